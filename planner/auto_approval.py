@@ -1,4 +1,4 @@
-"""Which steps are small enough that nobody needs to be asked, by the bounds that somebody has set."""
+"""Bounds within which a step is approved without asking a person."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,12 @@ from planner.schedule import HOLD
 
 @dataclass(frozen=True)
 class ApprovalBounds:
-    """Each is None where it does not matter. max_step: instances that one step starts or stops, over all operators.
-    max_cost_instance_hours: of a schedule, more than holding the plan that runs would cost. max_violation_probability:
-    that any minute of its horizon is in violation. max_cost_price: likewise in the currency of the prices; nothing is
-    within it where nobody says what plans cost.
+    """Bounds on a step and its schedule; None leaves a bound unchecked.
+
+    max_step: instances that one step starts or stops, over all operators. max_cost_instance_hours: cost of the schedule
+    above that of holding the running plan. max_violation_probability: probability of any violation within the horizon.
+    max_cost_price: as max_cost_instance_hours, in the currency of the prices; without known prices no schedule is
+    within it.
     """
 
     max_step: int | None = None
@@ -22,7 +24,7 @@ class ApprovalBounds:
     max_cost_price: float | None = None
 
     def schedule_beyond(self, schedule: ScalingSchedule) -> str:
-        """Which bound the schedule as a whole passes, in words; empty where it is within all."""
+        """Explain which bound the schedule exceeds; empty if it is within all."""
         most_h, more_h, more = self.max_cost_instance_hours, _more_h(schedule), _more_price(schedule)
         if most_h is not None and more_h > most_h:
             priced = "" if more is None else f" (a price of {more:.3g})"
@@ -33,8 +35,7 @@ class ApprovalBounds:
         if self.max_cost_price is not None and more is None:
             return (
                 "prices of plans are unknown, so planning.auto_approve.max_cost_price cannot be checked; give "
-                "operators, "
-                "or the site of the section packing, a price_per_hour"
+                "operators, or the site of the section packing, a price_per_hour"
             )
         if self.max_cost_price is not None and more is not None and more > self.max_cost_price:
             return (
@@ -50,24 +51,24 @@ class ApprovalBounds:
         return ""
 
     def step_beyond(self, replaces: PhysicalPlan, plan: PhysicalPlan) -> str:
-        """Which bound a step passes, in words; empty where it is within all."""
+        """Explain which bound the step exceeds; empty if it is within all."""
         changes = instances_changed(replaces, plan)
         if self.max_step is not None and changes > self.max_step:
             return f"it starts or stops {count_of(changes, 'instance')}, planning.auto_approve allows {self.max_step}"
         return ""
 
     def within(self, schedule: ScalingSchedule) -> str:
-        """In words, by what a schedule is within the bounds."""
-        told = []
+        """Describe how a schedule stays within the bounds."""
+        parts = []
         if self.max_step is not None:
-            told.append(f"at most {count_of(self.max_step, 'instance')} a step")
+            parts.append(f"at most {count_of(self.max_step, 'instance')} a step")
         if self.max_cost_instance_hours is not None:
-            told.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
+            parts.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
         if self.max_cost_price is not None and (more := _more_price(schedule)) is not None:
-            told.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
+            parts.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
         if self.max_violation_probability is not None:
-            told.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
-        return f"within planning.auto_approve: {', '.join(told)}"
+            parts.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
+        return f"within planning.auto_approve: {', '.join(parts)}"
 
 
 def instances_changed(replaces: PhysicalPlan, plan: PhysicalPlan) -> int:
@@ -79,13 +80,13 @@ def instances_changed(replaces: PhysicalPlan, plan: PhysicalPlan) -> int:
 
 
 def _more_h(schedule: ScalingSchedule) -> float:
-    """Than holding; than nothing where that was not costed."""
+    """Instance-hours above those of holding; the full cost if holding was not costed."""
     held = [other.cost_instance_hours for other in schedule.alternatives if other.name == HOLD]
     return schedule.cost_instance_hours - (held[0] if held else 0.0)
 
 
 def _more_price(schedule: ScalingSchedule) -> float | None:
-    """Likewise in the currency of the prices; None where nobody says what plans cost."""
+    """The same in the currency of the prices; None where they are unknown."""
     held = [other.price for other in schedule.alternatives if other.name == HOLD]
     if schedule.price is None or (held and held[0] is None):
         return None

@@ -1,4 +1,4 @@
-"""The catch-up of a deployment as its cluster shows it: how long after the plan runs nothing waits any more."""
+"""Measures the catch-up of a deployment: the time from when the plan runs until its backlog is gone."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,22 +7,22 @@ from planner.clusters.cluster import Backlogs, Cluster, SourceBacklog
 from planner.errors import ClusterError
 
 WAITING_S = 1.0
-"""What has waited no longer than this is no backlog: sources poll and commit about that often."""
+"""A lag up to this, in seconds, is no backlog: sources poll and commit about that often."""
 
 
 class CatchUpWatch:
-    """Looks at what waits since a plan began to run. Times are the cluster's own."""
+    """Watches the backlog of a plan from when it began to run. Times are the cluster's own."""
 
     def __init__(self, cluster: Cluster, backlogs: Backlogs) -> None:
         self._cluster, self._backlogs = cluster, backlogs
         self._since: datetime | None = None
         self._caught_up_s: float | None = None
         self._behind_s: float | None = None
-        self._told = True
+        self._reported = True
 
     def look(self, running_since: datetime) -> None:
-        """Once more, unless it has caught up; from the beginning where the plan runs since another moment than at the
-        look before. A cluster that does not answer tells nothing.
+        """Look once more, unless it has caught up. Starts over if the plan runs since another moment than at the last
+        look. A cluster that does not answer counts as no measurement.
         """
         if running_since != self._since:
             self._since, self._caught_up_s, self._behind_s = running_since, None, None
@@ -30,12 +30,12 @@ class CatchUpWatch:
             return
         try:
             waits = self._backlogs()
-            state = self._cluster.state()  # afterwards: to ask for backlogs may take some seconds
+            state = self._cluster.state()  # read afterwards, as reading backlogs may take some seconds
         except ClusterError:
-            self._told = False
+            self._reported = False
             return
-        self._told = state.running_since == running_since and _told(waits)
-        if not self._told:
+        self._reported = state.running_since == running_since and _is_known(waits)
+        if not self._reported:
             return
         after_s = max(0.0, (state.observed_at - running_since).total_seconds())
         if all(_drained(each) for each in waits.values()):
@@ -49,17 +49,19 @@ class CatchUpWatch:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the last look showed nothing: the cluster does not tell, or another job runs by now."""
-        return not self._told
+        """Whether the last look showed nothing: the cluster reports no backlog, or another job runs by now."""
+        return not self._reported
 
     def measured(self) -> dict[str, float]:
-        """`catch_up_s`; `catch_up_at_least_s` where something still waited at the last look that tells; or nothing."""
+        """`catch_up_s` once it has caught up; `catch_up_at_least_s` if the last valid look still saw a backlog; else
+        empty.
+        """
         if self._caught_up_s is not None:
             return {"catch_up_s": self._caught_up_s}
         return {} if self._behind_s is None else {"catch_up_at_least_s": self._behind_s}
 
 
-def _told(waits: Mapping[str, SourceBacklog]) -> bool:
+def _is_known(waits: Mapping[str, SourceBacklog]) -> bool:
     return all(each.tuples is not None or each.lag_s is not None for each in waits.values())
 
 

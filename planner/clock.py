@@ -1,4 +1,4 @@
-"""Clocks: the real one, and one that belongs to a trace and moves only when somebody waits on it."""
+"""Clocks: the machine's, and one that belongs to a trace and moves only when a caller waits on it."""
 
 import fcntl
 import time
@@ -17,7 +17,7 @@ MAX_CLOCK_BYTES = 1024
 
 
 class Clock(Protocol):
-    """Where `now` comes from, and how to let time pass."""
+    """Source of `now`, and a way to let time pass."""
 
     def now(self) -> datetime:
         """The present moment, UTC."""
@@ -41,8 +41,8 @@ class RealClock:
 class TraceClock:
     """The clock of a replayed trace, kept in a file so that several processes share it.
 
-    It stands still until somebody waits on it or moves it, and never goes back.
-    paced: waiting takes real time as well, for a real cluster under a replayed trace.
+    It stands still until a caller waits on it or moves it, and never goes back. paced: waiting takes real time as well,
+    for a real cluster under a replayed trace.
     """
 
     def __init__(self, path: Path, *, paced: bool = False) -> None:
@@ -69,7 +69,7 @@ class TraceClock:
         self._move(lambda now: now + timedelta(seconds=max(0.0, seconds)))
 
     def advance_to(self, moment: datetime) -> None:
-        """Move to that moment; a moment that is past changes nothing."""
+        """Move to that moment; a past moment changes nothing."""
         self._move(lambda now: max(now, moment))
 
     def start_at(self, moment: datetime) -> None:

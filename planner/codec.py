@@ -1,7 +1,7 @@
-"""The one form in which machines exchange dataclasses: plain JSON with the version of its schema, and back.
+"""The one form in which machines exchange dataclasses: plain JSON with a schema version, and back.
 
-A field that is added to a dataclass is written and read without more ado. Moments are ISO times. JSON knows no
-infinity, so a number that is not finite is written as its text.
+New dataclass fields are written and read without further code. Moments are ISO times. JSON has no infinity, so a number
+that is not finite is written as its text.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """Of one dataclass.
+    """Converts one dataclass to JSON and back.
 
-    version: raised where a field changes its name or meaning; a new field with a default does not. failure: makes the
-    error of a message. what: it is, for messages; remedy: what to do about one that cannot be read. older: brings what
-    an earlier version wrote into the words of now; None: the words have not changed.
+    version: raised when a field changes its name or meaning; a new field with a default does not need that. failure:
+    makes the exception for a message. what: name of the value in messages; remedy: advice when it cannot be read.
+    older: converts fields of an earlier version to the present names; None if no names have changed.
     """
 
     kind: type[T]
@@ -41,20 +41,20 @@ class Codec(Generic[T]):
         return TypeAdapter(self.kind)
 
     def to_json(self, value: T) -> Json:
-        """Raises a failure for a moment without a time zone, and one that no clock may show."""
+        """Raises `failure` for a moment without a time zone or outside the calendar that clocks may show."""
         try:
             return {"schema_version": self.version, **_plain(self._adapter.dump_python(value))}
         except ValueError as error:
             raise self.failure(f"moment {error}") from None
 
     def from_json(self, body: Mapping[str, Any]) -> T:
-        """Raises a failure for a body that nothing of the kind was written as, and for one of a later version. What
-        tells no version is of the first.
+        """Raises `failure` for a body that is not of this kind or has a later version. A body without a version has
+        version 1.
         """
         if not isinstance(body, Mapping):
             raise self.failure(f"{self.what} cannot be read: it is not a JSON object; {self.remedy}")
-        told = body.get("schema_version")
-        version = told if isinstance(told, int) else 1
+        written = body.get("schema_version")
+        version = written if isinstance(written, int) else 1
         if version > self.version or (version < self.version and self.older is None):
             raise self.failure(
                 f"{self.what} has schema version {version}, this release reads {self.version}; {self.remedy}"
@@ -80,7 +80,7 @@ class Codec(Generic[T]):
 
 
 def _plain(value: Any) -> Any:
-    """Raises ValueError for a moment without a time zone, and one that no clock may show."""
+    """Raises ValueError for a moment without a time zone or outside the calendar that clocks may show."""
     match value:
         case Mapping():
             return {str(key): _plain(each) for key, each in value.items()}

@@ -1,4 +1,4 @@
-"""Demand: what load each slot of a forecast must be planned for, and sample paths of it."""
+"""Demand: the load to plan for in each slot of a forecast, and sample paths of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,16 +32,16 @@ class Demand:
         return {source: float(rates[first:last].max()) for source, rates in self.rate_per_s.items()}
 
     def slot_at(self, at_s: float) -> int:
-        """The number of the slot in which a moment lies, in epoch seconds; negative before the first."""
+        """Index of the slot that holds a moment, in epoch seconds; negative before the first."""
         return int((at_s - self.start.timestamp()) // self.slot_s)
 
 
 def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
-    """Per slot the quantile of its peak, read off the joint paths.
+    """The quantile of each slot's peak, from the joint sample paths.
 
-    Pointwise quantiles would not do: the largest of several steps is above the quantile of each. What backtests taught
-    of the peak counts here: a forecast's paths have the calibrated peaks of its horizons (forecasting.deployed).
-    Raises PlanError when forecasts disagree on their grid or a slot is not a multiple of the step.
+    Pointwise quantiles would be too low: the largest of several steps exceeds each step's quantile. The paths have the
+    calibrated peaks of their horizons (forecasting.deployed). Raises PlanError when forecasts are on different grids or
+    a slot is not a multiple of the step.
     """
     if not forecasts:
         raise PlanError("no forecast to plan for; run `forescale forecast` first")
@@ -61,12 +61,12 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
 
 
 def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:
-    """Sample paths of the demand per source, shape (paths, steps), brought to the calibrated peaks of one horizon.
+    """Sample paths of the demand per source, shape (paths, steps), scaled to the calibrated peaks of one horizon.
 
-    within_s: the horizon; the longest where None. Paths end there. Each is scaled by calibrated over raw quantile of
-    the peak at its own rank: the peaks of all paths have the calibrated quantiles then. Paths of sources go
-    together by their number, as forecasting.joined_paths has ordered them. Raises PlanError when forecasts disagree on
-    their grid, or have no paths that reach so far.
+    within_s: the horizon, None for the longest; paths end there. Each path is scaled by calibrated over raw quantile of
+    the peak at its own rank, so that the peaks of all paths have the calibrated quantiles. Path n of one source belongs
+    to path n of the others (forecasting.joined_paths). Raises PlanError when forecasts are on different grids, or have
+    no paths within the horizon.
     """
     grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
     if len(grids) > 1:

@@ -1,6 +1,6 @@
-"""The deployment of one step: at its time, compare-and-set, verified on the cluster, and undone when it does not hold.
+"""Deploys one step: at its time, compare-and-set, verified on the cluster, and undone if it fails.
 
-Safe to run again after a kill at any point: the ledger says how far it came, and the cluster what runs.
+Safe to run again after a kill at any point: the ledger records the progress, and the cluster shows what runs.
 """
 
 from dataclasses import dataclass, replace
@@ -30,16 +30,18 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 
 NEVER_ASKED = "cut short before the cluster took it"
-"""How the reason of a step begins that was rolled back without ever having been tried."""
+"""Prefix of the reason of a step that was rolled back before the cluster was asked."""
 _UNDOING = "being undone: "
-"""How the reason of a step begins whose undoing was begun: cut short, it is undone further and not tried again."""
+"""Prefix of the reason of a step that is being undone: after an interruption, undoing goes on and the step is not
+retried.
+"""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a rescale may take before it is undone, how often to look, and how long it must hold, in seconds.
+    """Limits in seconds: until a rescale is undone, between two looks, and how long the plan must hold.
 
-    catch_up_s: how long its backlog is watched, from when it runs, where the cluster tells of it; 0: not at all.
+    catch_up_s: how long the backlog is watched after the plan runs, if the cluster reports it; 0 to skip.
     """
 
     timeout_s: float = 300.0
@@ -50,7 +52,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Deployment:
-    """Where a step stands after an attempt, and why."""
+    """State of a step after an attempt, and why."""
 
     step_id: str
     state: StepState
@@ -63,7 +65,7 @@ class Deployment:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One attempt at a step. floor: where its plan is only a lower bound of what runs, else None."""
+    """One attempt at a step. floor: set if the step's plan is only a lower bound of what runs."""
 
     ledger: Ledger
     cluster: Cluster
@@ -88,15 +90,15 @@ def deploy_step(
     backlogs: Backlogs | None = None,
     floor_within: int | None = None,
 ) -> Deployment:
-    """Deploy a step that is approved and due, and record what became of it.
+    """Deploy a step that is approved and due, and record the outcome.
 
-    A step that is called off, too late or done already changes nothing. backlogs: of whoever knows them, of the cluster
-    where left out; the catch-up is watched once the step is verified, and stays unknown where that is cut short.
-    floor_within: instances that may run at most where the plan of a schedule's step is only a lower bound (FloorStep);
-    None where it is what is to run.
-    Raises PlanError for a step that is not approved, not yet due or of a shadow schedule, LedgerError for an unknown
-    one, and ClusterError while the cluster cannot be reached, or a rescale goes on of which nobody knows whether it is
-    the step's: the step then stays as it is, and the same call takes it up again.
+    A step that is called off, expired or done already changes nothing. backlogs: None for those of the cluster. The
+    catch-up is watched once the step is verified, and stays unknown if that is cut short. floor_within: most instances
+    that may run where the plan is only a lower bound (FloorStep); None where it is the plan to run.
+
+    Raises PlanError for a step that is not approved, not yet due or of a shadow schedule, and LedgerError for an
+    unknown one. Raises ClusterError while the cluster cannot be reached, or during a rescale that may or may not be
+    this step's: the step then stays as it is, and the same call resumes it.
     """
     step = ledger.step(step_id)
     refuse_shadow(step)
@@ -125,7 +127,7 @@ def deploy_step(
     if floor is not None:
         step, answer = floor.asked_again(step, answer)
     if isinstance(answer, Refusal):
-        # What an attempt that was cut short has done is told by the reason.
+        # A step that is taken up again may have changed something in its first attempt.
         refused_as = "refused when it was taken up again" if again else "refused, nothing changed"
         return _ended(step, StepState.ROLLED_BACK, f"{refused_as}: {answer.reason}", ledger, clock.now(), by)
     watch = CatchUpWatch(cluster, backlogs or cluster.backlogs) if patience.catch_up_s > 0 else None
@@ -148,7 +150,7 @@ def deploy_step(
 
 
 def refuse_shadow(step: StepEntry) -> None:
-    """Raises PlanError for a step that was made in shadow mode."""
+    """Raises PlanError for a step of shadow mode."""
     if step.state is StepState.SHADOW:
         raise PlanError(
             f"step {step.id} was made in shadow mode and is never deployed; set planning.mode: act in the topology "
@@ -157,7 +159,7 @@ def refuse_shadow(step: StepEntry) -> None:
 
 
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:
-    """Moves an approved step whose time has come to `due`, or says why not."""
+    """Move an approved step whose time has come to `due`, or return why not."""
     if now >= step.expires_at:
         why = f"it is {now:%Y-%m-%d %H:%M} UTC, and the step was only good until {step.expires_at:%Y-%m-%d %H:%M}"
         return _ended(step, StepState.EXPIRED, why, ledger, now, by)
@@ -173,7 +175,7 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
 
 
 def _taken_up(step: StepEntry, attempt: _Attempt) -> Deployment | None:
-    """Where a deployment that was cut short is to end; None where it is to be asked for."""
+    """The end of a deployment that was cut short; None if the cluster is to be asked again."""
     ledger, by, now = attempt.ledger, attempt.by, attempt.clock.now()
     if step.reason.startswith(_UNDOING):
         ledger.resume(step.id, at=now, by=by, why=step.reason)
@@ -187,15 +189,15 @@ def _taken_up(step: StepEntry, attempt: _Attempt) -> Deployment | None:
 
 
 def _never_asked(step: StepEntry, attempt: _Attempt) -> bool:
-    """Whether what was there before the step is there still, and nothing is on its way. Raises ClusterError while a
-    rescale is: it may be the one that the step has asked for.
+    """Whether the plan from before the step still runs and no rescale is under way. Raises ClusterError during a
+    rescale: the step may have asked for it.
     """
     scaler = None if attempt.floor is None else attempt.floor.scaler
     if scaler is not None:
         return _as_before(scaler.floor(), step)
     patience = attempt.patience
     state = settled(attempt.cluster, attempt.clock, patience.timeout_s, patience.poll_s)
-    # A job that this step has stopped is brought up again, however late: nobody else does.
+    # A job that this step has stopped is started again, however late: nothing else would do so.
     if not _as_before(state.plan, step) or _stopped_for(step, attempt.cluster):
         return False
     if state.status is Status.RESCALING:
@@ -207,7 +209,7 @@ def _never_asked(step: StepEntry, attempt: _Attempt) -> bool:
 
 
 def _as_before(present: PhysicalPlan, step: StepEntry) -> bool:
-    """A step that changes nothing leaves no trace, so it is never taken for one that was not asked for."""
+    """False for a step that changes nothing: it leaves no trace by which to tell whether it was asked for."""
     return present.same_parallelism(step.replaces) and not present.same_parallelism(step.plan)
 
 
@@ -218,7 +220,7 @@ def _stopped_for(step: StepEntry, cluster: Cluster) -> bool:
 def _awaited(
     setter: PlanSetter, clock: Clock, accepted: Accepted, patience: Patience, watch: CatchUpWatch | None = None
 ) -> Verified | Failed:
-    """Until the plan runs and has held, or has failed, or patience is at its end."""
+    """Wait until the plan runs and has held, has failed, or patience ends."""
     deadline = clock.now() + timedelta(seconds=patience.timeout_s)
     while True:
         result = setter.progress(accepted)
@@ -249,7 +251,7 @@ def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: d
 
 
 def _rolled_back(step: StepEntry, accepted: Accepted, why: str, attempt: _Attempt) -> Deployment:
-    """Undo what was accepted. The ledger has first that this was begun: whoever takes the step up goes on undoing."""
+    """Undo what was accepted. The ledger records first that undoing has begun, so that another attempt resumes it."""
     ledger, clock, by = attempt.ledger, attempt.clock, attempt.by
     try:
         ledger.remark(step.id, expected=StepState.DEPLOYING, at=clock.now(), by=by, why=f"{_UNDOING}{why}")
@@ -279,7 +281,7 @@ def _ended(step: StepEntry, state: StepState, detail: str, ledger: Ledger, now: 
 
 
 def _ended_by_another(step: StepEntry, before: StepState, ledger: Ledger, error: LedgerError) -> Deployment:
-    """Another attempt at the same step was quicker; what it recorded holds. Raises the error where none was."""
+    """The state that another, faster attempt at the same step has recorded. Raises the error if there was none."""
     current = ledger.step(step.id)
     if current.state is before:
         raise error
@@ -287,10 +289,10 @@ def _ended_by_another(step: StepEntry, before: StepState, ledger: Ledger, error:
 
 
 def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> dict[str, float]:
-    """What the cluster tells of a change. Nothing where the plan ran already.
+    """What the cluster reports about a change; empty if the plan ran already.
 
-    lead_s: from asking until the job stopped for the change: the old plan ran on while instances were got. Not known of
-    a deployment that was taken up again: when it was asked for at first is not.
+    lead_s: seconds from the request until the job stopped for the change, while instances were acquired. Unknown for a
+    deployment that was taken up again, as the time of its first request is.
     """
     before, after = accepted.replaced.parallelism, accepted.plan.parallelism
     if accepted.replaced.same_parallelism(accepted.plan) or not accepted.plan.same_parallelism(verified.plan):
@@ -308,7 +310,7 @@ def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> di
 
 
 def _record(step: StepEntry, measured: dict[str, float], verified: Verified, ledger: Ledger) -> None:
-    """What was measured, beside what the schedule had said of it; a person's own plan was never predicted."""
+    """Record what was measured beside what the schedule predicted. A person's own plan has no prediction."""
     predicted = {}
     if step.schedule_id is not None:
         scheduled = ledger.schedule(step.schedule_id).schedule.steps[step.position - 1]
@@ -331,7 +333,7 @@ def _record(step: StepEntry, measured: dict[str, float], verified: Verified, led
 def _record_catch_up(
     step: StepEntry, watch: CatchUpWatch, since: datetime, ledger: Ledger, clock: Clock, patience: Patience
 ) -> None:
-    """Look on until it has caught up, nothing tells of it, or patience is at its end; beside what is recorded."""
+    """Watch until it has caught up, the backlog is no longer reported, or patience ends; add that to the outcome."""
     end = clock.now() + timedelta(seconds=max(0.0, patience.catch_up_s - patience.hold_s))
     while not watch.caught_up and not watch.hopeless and clock.now() < end:
         clock.wait(patience.poll_s)

@@ -1,4 +1,4 @@
-"""What a sequence of plans disrupts, change by change: instances, containers, key groups and state."""
+"""What each change in a sequence of plans disrupts: instances, containers, key groups and state."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +17,10 @@ from planner.scaling_schedule import Disruption
 def disruptions(
     plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profiles, placing: Placing | None = None
 ) -> list[Disruption]:
-    """Of each change from a plan to the next. placing: packs each from the containers of the one before it; the first
-    as it runs, or anew where nobody says how it does. Where one cannot be packed, nothing is said of containers.
+    """The disruption of each change from a plan to the next.
+
+    placing: packs each plan from the containers of the one before; the first keeps its packing, or is packed anew if it
+    has none. If a plan cannot be packed, container counts are None.
     """
     packed = list(plans)
     if placing is not None:

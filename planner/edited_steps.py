@@ -1,7 +1,7 @@
-"""Steps of a schedule, with another plan or time for one of them: what may be, and why not.
+"""Edits one step of a schedule, its plan or its time, and checks the result.
 
-What no plan can pass is refused here: what the engine cannot do, quotas, the order of steps. Limits that protect the
-job (`limits_passed`) may be passed by a person who says why.
+Hard limits are refused here: the engine's, quotas, the order of steps. Limits that protect the job (`limits_passed`)
+may be overridden by a person with a reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from modeling.inputs.topology import Topology
 from modeling.rescaling.instance_changes import instance_changes
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules, most_a_day
+from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present, most_a_day
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -23,8 +23,8 @@ ROUNDING_S = 1.0
 
 @dataclass(frozen=True)
 class StepEdit:
-    """number: of the step among those that are still to come. parallelism: of operators that get another one; at_s:
-    when it is asked for, in epoch seconds, None for the time that it has.
+    """number: index among the steps still to come. parallelism: new counts of the operators that change. at_s: new time
+    of the request in epoch seconds; None keeps it.
     """
 
     number: int
@@ -41,7 +41,7 @@ def edited_steps(
     present: Present,
 ) -> tuple[Change, ...]:
     """All steps, with the edited one in its place. Raises PlanError, or ModelError for a plan that the topology does
-    not allow: each with what would help.
+    not allow; each names a remedy.
     """
     old = steps[edit.number]
     plan = old.plan
@@ -50,14 +50,14 @@ def edited_steps(
     changed = replace(old, plan=plan, at_s=old.at_s if edit.at_s is None else edit.at_s)
     if changed.plan.same_parallelism(old.plan) and changed.at_s == old.at_s:
         raise PlanError(
-            f"the step has {old.plan.brief()} at {_told(old.at_s)} already; give it another plan or another time"
+            f"the step has {old.plan.brief()} at {_moment(old.at_s)} already; give it another plan or another time"
         )
     check_bounds(plan, topology, limits)
     made = (*steps[: edit.number], changed, *steps[edit.number + 1 :])
     running = PhysicalPlan(topology.name, dict(present.running))
     _check_differs([running, *(step.plan for step in made)], edit.number)
     if changed.at_s < present.at_s - 60:
-        raise PlanError(f"{_told(changed.at_s)} is past, it is {_told(present.at_s)}; give a later time")
+        raise PlanError(f"{_moment(changed.at_s)} is past, it is {_moment(present.at_s)}; give a later time")
     _check_order(made, edit.number, running, topology, terms, present.free_at_s)
     return made
 
@@ -68,11 +68,13 @@ def limits_passed(
     topology: Topology,
     terms: ChangeTerms,
     present: Present,
-    rules: Rules = NO_RULES,
+    rules: ChangeRules = NO_RULES,
     least: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
-    """Limits of the topology file that the edited step passes, or makes the next one pass: each with what it is and
-    what it may be. least: instances that operators are to have.
+    """Limits of the topology file that the edited step exceeds, or makes the next step exceed: each with its value and
+    bound.
+
+    least: min_parallelism by operator.
     """
     plans = [PhysicalPlan(topology.name, dict(present.running)), *(step.plan for step in steps)]
     passed = [
@@ -99,16 +101,18 @@ def limits_passed(
         most = most_a_day(present.changes, stops_s)
         if most > rules.most_a_day:
             passed.append(f"{most} rescales within 24 hours > planning.max_rescales_a_day of {rules.most_a_day}")
-    # The next step may stop the job later than it did, and for longer: it follows on another plan.
+    # The next step now follows on another plan, so it may stop the job later and for longer.
     for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
         back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
         if (span := rules.closed_for(step.at_s, back_s)) is not None:
-            passed.append(f"{_told(step.at_s)} is within planning.freeze, from {_told(span[0])} to {_told(span[1])}")
+            passed.append(
+                f"{_moment(step.at_s)} is within planning.freeze, from {_moment(span[0])} to {_moment(span[1])}"
+            )
     return tuple(passed)
 
 
 def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
-    """Raises PlanError for limits that are passed without being overridden, or without a reason."""
+    """Raises PlanError if limits are exceeded without an override, or without a reason for it."""
     if passed and not override:
         raise PlanError(
             f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
@@ -119,20 +123,18 @@ def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
 
 
 def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
-    """Raises PlanError for a plan beyond what nobody may pass, ModelError for one that the topology does not allow."""
+    """Raises PlanError for a plan beyond a hard limit, ModelError for one that the topology does not allow."""
     plan.check(topology)
     for operator, most in limits.max_parallelism.items():
         if (count := plan.parallelism.get(operator, 0)) > most:
             raise PlanError(
-                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; "
-                "give fewer, or "
-                "raise that"
+                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; give "
+                "fewer, or raise that"
             )
     if plan.instances > limits.max_instances:
         raise PlanError(
             f"{plan.brief()} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
-            f"{limits.max_instances}; give "
-            "fewer, or raise that"
+            f"{limits.max_instances}; give fewer, or raise that"
         )
 
 
@@ -159,7 +161,7 @@ def _check_order(
     terms: ChangeTerms,
     free_at_s: float,
 ) -> None:
-    """A step is asked for once the one before it runs and has dwelt, as in every schedule."""
+    """A step is requested only after the one before it runs and has dwelt, as in every schedule."""
     plans = [running, *(step.plan for step in steps)]
 
     def free_after_s(at: int) -> float:
@@ -170,16 +172,16 @@ def _check_order(
     if steps[number].at_s < earliest_s - ROUNDING_S:
         before = f"the step before it ({steps[number - 1].plan.brief()})" if number else "the running plan"
         raise PlanError(
-            f"{_told(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
-            f"{_told(earliest_s)}; give that or later"
+            f"{_moment(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
+            f"{_moment(earliest_s)}; give that or later"
         )
     if number + 1 < len(steps) and free_after_s(number) > steps[number + 1].at_s + ROUNDING_S:
         raise PlanError(
-            f"{_told(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
-            f"{_told(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
-            f"{_told(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
+            f"{_moment(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
+            f"{_moment(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
+            f"{_moment(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
         )
 
 
-def _told(at_s: float) -> str:
+def _moment(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,29 +1,29 @@
-"""What can go wrong between a forecast and a running plan. Each message names the place, the value and the remedy."""
+"""Errors between a forecast and a running plan. Each message names the place, the value and the remedy."""
 
 
 class PlanError(ValueError):
-    """A schedule cannot be made from what was given."""
+    """A schedule cannot be made from the inputs."""
 
 
-class StepWithheld(PlanError):  # noqa: N818 (nothing is wrong: it is tried again)
-    """A due step waits, because the job needs what it would take away. Try it again in a minute."""
+class StepWithheld(PlanError):  # noqa: N818 (not an error: it is retried)
+    """A due step waits because the job needs what the step would take away. Try again in a minute."""
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot be reached, or answers something that cannot be understood."""
+    """The cluster cannot be reached, or its answer cannot be interpreted."""
 
 
 class LedgerError(RuntimeError):
-    """The ledger refuses a change: an unknown row, or a step that is not in the state the change assumes."""
+    """The ledger refuses a change: an unknown row, or a step in another state than the change assumes."""
 
 
-class DeploymentFailed(RuntimeError):  # noqa: N818 (it is what happened, and nothing is wrong with the call)
-    """The plan was refused or did not hold, and the one before it runs again. The message says why."""
+class DeploymentFailed(RuntimeError):  # noqa: N818 (an outcome; the call itself is correct)
+    """The plan was refused or did not hold, and the previous one runs again. The message says why."""
 
 
-class DeploymentUnderWay(PlanError):  # noqa: N818 (nothing is wrong: it is tried again)
-    """Another process of this machine deploys the step. See how that ends."""
+class DeploymentUnderWay(PlanError):  # noqa: N818 (not an error: it is retried)
+    """Another process on this machine is deploying the step. Check the result of that."""
 
 
 class DamagedRowError(LedgerError):
-    """A row of the ledger that the ledger has not written so; all others can be read."""
+    """A row whose content the ledger cannot have written; other rows stay readable."""

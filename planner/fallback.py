@@ -1,4 +1,4 @@
-"""The ladder of fallbacks: what a schedule is planned by, why it is no better, and what is recorded when nothing is."""
+"""The ladder of fallbacks: the basis of a schedule, why it is no better, and what is recorded when there is none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.scaling_schedule import ScalingSchedule
 
 MAX_NEEDED = timedelta(hours=6)
-"""A forecast that reaches so far ahead is enough; a short one has to have half of its span left."""
+"""A forecast that reaches this far ahead is enough; a shorter one needs half of its span left."""
 HELD = timedelta(hours=1)
-"""What is held without a plan is looked at again by then."""
+"""Length of a schedule that only holds the plan; by its end the situation is assessed again."""
 RUNG, CALIBRATION = "rung", "calibration"
-"""Where a schedule's `derived_from` tells its footing, and what is wrong with the profiles of its operators."""
+"""Keys of a schedule's `derived_from`: its rung, and problems with the calibration of its operator profiles."""
 
 
 class Rung(StrEnum):
-    """From the best down."""
+    """Bases for a schedule, best first."""
 
     FORECAST = "forecast"
     PROFILE = "profile"
@@ -30,7 +30,7 @@ class Rung(StrEnum):
 
     @property
     def plans(self) -> bool:
-        """Whether there is anything to plan by."""
+        """Whether this rung has a load to plan for."""
         return self in (Rung.FORECAST, Rung.PROFILE)
 
 
@@ -44,8 +44,8 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Footing:
-    """What a schedule is planned by. causes: why it is no better rung, and what else is wrong with what it rests on.
-    Every rung but the first has one.
+    """The basis of a schedule. causes: why it is no better rung, and other problems with its inputs. Every rung but the
+    first has one.
     """
 
     rung: Rung = Rung.FORECAST
@@ -56,26 +56,28 @@ class Footing:
         return "; ".join(self.causes)
 
     @property
-    def told(self) -> str:
-        """Empty where nothing is wrong."""
+    def summary(self) -> str:
+        """Empty if nothing is wrong."""
         return f"{self.rung.words}: {self.cause}" if self.causes else ""
 
     def derived_from(self) -> dict[str, str]:
-        """As a schedule keeps it."""
-        return {RUNG: self.told} if self.told else {}
+        """The entries for a schedule's `derived_from`."""
+        return {RUNG: self.summary} if self.summary else {}
 
     @classmethod
     def of(cls, derived_from: Mapping[str, str]) -> "Footing":
-        """What a schedule kept, with what its calibration says. One of before rungs were kept is of a forecast."""
+        """Read back from a schedule, with its calibration problems. A schedule older than rungs counts as made from a
+        forecast.
+        """
         words, _, cause = derived_from.get(RUNG, "").partition(": ")
-        rung = next((rung for rung, told in _WORDS.items() if told == words), Rung.FORECAST)
+        rung = next((rung for rung, name in _WORDS.items() if name == words), Rung.FORECAST)
         calibration = derived_from.get(CALIBRATION, "")
         causes = (cause, f"calibration: {calibration}" if calibration else "")
         return cls(rung, tuple(filter(None, causes)))
 
 
 def why_stale(issued_at: datetime, end: datetime, now: datetime, stale: timedelta) -> str:
-    """What is wrong with the age or the reach of a forecast that ends at `end`, empty where nothing is."""
+    """Why a forecast that ends at `end` is too old or too short; empty if it is neither."""
     age, left = now - issued_at, end - now
     needed = min(MAX_NEEDED, (end - issued_at) / 2)
     if age > stale:
@@ -90,7 +92,7 @@ def why_stale(issued_at: datetime, end: datetime, now: datetime, stale: timedelt
 def held_schedule(
     topology: str, now: datetime, current: PhysicalPlan, footing: Footing, quantile: float
 ) -> ScalingSchedule:
-    """The plan that runs and no step, with the cause. What it would miss is not known."""
+    """A schedule without steps that holds the running plan, with the cause. Its violations are unknown (NaN)."""
     who = "only the guard acts" if footing.rung is Rung.GUARD else "nobody acts"
     return ScalingSchedule(
         topology=topology,
@@ -101,7 +103,7 @@ def held_schedule(
         current=current,
         steps=(),
         cost_instance_hours=current.instances * HELD.total_seconds() / 3600,
-        why=f"no basis to plan by: the running plan is held and {who}: {footing.cause}",
+        why=f"no basis for a plan: the running plan is held and {who}: {footing.cause}",
         violation_minutes=float("nan"),
         violation_probability=float("nan"),
     )

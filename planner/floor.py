@@ -1,8 +1,8 @@
-"""A plan as a lower bound: what to run where somebody else, a reactive scaler or a person, decides what runs above it.
+"""Floor mode: plans are lower bounds, and a reactive scaler or a person decides what runs above them.
 
-What runs, or the bound of the cluster's own scaler, is raised to the plan, operator by operator. forescale takes back
-what it raised itself, while nobody has touched that since, and goes back no further than what was there before; what
-somebody else has set it never lowers.
+The running plan, or the lower bound of the cluster's own scaler, is raised to the plan, operator by operator. forescale
+lowers only what it raised itself, while nobody has changed that since, and never below the count from before. It never
+lowers what others have set.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from planner.limits import raised_within
 from planner.scaling_schedule import ScalingSchedule
 
 MODE, FLOOR = "mode", "floor"
-"""How a schedule's `derived_from` says that its plans are lower bounds."""
+"""Key and value in a schedule's `derived_from` for floor mode."""
 
 
 @dataclass(frozen=True)
 class OwnRaise:
-    """Of one operator: the count that forescale set last, and the one that somebody else had set before that."""
+    """For one operator: the count that forescale set last, and the count that somebody else had set before."""
 
     to: int
     before: int
@@ -27,7 +27,7 @@ class OwnRaise:
 
 @dataclass(frozen=True)
 class Floored:
-    """What is to run, and why that is not simply the floor; empty where it is."""
+    """The plan to run, and why it differs from the floor; `why` is empty if it does not."""
 
     plan: PhysicalPlan
     why: str
@@ -38,8 +38,9 @@ def in_floor_mode(schedule: ScalingSchedule) -> bool:
 
 
 def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
-    """By operator, for those whose count is forescale's as far as it knows. verified: steps of its schedules, oldest
-    first: each says what ran, and what ran after it.
+    """Raises by operator, for the operators whose count is forescale's own as far as is known.
+
+    verified: steps of forescale's schedules, oldest first; each has the plan before and after.
     """
     own = dict[str, OwnRaise]()
     for step in verified:
@@ -54,7 +55,9 @@ def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
 
 
 def floored(running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRaise], max_instances: int) -> Floored:
-    """What is to run over a floor. Where max_instances leave too little room, whoever lacks most comes first."""
+    """The plan to run over a floor. If max_instances are too few, the operator that lacks the largest share comes
+    first.
+    """
     counts = {
         name: _lowered(count, floor.parallelism[name], own.get(name)) for name, count in running.parallelism.items()
     }

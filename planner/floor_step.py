@@ -1,9 +1,9 @@
 """A step of a schedule in floor mode, where its plan is only a lower bound of what runs.
 
-Where the cluster's own scaler takes a lower bound, that bound is raised to the plan, and the scaler decides above it.
-Elsewhere what runs is raised to it. What is taken back is the same for both (planner/floor.py). Either way the ledger
-has what is asked for before the cluster is asked, so that compare-and-set, verification and undoing hold of that; the
-schedule keeps the floor itself.
+If the cluster's own scaler accepts a lower bound, that bound is raised to the plan and the scaler decides above it.
+Otherwise the running plan is raised. Lowering follows planner/floor.py in both cases. The ledger stores the resulting
+request before the cluster is asked, so compare-and-set, verification and undoing apply to it; the schedule keeps the
+floor itself.
 """
 
 from dataclasses import dataclass, replace
@@ -30,15 +30,15 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
 MAX_LOOKED_BACK = 200
-"""Verified steps among which forescale's own raises are looked for."""
+"""Number of verified steps that are searched for forescale's own raises."""
 MAX_TRIES = 3
-"""How often the plan is worked out anew where somebody else changes it between the look and the request."""
+"""How often the plan is recomputed when somebody else changes it between the look and the request."""
 
 
 @dataclass(frozen=True)
 class FloorStep:
-    """max_instances: that may run. timeout_s, poll_s: how long somebody else's rescale is waited for, and how often it
-    is looked at. Every method raises ClusterError when the cluster cannot be reached.
+    """max_instances: most instances that may run. timeout_s, poll_s: how long to wait for somebody else's rescale, and
+    how often to look. Every method raises ClusterError when the cluster cannot be reached.
     """
 
     step_id: str
@@ -59,11 +59,11 @@ class FloorStep:
         return self.scaler or self.cluster
 
     def present(self) -> PhysicalPlan:
-        """What compare-and-set compares with."""
+        """The plan, or bound, that compare-and-set compares with."""
         return self.cluster.state().plan if self.scaler is None else self.scaler.floor()
 
     def resolved(self, expected: StepState) -> StepEntry:
-        """The step with what is to be asked for in place of what is there now, as the ledger has it from now on."""
+        """Work out from what is there now what to ask for, store that in the ledger, and return the step with it."""
         step = self.ledger.step(self.step_id)
         floor = self.ledger.planned(step)
         scaler = self.scaler
@@ -85,7 +85,7 @@ class FloorStep:
         )
 
     def asked_again(self, step: StepEntry, answer: Accepted | Refusal) -> tuple[StepEntry, Accepted | Refusal]:
-        """A refusal because somebody else changed what is there is no end: the floor is laid on what runs now."""
+        """Retry after a refusal because somebody else changed the plan: the floor is applied to what runs now."""
         for _ in range(MAX_TRIES):
             if isinstance(answer, Accepted):
                 break
@@ -98,7 +98,7 @@ class FloorStep:
         return step, answer
 
     def kept(self, step: StepEntry, failed: Failed) -> Verified | Failed:
-        """Verified where somebody else has changed the plan meanwhile and every operator has its floor."""
+        """Verified if somebody else has changed the plan meanwhile and every operator still has its floor."""
         if self.scaler is not None:
             return failed
         state, floor = self._settled(), self.ledger.planned(step).parallelism

@@ -1,7 +1,7 @@
-"""The guard at work: one look at the job, at most one action, deployed like any step and judged once it has settled.
+"""One turn of the guard: one look at the job and at most one action, deployed like any step and judged once settled.
 
-Safe to run again after a kill at any point, and in several processes at once: an action and its step are in the ledger
-before the cluster is asked, and the next turn takes up what is open.
+Safe to run again after a kill at any point, and in several processes at once: the ledger has an action and its step
+before the cluster is asked, and the next turn resumes what is open.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,17 +30,17 @@ from planner.ledger.step_state import WAITING, StepState
 from planner.withheld_steps import withheld_because
 
 ADVISED_AGAIN = timedelta(hours=1)
-"""How long the same advice is not repeated."""
+"""Time before the same advice is repeated."""
 
 _NEWEST = 10
-"""Schedules among which the one in force is looked for: those of shadow mode do not count."""
+"""Number of schedules that are searched for the one in force; those of shadow mode are skipped."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A topology and how it is guarded. acts: False to advise alone. look_s: span of one look. lead_s: of planning.
-    floor: the schedule's plans are lower bounds, whatever runs (planning.mode). alone: whether nobody else deploys the
-    step of an action, for as long as it is held.
+    """A topology and how it is guarded. acts: False to give advice only. look_s: span of one look. lead_s: planning's
+    lead time. floor: the schedule's plans are lower bounds (planning.mode). alone: a lock; True while no other process
+    deploys the step with that id.
     """
 
     topology: Topology
@@ -55,9 +55,9 @@ class Guarded:
 
 @dataclass(frozen=True)
 class GuardTurn:
-    """What one turn saw and did. assessment: None where nothing was assessed; why says why.
+    """What one turn saw and did. assessment: None if nothing was assessed; `why` gives the reason.
 
-    judged: the earlier action that was judged in it; action: what was begun in it; advice: what was advised anew.
+    judged: an earlier action that this turn judged; action: the one it began; advice: new advice.
     """
 
     topology: str
@@ -73,9 +73,9 @@ class GuardTurn:
 def guard_turn(
     guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock, backlogs: Backlogs | None = None
 ) -> GuardTurn:
-    """backlogs: of whoever knows them, of the cluster where left out.
+    """Run one turn. backlogs: None for those of the cluster.
 
-    Raises ClusterError where the cluster does not answer, or tells no counters; the next turn goes on from there.
+    Raises ClusterError if the cluster does not answer or has no counters; the next turn resumes from there.
     """
     name = guarded.topology.name
     earlier = ledger.guard.open_action(name)
@@ -116,7 +116,7 @@ def _closed_one(action: GuardAction | None) -> GuardAction | None:
 def _window(
     guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock, since: datetime, backlogs: Backlogs
 ) -> tuple[datetime, Window | None]:
-    """One more look, and those before it."""
+    """Take one more look and return it with those before."""
     name, terms = guarded.topology.name, guarded.terms
     samples = cluster.operator_samples(guarded.look_s)
     at = clock.now()
@@ -131,13 +131,13 @@ def _window(
 
 def _begun(action: Action, guarded: Guarded, ledger: Ledger, state: ClusterState, now: datetime) -> GuardAction:
     plan = PhysicalPlan(guarded.topology.name, dict(action.plan or {}))
-    # What was right for this moment is not deployed much later.
+    # An action fits the moment it was decided in, so it expires soon.
     expires_at = now + timedelta(seconds=guarded.terms.settle_s)
     return ledger.guard.begin(action, plan, state.plan, at=now, expires_at=expires_at)
 
 
 def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cluster, clock: Clock) -> GuardAction:
-    """The action once its step has come to an end; closed where that is not the plan."""
+    """The action after its step has ended; closed if the step was not verified."""
     step = ledger.step(str(opened.step_id))
     if step.state in WAITING and not guarded.acts:
         why = "the guard only advises now (planning.guard.mode, planning.mode)"
@@ -149,7 +149,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
             deploy_step(step.id, ledger, cluster, clock, by=GUARD, patience=guarded.patience)
     step = ledger.step(step.id)
     if step.state is StepState.VERIFIED:
-        # Floors are laid on whatever runs by then, and need not follow on it.
+        # In floor mode steps apply to whatever runs by then, so they need no rebase.
         if not guarded.floor and cluster.state().plan.same_parallelism(step.plan):
             most = guarded.terms.limits.max_instances
             ledger.guard.rebase(step.replaces, step.plan, max_instances=most, at=clock.now())
@@ -163,7 +163,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
 def _judged(
     opened: GuardAction, guarded: Guarded, ledger: Ledger, state: ClusterState, window: Window | None, now: datetime
 ) -> GuardAction:
-    """The action with its verdict, or as it was while it settles."""
+    """The action with its verdict, or unchanged while it settles."""
     terms, since = guarded.terms, state.running_since
     if dict(state.plan.parallelism) != dict(opened.plan):
         verdict = Verdict(VerdictKind.MOOT, f"{state.plan.brief()} took its place before it could be judged", {})
@@ -182,11 +182,11 @@ def _closed(opened: GuardAction, verdict: Verdict, guarded: Guarded, ledger: Led
 
 
 def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime, now: datetime) -> str:
-    """Why nothing is decided now, empty where it is: metrics right after a change tell of the change."""
+    """Why nothing is decided now, or empty. Metrics right after a change reflect the change, not the load."""
     settle = timedelta(seconds=guarded.terms.settle_s)
     if now < since + settle:
         return f"the plan runs since {since:%H:%M:%S} UTC and settles for {guarded.terms.settle_s:.0f} s"
-    # A step that nobody deploys, or whose deployment was cut short, does not keep the guard away for ever.
+    # A step that is never deployed, or whose deployment was cut short, must not block the guard forever.
     long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
     for step in _planned(guarded, ledger):
         begun = _deploying_since(step, ledger) if step.state is StepState.DEPLOYING else step.deploy_at
@@ -198,13 +198,13 @@ def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime
 
 
 def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
-    """When its first attempt began: whoever takes it up again and again keeps the guard away no longer."""
+    """When its first attempt began: repeated attempts do not block the guard any longer."""
     began = (event.at for event in ledger.past_damage().events(step.id) if event.to_state is StepState.DEPLOYING)
     return next(began, step.updated_at)
 
 
 def _elsewhere(action: GuardAction, ledger: Ledger) -> str:
-    """Why nothing is known of an action yet whose step another process deploys; empty where it is over."""
+    """Set if another process deploys the action's step, so that its result is unknown; empty otherwise."""
     step = ledger.step(str(action.step_id))
     if step.state not in (*WAITING, StepState.DEPLOYING):
         return ""
@@ -212,13 +212,13 @@ def _elsewhere(action: GuardAction, ledger: Ledger) -> str:
 
 
 def _planned(guarded: Guarded, ledger: Ledger) -> list[StepEntry]:
-    """Steps to come, and those under way, that the guard has not made."""
+    """Steps to come or under way that the guard did not make."""
     steps = ledger.steps(topology=guarded.topology.name, states=(*WAITING, StepState.DEPLOYING))
     return [step for step in steps if not is_guards(step)]
 
 
 def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
-    """The plan in force, with every step that is to be deployed within the time that a plan should run for."""
+    """The plan in force, raised to every step due within the minimum dwell time."""
     planned = [step for step in _planned(guarded, ledger) if now < step.expires_at]
     soon = now + timedelta(seconds=guarded.terms.min_dwell_s)
     plans = [_wanted(step, guarded, ledger) for step in planned if step.deploy_at <= soon]
@@ -234,5 +234,5 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
 
 
 def _wanted(step: StepEntry, guarded: Guarded, ledger: Ledger) -> PhysicalPlan:
-    """What a step wants: in floor mode no more than its floor, whatever somebody else has above it."""
+    """The plan of a step; in floor mode its floor only, whatever runs above it."""
     return ledger.planned(step) if guarded.floor else step.plan

@@ -1,7 +1,7 @@
-"""What past deployments teach of the next one: its downtime, and how long more instances take to come.
+"""Estimates the next deployment's downtime and lead time from past deployments.
 
-Robust, as deployments are few and one of them may have gone wrong: a median in which the declared number counts like
-DECLARED_WEIGHT deployments. Where the job's state was of different sizes, the downtime follows it (`fitted_rescale`).
+Deployments are few and some go wrong, so the estimate is robust: a median in which the declared number has the weight
+of DECLARED_WEIGHT deployments. If the size of the state varied, the downtime is a function of it (`fitted_rescale`).
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import DECLARED_WEIGHT, RescaleModel, declared_rescale
 
 MIN_DEPLOYMENTS = 2
-"""With fewer the declared number holds."""
+"""With fewer, the declared number is used."""
 MIN_FITTED = 5
-"""With fewer, one that went wrong could tilt a line through them."""
+"""With fewer, a single bad deployment could tilt the line."""
 MIN_SPREAD = 1.5
-"""Largest state over smallest, below which downtimes tell nothing of it."""
+"""Smallest ratio of largest to smallest state at which downtimes show how they depend on it."""
 MAX_MISFIT = 3.0
-"""In robust standard deviations: what lies further from the line is left out of the fit."""
+"""In robust standard deviations; points further from the line are left out of the fit."""
 
 _MAD_TO_DEVIATION = 1.4826  # of a normal distribution
 
 
 @dataclass(frozen=True)
 class MeasuredDeployment:
-    """What is known of one deployment. lead_s: None where nothing was added. state_gib: keyed state that
-    was read again, of all instances, or of the one that read most where they do so at once.
+    """Measurements of one deployment; None where unknown. lead_s: None if no instance was added. state_gib: keyed state
+    that was restored, over all instances, or by the one that restored most if they do so in parallel.
     """
 
     downtime_s: float | None
@@ -45,8 +45,8 @@ class MeasuredDeployment:
 
 @dataclass(frozen=True)
 class LearnedNumber:
-    """Seconds to plan with. deployments: how many it was learnt from; 0 where it is as declared. known: of how many
-    it was measured.
+    """Seconds to plan with. deployments: number of measurements it was learned from, 0 if it is the declared number.
+    known: number of measurements there are.
     """
 
     seconds: float
@@ -57,8 +57,8 @@ class LearnedNumber:
 
 @dataclass(frozen=True)
 class LearnedRescale:
-    """downtime: without the state that is read again at a declared speed. model: how it follows the state, where past
-    sizes tell; downtime is of the newest one then, all told.
+    """downtime: without the state that is restored at a declared speed. model: the downtime as a function of the state,
+    if past sizes show one; `downtime` is then the whole downtime at the newest size.
     """
 
     downtime: LearnedNumber
@@ -69,10 +69,10 @@ class LearnedRescale:
 def learned_rescale(
     newest_first: Sequence[MeasuredDeployment], downtime_s: float, lead_s: float, restore_s_per_gib: float | None = None
 ) -> LearnedRescale:
-    """Of deployments that held. downtime_s, lead_s, restore_s_per_gib: declared; the downtime without the state that is
-    read again where that has a speed, None where nobody declares one.
+    """Learn from deployments that held.
 
-    A downtime of 0 s is left out: it is that of a plan that ran already.
+    downtime_s, lead_s, restore_s_per_gib: the declared numbers. downtime_s excludes the restoring of state if
+    restore_s_per_gib is not None. A downtime of 0 s is left out: the plan ran already.
     """
     leads = [one.lead_s for one in newest_first if one.lead_s is not None]
     stopped = [one for one in newest_first if one.downtime_s]
@@ -88,9 +88,9 @@ def learned_rescale(
 
 
 def steadied_median(measured: Sequence[float], declared: float) -> float:
-    """The median of the measured numbers and of the declared one, that counts like DECLARED_WEIGHT of them.
+    """Median of the measured numbers and the declared one, which counts DECLARED_WEIGHT times.
 
-    One that is measured wrong moves it no further than the next one to it.
+    A single outlier moves it no further than to the neighbouring number.
 
     >>> steadied_median([25.0, 25.0], 60.0), steadied_median([25.0, 26.0, 24.0, 600.0], 60.0)
     (42.5, 43.0)
@@ -109,8 +109,8 @@ def _learned(measured_s: Sequence[float], declared_s: float) -> LearnedNumber:
 def _fitted(
     stopped: Sequence[MeasuredDeployment], declared_s: float, restore_s_per_gib: float | None
 ) -> RescaleModel | None:
-    """None where too few deployments tell their state, or it was about the same in all. Those far from the line of
-    repeated medians (Siegel 1982), which stands while fewer than half are wrong, are left out.
+    """None if too few deployments have a known state, or all had about the same. Leaves out points far from the line of
+    repeated medians (Siegel 1982), which holds while fewer than half are wrong.
     """
     pairs = [(one.state_gib, one.downtime_s) for one in stopped if one.state_gib is not None and one.downtime_s]
     if len(pairs) < MIN_FITTED:

@@ -1,4 +1,4 @@
-"""Candidates ranked: the least likely to miss its targets first, then the cheapest, then the least disruptive."""
+"""Ranks candidates by probability of missing a target, then cost, then disruption."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from modeling.rescaling.instance_changes import InstanceChanges, instance_change
 from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
 
 _DIGITS = 9
-"""What differs by rounding alone is the same."""
+"""Rounding, so that floating-point noise breaks no ties."""
 
 _UNITS = {"price": "an hour", "cores": "cores", "memory_gib": "GiB of memory"}
-"""Of what is known of the cost: a price says it all; without one cores go before memory."""
+"""Measures of cost. A price is used alone; without one, cores come before memory."""
 
 
 @dataclass(frozen=True)
 class RankedPlan:
-    """number: among the candidates. cost: of the plan; weighed: what counts of it, with its unit: the first that
-    differs. change: from the plan that runs; None where that is not known. excuse: why it is not first; None for that.
+    """number: index among the candidates. cost: of the plan; weighed: the amounts that are compared, in order, each
+    with its unit. change: from the running plan, None if unknown. excuse: why it is not first; None for the first.
     """
 
     number: int
@@ -34,7 +34,7 @@ class RankedPlan:
 
     @property
     def key(self) -> tuple[float, ...]:
-        """Less is better. No price makes good a plan that misses for certain: of those the one with more headroom."""
+        """Smaller is better. Plans that miss for certain are compared by headroom before price."""
         certain = self.probability == 1
         disruption = 0 if self.change is None else self.change.total
         amounts = [amount for amount, _ in self.weighed]
@@ -45,9 +45,9 @@ def ranked(
     candidates: Candidates, costs: Mapping[str, InstanceCost], running: PhysicalPlan | None = None
 ) -> tuple[RankedPlan, ...]:
     """Best first: by the joint probability of missing any target, then cost, then instances that the change from
-    `running` starts, stops and moves; then headroom, then as they were given.
+    `running` starts, stops and moves, then headroom, then input order.
 
-    costs: by operator; where they tell no sum, instances are counted. A plan that is none of the topology's is last.
+    costs: by operator; if they give no total, instances are counted. A plan that does not fit the topology comes last.
     """
     probability, headroom = candidates.probability(), candidates.headroom
     found = []
@@ -69,7 +69,7 @@ def _rounded(value: float) -> float:
 
 
 def _weighed(plan: PhysicalPlan, cost: HourlyCost) -> tuple[tuple[float, str], ...]:
-    """A price of 0 tells as little as none."""
+    """A price of 0 is treated as unknown."""
     known = [(round(each, _DIGITS), unit) for name, unit in _UNITS.items() if (each := getattr(cost, name))]
     return tuple(known[:1] if cost.price else known) or ((float(plan.instances), "instances"),)
 

@@ -1,4 +1,4 @@
-"""The scaling schedule as a value: which plan from when, why, and what was considered instead."""
+"""The scaling schedule: which plan from when, why, and which alternatives were considered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,15 +9,16 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 
 CALIBRATION_VERSION = "calibration version"
-"""Where `derived_from` names MLflow's version of the calibration. It tells no decision from another: two planners that
-calibrate at once record two that are alike."""
+"""Key in `derived_from` for MLflow's version of the calibration. It does not distinguish decisions: two planners that
+calibrate at once record two versions with the same content.
+"""
 
 
 @dataclass(frozen=True)
 class Disruption:
-    """Of one change of plan. started, stopped, moved: instances; moved is of those that go on running in another
-    container, None where nobody says how they are packed. moved_key_groups, moved_state_gib: that get to an instance of
-    another number (Flink). containers: of the plan when they are packed from those before, None as moved.
+    """What one change of plan disrupts. started, stopped, moved: instances; moved ones go on running in another
+    container; None if the packing is unknown. moved_key_groups, moved_state_gib: assigned to an instance of another
+    index (Flink). containers: number that the plan needs when packed from the ones before; None as for moved.
     """
 
     started: int
@@ -28,28 +29,29 @@ class Disruption:
     containers: int | None = None
 
     def __str__(self) -> str:
-        told = f"{self.started} started, {self.stopped} stopped"
+        text = f"{self.started} started, {self.stopped} stopped"
         if self.moved is not None:
-            told = f"{told}, {self.moved} moved"
+            text = f"{text}, {self.moved} moved"
         if self.moved_key_groups:
-            told = (
-                f"{told}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
+            text = (
+                f"{text}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
             )
-        return told
+        return text
 
 
 @dataclass(frozen=True)
 class ScheduledStep:
     """One plan and when to deploy it.
 
-    deploy_at: when to ask for it. in_place_at: when it runs and has caught up at the median of what comes then, by the
-    model. needed_from: when more may come than the plan before it carries, or when it is to run; needed_until: when
-    the next plan is to. load_per_s: of each source, what comes together at the highest moment of that span at the
-    planned quantile. catch_up_s: seconds from running to an empty backlog, at most until it is needed no more.
+    deploy_at: time of the request. in_place_at: when it runs and has caught up under the median load, by the model.
+    needed_from: when the load may exceed the capacity of the plan before it, or when this plan is to run; needed_until:
+    when the next plan is to. load_per_s: by source, the rates at the moment of that span whose total is highest, at the
+    planned quantile. catch_up_s: seconds from running to an empty backlog, limited to needed_until.
     cost_instance_hours: instances × hours of the span in which it runs. utilisation: of the bottleneck under
     load_per_s. headroom_factor: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
-    over the horizon if this step alone is left out. disruption: None of a schedule that did not tell. price_per_hour:
-    of the plan, and more_per_hour than the plan before it, in the currency of the prices; None where there are none.
+    over the horizon if only this step is left out. disruption: None in schedules of versions that did not record it.
+    price_per_hour: of the plan; more_per_hour: minus that of the plan before it; in the currency of the prices, None if
+    there are none.
     """
 
     deploy_at: datetime
@@ -74,9 +76,9 @@ class ScheduledStep:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another schedule that was costed in the same way: hold the plan, a static plan for the peak …
+    """Another schedule that was costed in the same way: hold the running plan, a static plan for the peak …
 
-    violation_minutes: expected over the horizon. price: as of the schedule.
+    violation_minutes: expected over the horizon. price: as in ScalingSchedule.
     """
 
     name: str
@@ -91,12 +93,12 @@ class Alternative:
 class ScalingSchedule:
     """Plans with their deploy times, over [start, end), and what they were derived from.
 
-    quantile: of the peaks that steps tell as their load. current: the plan that ran when the schedule was made; an
-    empty `steps` means to hold it, and `why` says why. cost_instance_hours: expected, with what the guard adds.
-    violation_minutes: expected over the horizon; violation_probability: that there is any. allowed_minutes: of them,
-    that were aimed at, None where each has a fixed price; violation_price_h: of one, in instance-hours. price: expected
-    as cost_instance_hours, in the currency of the prices, of which an instance-hour is instance_price_per_hour; None
-    where nobody says what plans cost. Raises PlanError for a quantile that is none and a horizon that does not end.
+    quantile: of the peaks in the steps' load_per_s. current: the plan that ran when the schedule was made; empty
+    `steps` hold it, and `why` gives the reason. cost_instance_hours: expected, including what the guard adds.
+    violation_minutes: expected over the horizon; violation_probability: of any violation. allowed_minutes: the planned
+    bound on violation_minutes, None if each has a fixed price; violation_price_h: price of one, in instance-hours.
+    price: expected, as cost_instance_hours, in the currency of the prices; instance_price_per_hour: of one instance;
+    None if plans have no prices. Raises PlanError for a quantile outside (0, 1) and an end that is not after the start.
     """
 
     topology: str
@@ -126,13 +128,15 @@ class ScalingSchedule:
             raise PlanError(f"{where}: it ends at {self.end}, not after {self.start}; give a later end")
 
     def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
-        """Which plan carries the load from when to when, over the horizon: each once it has caught up, by the model."""
+        """Which plan carries the load from when to when, over the horizon: each from when it has caught up, by the
+        model.
+        """
         changes = [(self.current, self.start), *((step.plan, step.in_place_at) for step in self.steps)]
         ends = [*(min(start, self.end) for _, start in changes[1:]), self.end]
         return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]
 
     def answers(self, asked: Mapping[str, str], at: datetime) -> bool:
-        """Whether it was made of what is asked about and is not over yet. asked: as derived_from, an empty text for
-        what nobody told.
+        """Whether it was derived from `asked` and has not ended. asked: entries of derived_from; an empty text for an
+        entry that must be missing.
         """
-        return at < self.end and all(self.derived_from.get(name, "") == told for name, told in asked.items())
+        return at < self.end and all(self.derived_from.get(name, "") == value for name, value in asked.items())

@@ -1,4 +1,4 @@
-"""make_schedule(): the turns of a horizon plan as a scaling schedule that explains itself."""
+"""make_schedule(): turns a horizon plan into a scaling schedule that explains itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,12 +21,12 @@ from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
 HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
-LEAST = "min_parallelism"
-"""What an excuse is about of a plan that runs, and goes on, with fewer instances than it is to have."""
+MIN_PARALLELISM = "min_parallelism"
+"""Target of an excuse for a running plan that is kept although it has fewer instances than min_parallelism."""
 VIOLATION = "violation"
-"""What an excuse of a plan is about that is within the limits, and misses more than the one that was chosen."""
+"""Target of an excuse for a plan that is within the limits but misses more than the chosen one."""
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
-"""Instance-hours and minutes that count as no difference."""
+"""Differences in instance-hours and minutes up to these count as none."""
 
 
 def make_schedule(
@@ -38,42 +38,42 @@ def make_schedule(
     candidates: Mapping[str, PhysicalPlan] | None = None,
     placing: Placing | None = None,
 ) -> ScalingSchedule:
-    """Pure. current: the plan that runs, with its packing. quantile: of the peaks that steps tell as their load.
-    candidates: plans of the ladder that somebody proposed, by name: of each it is told where it runs, or why not.
-    placing: tells which instances a step moves to another container.
+    """Pure. current: the running plan, with its packing. quantile: of the peaks that steps give as their load.
+    candidates: proposed plans of the ladder, by name; each is reported as an alternative, with when it runs or why it
+    does not. placing: gives the instances that a step moves to another container.
     """
-    told = _Told(planned, quantile)
+    explanation = _Explanation(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
     disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.profiles, placing)
     steps = tuple(
-        replace(told.step(number, before), disruption=of)
+        replace(explanation.step(number, before), disruption=of)
         for number, (before, of) in enumerate(zip(plans[:-1], disrupted, strict=True))
     )
     return ScalingSchedule(
         topology=current.topology,
-        made_at=told.moment(0.0),
-        start=told.moment(0.0),
-        end=told.moment(float(ahead.edges_s[-1])),
+        made_at=explanation.moment(0.0),
+        start=explanation.moment(0.0),
+        end=explanation.moment(float(ahead.edges_s[-1])),
         quantile=quantile,
         current=current,
         steps=steps,
         cost_instance_hours=found.instance_hours,
-        why=told.why(),
+        why=explanation.why(),
         violation_minutes=found.violation_minutes,
         violation_probability=float((found.late_minutes > 0).mean()),
         allowed_minutes=planned.allowed_minutes,
         violation_price_h=planned.prices.violation_h,
-        alternatives=(*told.alternatives(), *told.proposals(candidates or {})),
-        excuses=tuple(told.excuses(steps)),
+        alternatives=(*explanation.alternatives(), *explanation.proposals(candidates or {})),
+        excuses=tuple(explanation.excuses(steps)),
         derived_from=dict(derived_from or {}),
-        price=told.price(found),
+        price=explanation.price(found),
         instance_price_per_hour=None if planned.pricing is None else planned.pricing.instance_per_hour,
     )
 
 
-class _Told:
-    """What is said of a horizon plan."""
+class _Explanation:
+    """Describes a horizon plan: its steps, alternatives and excuses."""
 
     def __init__(self, planned: HorizonPlan, quantile: float) -> None:
         self.planned, self.cheapest, self.quantile = planned, planned.cheapest, quantile
@@ -84,7 +84,7 @@ class _Told:
         return datetime.fromtimestamp(self.planned.ahead.start_s, UTC) + timedelta(seconds=at_s)
 
     def span(self, start_s: float, end_s: float) -> tuple[int, int]:
-        """Steps from one moment to another."""
+        """Indices of the first step of a span and of the one after its last."""
         ahead = self.planned.ahead
         first = ahead.step_at(start_s)
         return first, max(first + 1, int(np.searchsorted(self.edges_s, end_s - 1e-9)))
@@ -94,7 +94,7 @@ class _Told:
         return dict(zip(self.cheapest.topology.sources, peak.tolist(), strict=True))
 
     def capacity_per_s(self, plan: int, step: int) -> float:
-        """At the mean of the paths."""
+        """Mean over the sample paths."""
         carried = self.planned.course.capacity_per_s[plan]
         return float(carried[min(step, carried.shape[0] - 1)].mean())
 
@@ -102,7 +102,7 @@ class _Told:
         return followed_course(self.planned.course, turns, self.planned.terms, self.planned.prices)
 
     def price(self, found: Found) -> float | None:
-        """In the currency of the prices; None where there are none."""
+        """In the currency of the prices; None if there are none."""
         return None if self.planned.pricing is None else found.paid_h * self.planned.pricing.instance_per_hour
 
     def price_per_hour(self, plan: int) -> float | None:
@@ -110,7 +110,7 @@ class _Told:
         return None if pricing is None else float(self.planned.course.prices_h[plan]) * pricing.instance_per_hour
 
     def amount(self, paid_h: float) -> str:
-        """What is weighed, in words: a price where there is one."""
+        """The weighed cost in words: a price if there is one."""
         pricing = self.planned.pricing
         if pricing is None:
             return f"{paid_h:.3g} instance-hours"
@@ -158,7 +158,7 @@ class _Told:
         return self.turns[number - 1].plan if number else self.planned.course.running
 
     def needed_s(self, running: int, turn: Turn, first: int, last: int) -> float:
-        """When more may come than the plan before carries; when the plan is to run where that is not before its end."""
+        """When the load may exceed the capacity of the plan before; if it never does, when this plan is to run."""
         if self.planned.ladder.instances[turn.plan] <= self.planned.ladder.instances[running]:
             return turn.stop_s
         carried = self.planned.course.capacity_per_s[running]
@@ -184,7 +184,7 @@ class _Told:
         return f"{reason}; it saves {self.amount(saved)}" if saved > NEARLY_H else reason
 
     def saved_h(self, turn: Turn) -> float:
-        """Against leaving this turn out."""
+        """Compared with leaving this turn out."""
         others = [each for each in self.turns if each is not turn]
         return self.followed(others).paid_h - self.planned.found.paid_h
 
@@ -192,26 +192,26 @@ class _Told:
         planned, found = self.planned, self.planned.found
         count, hours = len(found.turns), planned.ahead.hours
         if count:
-            told = (
+            outcome = (
                 f"{count_of(count, 'rescale')} {'follows' if count == 1 else 'follow'} the forecast over {hours:.3g} h"
             )
         elif planned.within_budget:
-            told = "the running plan carries the forecast, and no change is worth its rescale: hold it"
+            outcome = "the running plan carries the forecast, and no change is worth its rescale: hold it"
         else:
-            told = "no change within the limits does better than the running plan: hold it"
+            outcome = "no change within the limits does better than the running plan: hold it"
         late = f"{rounded(found.violation_minutes, 2)} min in violation are expected"
         allowed = planned.allowed_minutes
         if allowed is None:
-            return f"{told}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
+            return f"{outcome}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
         if planned.within_budget and found.violation_minutes > allowed:
-            kept = f"{rounded(planned.searched_minutes, 2)} were on the paths that it was searched by"
-            return f"{told}; {late}, {allowed:.2g} are allowed, and {kept}"
+            searched = f"on the search's own sample paths it was {rounded(planned.searched_minutes, 2)}"
+            return f"{outcome}; {late}, {allowed:.2g} are allowed; {searched}"
         if planned.within_budget:
-            return f"{told}; {late}, {allowed:.2g} are allowed"
-        return f"{told}; {late}, more than the {allowed:.2g} that are allowed: that cannot be kept within the limits"
+            return f"{outcome}; {late}, {allowed:.2g} are allowed"
+        return f"{outcome}; {late}, more than the {allowed:.2g} allowed: no plan within the limits keeps that"
 
     def alternatives(self) -> list[Alternative]:
-        """What else was costed over the same paths."""
+        """Other schedules, costed over the same sample paths."""
         course = self.planned.course
         others = {HOLD: list[Turn]()}
         peak = self.planned.ahead.peak_per_s(self.quantile).sum()
@@ -224,7 +224,7 @@ class _Told:
         return [self.alternative(name, turns) for name, turns in others.items()]
 
     def proposals(self, candidates: Mapping[str, PhysicalPlan]) -> list[Alternative]:
-        """Each from as soon as it can be on, against what was chosen."""
+        """Each proposed plan from the earliest possible moment, compared with the chosen schedule."""
         found = []
         for name, plan in candidates.items():
             number = self.planned.ladder.number(plan.parallelism)
@@ -234,13 +234,13 @@ class _Told:
             one = self.alternative(f"{CANDIDATE}{name}", [] if held else self.at_once(number))
             since = [self.moment(turn.stop_s) for turn in self.turns if turn.plan == number]
             if since:
-                told = " and ".join(f"{moment:%a %H:%M}" for moment in since)
-                one = replace(one, excuse=f"is chosen from {told} on; all the time it {_would(one.excuse)}")
+                moments = " and ".join(f"{moment:%a %H:%M}" for moment in since)
+                one = replace(one, excuse=f"is chosen from {moments} on; all the time it {_would(one.excuse)}")
             found.append(one)
         return found
 
     def at_once(self, plan: int) -> list[Turn]:
-        """The turn to a plan as soon as it can be; none where the horizon is over by then."""
+        """The earliest possible turn to a plan; empty if the horizon ends before it."""
         ladder, course = self.planned.ladder, self.planned.course
         lead_s = self.planned.terms.stops_after_s(ladder.plans[course.running], ladder.plans[plan])
         later = self.edges_s[:-1][self.edges_s[:-1] >= course.free_s + lead_s - 1e-9]
@@ -263,12 +263,12 @@ class _Told:
         else:
             excuse = "as good as what was chosen"
         plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
-        told = f"{excuse} ({plan.brief()})"
-        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, told, self.price(found))
+        reason = f"{excuse} ({plan.brief()})"
+        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, reason, self.price(found))
 
     def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
-        """Per distinct plan, why not the next smaller one; where a load is beyond all plans, or its latency, why; and
-        the smallest plan that cannot be packed.
+        """For each chosen plan, why not the next smaller one; for a load or latency beyond all plans, why; and the
+        smallest plan that cannot be packed.
         """
         excuses: dict[str, Excuse] = {}
         for number, turn in enumerate(self.turns):
@@ -293,7 +293,7 @@ class _Told:
         return cheapest_plan(of.topology, of.profiles, load_per_s, of.limits, of.arrival_cv2, of.price)
 
     def unpacked(self, number: int) -> Excuse:
-        """Why a plan is not turned to, of how many the largest that can be packed is of."""
+        """Why a plan cannot be packed; its bound is the size of the largest plan that can."""
         plan, ladder = self.planned.ladder.plans[number], self.planned.ladder
         packed = [float(count) for at, count in enumerate(ladder.instances) if at not in self.planned.unpacked]
         reason = f"it cannot be packed: {self.planned.unpacked[number]}"
@@ -301,7 +301,7 @@ class _Told:
         return Excuse(plan, "packing", "", float(plan.instances), max(packed, default=0.0), reason, remedy)
 
     def below_least(self) -> Excuse | None:
-        """Of the running plan, where it has fewer instances than planned.least says."""
+        """For the running plan, if it has fewer instances than planning.min_parallelism."""
         plan = self.planned.ladder.plans[self.planned.course.running]
         wanted = {name: least for name, least in self.planned.least.items() if plan.parallelism[name] < least}
         if not wanted:
@@ -314,7 +314,7 @@ class _Told:
         )
         give = ", ".join(f"{each} {fewest}" for each, fewest in wanted.items())
         remedy = f"deploy a plan with {give}, or lower min_parallelism"
-        return Excuse(plan, LEAST, name, float(count), float(least), reason, remedy, wanted)
+        return Excuse(plan, MIN_PARALLELISM, name, float(count), float(least), reason, remedy, wanted)
 
     def next_smaller(self, plan: int) -> int | None:
         fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])
@@ -340,7 +340,7 @@ class _Told:
 
 
 def _would(excuse: str) -> str:
-    """An alternative's excuse as the end of a sentence about it."""
+    """An alternative's excuse, worded as the end of a sentence about it."""
     return (
         excuse if excuse.startswith("costs") else f"is {excuse}" if excuse.startswith("as good") else f"means {excuse}"
     )

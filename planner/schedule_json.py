@@ -1,4 +1,4 @@
-"""Plans and schedules as plain JSON, and back without loss: what the ledger keeps."""
+"""Lossless JSON for plans and schedules, as stored in the ledger."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ def plan_to_json(plan: PhysicalPlan) -> Json:
 
 
 def plan_from_json(body: Mapping[str, Any]) -> PhysicalPlan:
-    """Raises PlanError for a body that no plan was written as."""
+    """Raises PlanError for a body that is not a stored plan."""
     return _PLAN.from_json(body)
 
 
@@ -26,7 +26,7 @@ def schedule_to_json(schedule: ScalingSchedule) -> Json:
 
 
 def schedule_from_json(body: Mapping[str, Any]) -> ScalingSchedule:
-    """Raises PlanError for a body that no schedule was written as."""
+    """Raises PlanError for a body that is not a stored schedule."""
     return _SCHEDULE.from_json(body)
 
 
@@ -43,8 +43,10 @@ def numbers_from_json(body: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _in_words_of_now(value: Any, version: int) -> Any:
-    """Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck, or of the whole plan. Version 2
-    told by how many seconds the target would be missed at the planned quantile: they stand for the expected ones. Up to
+    """Rename and convert the fields of earlier versions.
+
+    Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck or of the whole plan. Version 2 gave
+    the seconds in which the target would be missed at the planned quantile; they are read as the expected ones. Up to
     version 3 the headroom factor was called a saturation scale.
     """
     if isinstance(value, list):

@@ -1,7 +1,6 @@
 """Due steps of a schedule that wait because the job needs what they would take away (planner/guard/withheld.py).
 
-A withheld step stays due and is looked at again, until the next step of its schedule or the next schedule takes its
-place, or its time goes by.
+A withheld step stays due and is checked again until a later step or schedule replaces it, or it expires.
 """
 
 from datetime import datetime
@@ -24,16 +23,16 @@ _APPROVED = (StepState.APPROVED, StepState.DUE)
 def withheld_because(
     step: StepEntry, topology: Topology, terms: GuardTerms, ledger: Ledger, cluster: Cluster, now: datetime
 ) -> str:
-    """Why an approved step of a schedule waits now; empty where it may be deployed.
+    """Why an approved step of a schedule waits now; empty if it may be deployed.
 
-    By the looks of the guard, so by nothing where that is off; what a person or the guard asked for never waits. Raises
-    ClusterError where the cluster does not answer.
+    Uses the guard's looks, so it withholds nothing while the guard is off. Steps that a person or the guard requested
+    never wait. Raises ClusterError if the cluster does not answer.
     """
     before = step.replaces.parallelism
     if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
         return ""
     if any(plan.keys() != set(topology.order) for plan in (before, step.plan.parallelism)):
-        return ""  # the topology has changed, which the deployment finds out
+        return ""  # the topology has changed; the deployment reports that
     state = cluster.state()
     running, since = state.plan.parallelism, state.running_since
     if state.status is not Status.RUNNING or since is None:
@@ -44,7 +43,7 @@ def withheld_because(
 
 
 def _grown_unforeseen(step: StepEntry, ledger: Ledger, state: ClusterState) -> bool:
-    """Whether the guard's last scale-up runs, and was decided after the step's forecasts were made."""
+    """Whether the guard's last scale-up runs and was decided after the step's forecasts were made."""
     grown = next(
         (each for each in ledger.guard.actions(step.topology) if each.action == ActionKind.SCALE_UP and each.step_id),
         None,
@@ -57,7 +56,7 @@ def _grown_unforeseen(step: StepEntry, ledger: Ledger, state: ClusterState) -> b
 
 
 def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) -> str:
-    """Keep why a step waits, once, and tell it."""
+    """Record once why a step waits, and return the message."""
     reason = f"{WITHHELD}: {why}"
     try:
         if step.state is StepState.APPROVED:
@@ -65,7 +64,7 @@ def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) 
         elif not step.reason.startswith(WITHHELD):
             ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
     except LedgerError:
-        # Another process was quicker, with this step or with another one; what it wrote down holds.
+        # Another process changed the step first; what it recorded holds.
         if ledger.step(step.id).state is step.state:
             raise
     return (

@@ -9,7 +9,7 @@ from planner.fleet.grants import Replanned
 from planner.fleet.holding import Holding
 from planner.fleet.stagger import ChangeBounds
 from planner.fleet.terms import Quota
-from planner.horizon.horizon_plan import Rules
+from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule import HOLD
@@ -44,7 +44,7 @@ def bounds(
 ) -> dict[str, ChangeBounds]:
     """The same of all: 300 s until more instances are there, 30 s of downtime. closed: planning.freeze."""
     spans = [(begin.timestamp(), end.timestamp()) for begin, end in closed]
-    each = ChangeBounds(ChangeTerms(lead_s=300, downtime_s=30, apart_s=dwell_s, max_lag_s=60), Rules(spans))
+    each = ChangeBounds(ChangeTerms(lead_s=300, downtime_s=30, apart_s=dwell_s, max_lag_s=60), ChangeRules(spans))
     return {wish.name: each for wish in wishes}
 
 

@@ -11,7 +11,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, HorizonPlanner, Present, Rules
+from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, ChangeRules, HorizonPlanner, Present
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
 from planner.pricing.placing import Placing
@@ -67,7 +67,7 @@ def schedule_of(
     after_s: float = 0.0,
     announced: Sequence[Announced] = (),
     changes: Sequence[float] = (),
-    rules: Rules = NO_RULES,
+    rules: ChangeRules = NO_RULES,
     least: Mapping[str, int] | None = None,
     candidates: Mapping[str, PhysicalPlan] | None = None,
     pricing: PlanPricing | None = None,

@@ -6,7 +6,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.inputs.topology import Topology
-from planner.replay.policy import Measured, Seen
+from planner.replay.policy import MinuteMetrics, Seen
 
 
 def measured_minutes(
@@ -21,7 +21,7 @@ def measured_minutes(
     backlog: Sequence[float] | None = None,
     down: Sequence[int] = (),
     start_s: float = 0.0,
-) -> Measured:
+) -> MinuteMetrics:
     """From start_s on. Arrivals are what sources take in unless told otherwise, nothing is held back, and nothing
     waits. backlog: of every source, at each minute's end. down: minutes in which the job is down.
     """
@@ -33,7 +33,7 @@ def measured_minutes(
     up_s[list(down)] = 0.0
     waiting = np.zeros(minutes) if backlog is None else np.asarray(backlog, dtype=np.float64)
     shares = steady(busy, topology.order)
-    return Measured(
+    return MinuteMetrics(
         topology,
         start_s + 60.0 * np.arange(minutes),
         up_s,
@@ -48,6 +48,6 @@ def measured_minutes(
     )
 
 
-def seen_at_the_end(measured: Measured, plan: Mapping[str, int], running_since_s: float = 0.0) -> Seen:
+def seen_at_the_end(measured: MinuteMetrics, plan: Mapping[str, int], running_since_s: float = 0.0) -> Seen:
     """By a policy that is asked when the last minute is over."""
     return Seen(float(measured.start_s[-1]) + 60, plan, running_since_s, False, measured)

@@ -214,7 +214,9 @@ def request_case(
     by.
     """
     if not request.footing.rung.plans:
-        raise PlanError(f"topology {request.config.topology!r}: {request.footing.told}; plan it alone to record that")
+        raise PlanError(
+            f"topology {request.config.topology!r}: {request.footing.summary}; plan it alone to record that"
+        )
     cluster = cluster_of(request.config, settings, clock_of(settings))
     case = planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
     return replace(case, candidates=request.candidates)
@@ -350,5 +352,5 @@ def _planned(
 
 def _why(schedule: ScalingSchedule, footing: Footing) -> str:
     """With the rung and the mode, for whoever reviews it; a plan that is held tells its cause already."""
-    why = f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
+    why = f"{schedule.why} ({footing.summary})" if footing.rung is Rung.PROFILE else schedule.why
     return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why

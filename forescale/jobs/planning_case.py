@@ -27,7 +27,15 @@ from planner.errors import ClusterError, PlanError
 from planner.fallback import CALIBRATION, Footing
 from planner.floor import FLOOR, MODE
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import NO_DISRUPTION, Announced, Change, HorizonPlan, HorizonPlanner, Present, Rules
+from planner.horizon.horizon_plan import (
+    NO_DISRUPTION,
+    Announced,
+    Change,
+    ChangeRules,
+    HorizonPlan,
+    HorizonPlanner,
+    Present,
+)
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -67,7 +75,7 @@ class PlanningCase:
     least: Mapping[str, int]
     present: Present
     budget: Budget
-    rules: Rules
+    rules: ChangeRules
     current: PhysicalPlan
     quantile: float
     notes: Mapping[str, str]

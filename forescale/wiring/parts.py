@@ -16,7 +16,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
 from planner.guard.terms import GuardTerms
-from planner.horizon.horizon_plan import Rules
+from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.ledger import Ledger
 from planner.limits import FULL, Limits
@@ -97,7 +97,7 @@ def disruption_prices_of(planning: Planning) -> DisruptionPrices:
     return DisruptionPrices(planning.started_cost_instance_hours, planning.moved_state_cost_instance_hours_per_gib)
 
 
-def rules_of(planning: Planning, start: datetime, end: datetime) -> Rules:
+def rules_of(planning: Planning, start: datetime, end: datetime) -> ChangeRules:
     """Over a horizon."""
     closed = [span for window in planning.freeze for span in window.spans(start, end)]
-    return Rules([(begins.timestamp(), ends.timestamp()) for begins, ends in closed], planning.max_rescales_a_day)
+    return ChangeRules([(begins.timestamp(), ends.timestamp()) for begins, ends in closed], planning.max_rescales_a_day)

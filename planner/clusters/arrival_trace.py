@@ -1,4 +1,4 @@
-"""The arrivals that the simulator replays: piecewise constant rates, one per window and source."""
+"""Arrivals that the simulator replays: piecewise constant rates, one per window and source."""
 
 import math
 from bisect import bisect_right
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from planner.errors import ClusterError
 
 NOTHING_WAITS = 1e-6
-"""Tuples below which a backlog is rounding, not waiting."""
+"""A backlog below this, in tuples, is rounding error."""
 
 
 class CountedArrivals(Protocol):
@@ -27,7 +27,7 @@ class CountedArrivals(Protocol):
 
 
 class TrueArrivals(Protocol):
-    """What really comes, per source. An arrival history is one."""
+    """The true arrivals per source; an arrival history is one."""
 
     @property
     def topology(self) -> str: ...
@@ -36,7 +36,7 @@ class TrueArrivals(Protocol):
 
 
 class ArrivalTrace:
-    """Arrivals of one source by time in epoch seconds. Missing windows, and all time outside, bring nothing."""
+    """Arrivals of one source by time in epoch seconds. Missing windows and times outside the trace have none."""
 
     def __init__(self, counted: CountedArrivals) -> None:
         known = np.isfinite(counted.counts)
@@ -57,18 +57,20 @@ class ArrivalTrace:
         return self._rate_per_s[window] if 0 <= window < len(self._rate_per_s) else 0.0
 
     def steady_until_s(self, at_s: float) -> float:
-        """The end of the window in which a moment lies, or of the time in which nothing comes."""
+        """End of the window that holds a moment; outside the trace, the end of the time without arrivals."""
         window = int((at_s - self._start_s) // self._window_s)
         if window >= len(self._rate_per_s):
             return math.inf
         return self._start_s + (max(-1, window) + 1) * self._window_s
 
     def known(self, from_s: float, to_s: float) -> bool:
-        """Whether the trace tells of all of [from_s, to_s)."""
+        """Whether the trace has counts for all of [from_s, to_s)."""
         return all(0 <= w < len(self._known) and self._known[w] for w, _ in self._windows(from_s, to_s))
 
     def age_s(self, at_s: float, backlog: float) -> float:
-        """How long the oldest of the last `backlog` tuples has waited at a moment, first come first served."""
+        """How long the oldest of the last `backlog` tuples has waited at a moment, in seconds; first come, first
+        served.
+        """
         if backlog <= NOTHING_WAITS:
             return 0.0
         position = min(max(0.0, (at_s - self._start_s) / self._window_s), float(len(self._rate_per_s)))
@@ -82,7 +84,7 @@ class ArrivalTrace:
         return max(0.0, at_s - (self._start_s + window * self._window_s + within_s))
 
     def _windows(self, from_s: float, to_s: float) -> list[tuple[int, float]]:
-        """Windows that overlap the span, each with the seconds of the overlap."""
+        """Windows that overlap the span, each with its overlap in seconds."""
         first = int((from_s - self._start_s) // self._window_s)
         if to_s <= self._start_s + (first + 1) * self._window_s:
             return [(first, to_s - from_s)]
@@ -95,7 +97,7 @@ class ArrivalTrace:
 
 
 def arrival_traces(truth: TrueArrivals, sources: tuple[str, ...]) -> dict[str, ArrivalTrace]:
-    """One trace per source. Raises ClusterError where the truth lacks a source."""
+    """One trace per source. Raises ClusterError if a source has no arrivals."""
     for source in sources:
         if source not in truth.series:
             raise ClusterError(

@@ -1,4 +1,4 @@
-"""The role of a cluster: tell what runs, measure it, change the plan compare-and-set, verify, and undo."""
+"""The role of a cluster: report its state, measure it, change the plan by compare-and-set, verify, and undo."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Status(StrEnum):
 class ClusterState:
     """What the cluster runs now.
 
-    running_since: since when the plan has run without a break, None while it does not run.
-    free_slots: instances that could still be placed, None where the cluster does not say.
+    running_since: since when the plan has run without interruption, None while it does not run. free_slots: number of
+    instances that could still be placed, None if the cluster does not report it.
     """
 
     topology: str
@@ -35,8 +35,8 @@ class ClusterState:
 
 @dataclass(frozen=True)
 class SourceBacklog:
-    """What waits at one source. tuples: how many, None where that is not known. lag_s: the longest that one of them has
-    waited, None where nobody can tell, and `unmeasured` says why.
+    """The backlog of one source. tuples: None if unknown. lag_s: the longest wait of any of them, None if unknown;
+    `unmeasured` says why.
     """
 
     tuples: float | None
@@ -45,13 +45,13 @@ class SourceBacklog:
 
 
 Backlogs = Callable[[], Mapping[str, SourceBacklog]]
-"""Of every source, as of when it is called; may take some seconds."""
+"""Returns the backlog of every source at the time of the call; may take some seconds."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """The cluster took the plan. Accepted is not done: ask `progress`. note: what people should know of how it is
-    carried out; empty where it is as expected.
+    """The cluster has accepted the plan; ask `progress` whether it runs. note: what people should know about how it is
+    carried out; empty if it is as expected.
     """
 
     plan: PhysicalPlan
@@ -62,7 +62,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The cluster did not take the plan, nothing has changed. reason names the value, the bound and the remedy."""
+    """The cluster has refused the plan and changed nothing. reason names the value, the bound and the remedy."""
 
     plan: PhysicalPlan
     reason: str
@@ -70,9 +70,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Verified:
-    """The plan runs: parallelism as asked, all instances running, since a moment after the change.
+    """The plan runs: parallelism as requested, all instances running, since a moment after the change.
 
-    downtime_s, state_gib: of the change and of the job's keyed state, None where the cluster does not tell.
+    downtime_s: of the change; state_gib: of the job's keyed state; None if the cluster does not report it.
     """
 
     plan: PhysicalPlan
@@ -90,33 +90,33 @@ class Pending:
 
 @dataclass(frozen=True)
 class Failed:
-    """The change came to another end than the plan: the job is down, or runs something else."""
+    """The change ended in something else than the plan: the job is down, or runs another plan."""
 
     reason: str
 
 
 class PlanSetter(Protocol):
-    """What takes a plan, compare-and-set. Every method raises ClusterError when the cluster cannot be reached."""
+    """Accepts plans by compare-and-set. Every method raises ClusterError when the cluster cannot be reached."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """Ask for a plan, only if the present one has the parallelism of `expected` (compare-and-set).
+        """Request a plan, on condition that the present one has the parallelism of `expected`.
 
-        Asking for the present plan is accepted and changes nothing. A plan with an operator that the cluster does not
-        know, or that needs more slots than are free, is refused.
+        A request for the present plan is accepted and changes nothing. A plan with an operator that the cluster does
+        not have, or that needs more slots than are free, is refused.
         """
         ...
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
-        """How far an accepted plan is."""
+        """The state of an accepted plan."""
         ...
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        """Go back to what `accepted` replaced, whether or not the change came through."""
+        """Return to the plan that `accepted` replaced, whether or not the change was completed."""
         ...
 
 
 class Cluster(PlanSetter, Protocol):
-    """One running topology on one cluster; the plan that it takes is the one that runs."""
+    """One running topology on one cluster; a plan that it accepts is the plan that runs."""
 
     def state(self) -> ClusterState: ...
 
@@ -125,61 +125,64 @@ class Cluster(PlanSetter, Protocol):
         ...
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        """What waits at each source now, as far as the cluster tells (Flink: asks it for some seconds)."""
+        """Backlog of each source now, as far as the cluster reports it (Flink: takes some seconds)."""
         ...
 
     def record(self, start: datetime, end: datetime) -> ClusterRecord | None:
-        """What happened in the whole minutes within [start, end); None where the cluster keeps no such record."""
+        """What happened in the whole minutes within [start, end); None if the cluster keeps no such record."""
         ...
 
 
 class ScalerFloor(PlanSetter, Protocol):
-    """The lower bound of a scaler that the cluster runs itself, such as minReplicas of a Kubernetes HPA.
+    """The lower bound of a scaler that the cluster itself runs, such as minReplicas of a Kubernetes HPA.
 
-    The plan that it takes is that bound; the scaler decides what runs above it. Verified: the bound is set, and every
-    operator has at least as many running instances; the downtime is not known. Undone: the former bound is set again.
+    A plan that it accepts becomes that bound; the scaler decides what runs above it. Verified: the bound is set and
+    every operator has at least as many running instances; the downtime is unknown. Undone: the former bound is set
+    again.
     """
 
     def floor(self) -> PhysicalPlan:
-        """The bound that is set now."""
+        """The present bound."""
         ...
 
     def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
-        """What `floor` tells once a plan is the bound: not every scaler has a bound for each operator."""
+        """What `floor` returns once `plan` is the bound: some scalers have no bound per operator."""
         ...
 
 
 @runtime_checkable
 class TakesFloor(Protocol):
-    """A Cluster whose own scaler can be bounded from below."""
+    """A Cluster whose own scaler accepts a lower bound."""
 
     def scaler_floor(self) -> ScalerFloor: ...
 
 
 @runtime_checkable
 class StopsFirst(Protocol):
-    """A Cluster that stops the job before it starts it with a plan: whoever is cut short in between leaves it down."""
+    """A Cluster that stops the job before it starts it with a plan: an interruption in between leaves it down."""
 
     def stopped_for(self, plan: PhysicalPlan) -> bool:
-        """Whether the job is down because it was stopped for this plan and not started since. Raises ClusterError when
-        the cluster cannot be reached.
+        """Whether the job was stopped for this plan and not started since. Raises ClusterError when the cluster cannot
+        be reached.
         """
         ...
 
 
 @runtime_checkable
 class WaitsForSlots(Protocol):
-    """A PlanSetter that may ask a resource manager for slots that lack, and wait for them before it takes a plan."""
+    """A PlanSetter that may request missing slots from a resource manager, and waits for them before it accepts
+    a plan.
+    """
 
     def apply_by(self, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime | None) -> Accepted | Refusal:
-        """As `apply`. latest: how long slots are waited for at most; None: as long as the cluster's settings say."""
+        """As `apply`. latest: until when to wait for slots; None: as long as the cluster's settings allow."""
         ...
 
 
 def applied_by(
     setter: PlanSetter, plan: PhysicalPlan, *, expected: PhysicalPlan, latest: datetime
 ) -> Accepted | Refusal:
-    """What `apply` answers; nothing is waited for beyond a moment after which the plan is of no use."""
+    """The answer of `apply`; waits for slots no longer than until `latest`, when the plan is of no more use."""
     if isinstance(setter, WaitsForSlots):
         return setter.apply_by(plan, expected=expected, latest=latest)
     return setter.apply(plan, expected=expected)

@@ -1,4 +1,4 @@
-"""What a cluster has recorded of what ran, minute by minute, as columns."""
+"""What a cluster has recorded, minute by minute, as columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ MINUTE_S = 60
 
 @dataclass(frozen=True)
 class ClusterRecord:
-    """Whole minutes, oldest first; every array has the shape (minutes,).
+    """Whole minutes, oldest first; every array has shape (minutes,).
 
-    minute: start of the minute, datetime64[s] in UTC.
-    offered, processed: tuples that came to a source, and that it took in.
-    backlog: tuples waiting at a source at the minute's end.
-    lag_s: the longest time that a tuple had waited at a source at some moment of the minute, downtime included.
-    parallelism: per operator, at the minute's end.
-    utilisation: share of the minute that an operator's busiest instance worked.
-    down_s: seconds of downtime.
-    known: whether it is known of the whole minute what came; where it is not, nothing came.
+    - minute: start of the minute, datetime64[s] in UTC.
+    - offered, processed: tuples that arrived at a source, and that it took in.
+    - backlog: tuples waiting at a source at the minute's end.
+    - lag_s: the longest wait of a tuple at any source during the minute, downtime included.
+    - parallelism: per operator, at the minute's end.
+    - utilisation: share of the minute in which an operator's busiest instance was busy.
+    - down_s: seconds of downtime.
+    - known: whether the arrivals of the whole minute are known; unknown ones count as none.
     """
 
     minute: npt.NDArray[np.datetime64]
@@ -39,12 +39,12 @@ class ClusterRecord:
 
     @property
     def instance_hours(self) -> float:
-        """What the plans cost: instances × hours."""
+        """Cost of the plans: instances × hours."""
         return float(sum(counts.sum() for counts in self.parallelism.values())) / 60
 
     @property
     def lag(self) -> LagRecord:
-        """Of at least one minute."""
+        """Needs at least one minute."""
         return LagRecord(datetime.fromtimestamp(int(self.minute[0].astype(int)), UTC), MINUTE_S, self.lag_s)
 
     def violations(self, max_lag_s: float) -> npt.NDArray[np.datetime64]:

@@ -1,4 +1,4 @@
-"""Compare-and-set for engines that keep no versions: by what runs at the look before the request."""
+"""Compare-and-set for engines without versions: compares with what ran just before the request."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,12 +8,12 @@ from planner.clusters.cluster import Accepted, Refusal
 
 
 def brief(parallelism: Mapping[str, int]) -> str:
-    """As `PhysicalPlan.brief`, also of what is no plan yet."""
+    """As `PhysicalPlan.brief`, also for counts that are no plan yet."""
     return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
 
 
 def not_as_assumed(place: str, running: Mapping[str, int], expected: PhysicalPlan) -> str | None:
-    """Why a change that was decided for another plan is not asked for, None where it is that plan."""
+    """Why a change decided for another plan is not requested; None if that plan runs."""
     if dict(expected.parallelism) == dict(running):
         return None
     return (
@@ -22,7 +22,7 @@ def not_as_assumed(place: str, running: Mapping[str, int], expected: PhysicalPla
 
 
 def not_ours_to_undo(place: str, running: Mapping[str, int], away: PhysicalPlan, back: PhysicalPlan) -> str | None:
-    """Why a change is not undone, None where what it asked for still runs."""
+    """Why a change is not undone; None if what it requested still runs."""
     if dict(away.parallelism) == dict(running):
         return None
     return (
@@ -42,15 +42,15 @@ def answered(
     there: bool,
     undoing: bool,
 ) -> Accepted | Refusal | None:
-    """What is said of a plan without asking the engine for it; None where it may be asked.
+    """The answer to a request that needs no call to the engine; None if the engine may be asked.
 
-    running: at the look, which was at that moment. misfit: why the engine cannot run the plan, or None. there: whether
-    it runs it already. undoing: whether `replaced` is the plan to undo, and not the one that a decision assumed.
+    running: what ran at the look, taken at `at`. misfit: why the engine cannot run the plan, or None. there: whether it
+    runs already. undoing: whether `replaced` is the plan to undo rather than the one that a decision assumed.
     """
     if misfit is not None:
         return Refusal(plan, misfit)
     if there:
-        # Asked for before, perhaps by a deployment that crashed before it could note so: no second request.
+        # Requested before, perhaps by a deployment that crashed before it could record that: send no second request.
         return Accepted(plan, replaced, at)
     stale = not_as_assumed(place, running, replaced)
     if undoing:

@@ -1,4 +1,4 @@
-"""Streams of a job that nobody has described, where engines name components and streams themselves (Heron, Storm)."""
+"""Streams of an undescribed job, for engines that name components and streams themselves (Heron, Storm)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from planner.clusters.job_description import DescribedStream, grouping_of
 
 @dataclass(frozen=True)
 class ReadStream:
-    """One stream of the engine that a component reads. grouping: the engine's word."""
+    """One of the engine's streams that a component reads. grouping: the engine's word for it."""
 
     component: str
     stream: str
@@ -18,10 +18,10 @@ class ReadStream:
 def described_streams(
     engine: str, reads: Mapping[str, Sequence[ReadStream]], ratios: Mapping[str, tuple[float, str]]
 ) -> list[DescribedStream]:
-    """Of the components in `reads`; the engine's own, which begin with two underscores, are left aside.
+    """The streams between the components in `reads`; the engine's own, which begin with two underscores, are left out.
 
-    ratios: per component with one stream that one other reads: tuples out per tuple in, and its evidence. Where
-    several streams run between two components, each has its name as label.
+    ratios: for components with one stream and one reader: tuples out per tuple in, and its evidence. If several streams
+    run between two components, each is labelled with its name.
     """
     kept = {
         name: [each for each in inputs if each.component in reads and not each.stream.startswith("__")]
@@ -33,8 +33,10 @@ def described_streams(
         for each in inputs:
             alike = sum(other.component == each.component for other in inputs) > 1
             grouping, question = grouping_of(each.grouping)
-            ratio, told = ratios.get(each.component, (None, "")) if readers.count(each.component) == 1 else (None, "")
-            evidence = ", ".join(filter(None, (f"{engine}: {each.grouping.lower()}", told)))
+            ratio, counted = (
+                ratios.get(each.component, (None, "")) if readers.count(each.component) == 1 else (None, "")
+            )
+            evidence = ", ".join(filter(None, (f"{engine}: {each.grouping.lower()}", counted)))
             label = each.stream if alike else ""
             streams.append(DescribedStream(each.component, name, grouping, label, ratio, evidence, question))
     return streams

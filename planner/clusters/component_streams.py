@@ -1,6 +1,4 @@
-"""Which of an engine's own streams each stream of the topology is made of, where engines name components and streams
-themselves (Heron, Storm).
-"""
+"""Maps a topology's streams to an engine's own, where engines name components and streams themselves (Heron, Storm)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,15 +7,15 @@ from planner.clusters.cluster import SourceBacklog
 from planner.errors import ClusterError
 
 Read = tuple[str, str]
-"""Component and stream that a component reads, by the names of the engine."""
+"""Component and stream that a component reads, by the engine's names."""
 
 
 def component_of_operator(
     place: str, topology: Topology, operators: Mapping[str, str] | None, components: Sequence[str]
 ) -> dict[str, str]:
-    """The component that each operator is; of the same name where `operators` does not say otherwise.
+    """The component of each operator; the one of the same name unless `operators` gives another.
 
-    Raises ClusterError for an operator that the topology lacks, and a component that does not run or is given twice.
+    Raises ClusterError for an unknown operator, and for a component that does not run or is given twice.
     """
     named = dict(operators or {})
     if unknown := sorted(set(named) - set(topology.order)):
@@ -47,11 +45,11 @@ def streams_read(
     component_of: Mapping[str, str],
     reads: Mapping[str, Sequence[Read]],
 ) -> dict[str, tuple[str, ...]]:
-    """Per stream of the topology the engine's streams that it is made of; empty where none of them is read.
+    """The engine's streams that make up each stream of the topology; empty if none of them is read.
 
-    reads: per operator. The engine's own components and streams, which begin with two underscores, are left aside.
-    Between two operators with one stream all that flows between them is that stream; with several, each takes the one
-    that bears its label. Raises ClusterError for what is read and is no stream of the topology.
+    reads: per operator. The engine's own components and streams, which begin with two underscores, are left out. If one
+    stream connects two operators, it gets everything between them; if several do, each gets the engine's stream that
+    matches its label. Raises ClusterError for something read that is not a stream of the topology.
     """
     found: dict[str, list[str]] = {stream.name: [] for stream in topology.streams}
     for name in topology.order:
@@ -76,13 +74,13 @@ def streams_read(
 
 
 def unmeasured_spouts(engine: str, sources: Iterable[str], operators: Mapping[str, str]) -> dict[str, SourceBacklog]:
-    """Of an engine that does not know what waits outside. operators: topology operator → component."""
+    """Backlogs for an engine that does not know them. operators: topology operator → component."""
     return {
         source: SourceBacklog(
             None,
             None,
-            f"{engine} does not tell what waits before spout {operators.get(source, source)!r}; where it reads Kafka, "
-            "name its consumer group in arrivals.group",
+            f"{engine} does not report the backlog of spout {operators.get(source, source)!r}; if it reads Kafka, name "
+            "its consumer group in arrivals.group",
         )
         for source in sources
     }

@@ -1,4 +1,4 @@
-"""How a simulated engine carries out a change of plan, and how it comes back from a failure."""
+"""How a simulated engine carries out a change of plan, and how it recovers from a failure."""
 
 import math
 from collections.abc import Mapping
@@ -14,13 +14,15 @@ from modeling.rescaling.state_restore import StateRestore
 
 @dataclass(frozen=True)
 class EngineTerms:
-    """downtime_s: of any change, state apart. lead_s: from asking for more instances until they are there; the old plan
-    runs on meanwhile. cooldown_s: after a change, before the engine begins another. checkpoints: what was processed
-    after the last complete one is processed again after a change or a failure; None: nothing is. restore_s_per_gib: of
-    state that is read again, which lengthens the downtime. state_gib: per operator. restored, parallel_restore: which
-    of it is read, and whether by all instances at once, as StateRestore has it. buffered: tuples per source that fit
-    between it and the operator that is full (Flink's network buffers, Storm's `topology.max.spout.pending`, up to
-    Heron's water marks); only what does not fit waits at the source.
+    """Times and sizes that decide a rescale.
+
+    downtime_s: of any change, without restoring state. lead_s: from requesting more instances until they are available;
+    the old plan runs on meanwhile. cooldown_s: between a change and the start of the next. checkpoints: tuples
+    processed after the last complete one are processed again after a change or a failure; None: none are.
+    restore_s_per_gib: time to restore state, added to the downtime. state_gib: per operator. restored,
+    parallel_restore: which state is restored, and whether by all instances at once (see StateRestore). buffered: tuples
+    per source that fit between it and a full operator (Flink's network buffers, Storm's `topology.max.spout.pending`,
+    up to Heron's water marks); only the rest waits at the source.
     """
 
     downtime_s: float
@@ -39,11 +41,12 @@ class EngineTerms:
 
     @property
     def every_s(self) -> float:
-        """From one checkpoint to the next; a job makes one at a time. Infinite without any."""
+        """Seconds between checkpoints; a job makes one at a time. Infinite without checkpoints."""
         return max(self.checkpoints.interval_s, self.checkpoints.duration_s) if self.checkpoints else math.inf
 
     def stop_s(self, asked_s: float, free_s: float, *, grows: bool) -> float:
-        """When the job stops for a change. free_s: when the change before it was done. grows: instances are added.
+        """When the job stops for a change, in epoch seconds. free_s: when the previous change was done. grows:
+        instances are added.
 
         An engine that rescales on completion of a checkpoint waits for the next one.
         """
@@ -56,7 +59,7 @@ class EngineTerms:
         return math.ceil((ready_s - known.duration_s) / self.every_s) * self.every_s + known.duration_s
 
     def begun_s(self, stopped_s: float) -> float:
-        """When the last checkpoint began that was complete when the job stopped; they begin at multiples of their
+        """When the last checkpoint that was complete at the stop had begun; checkpoints begin at multiples of their
         interval since the epoch.
         """
         known = self.checkpoints
@@ -70,8 +73,8 @@ class EngineTerms:
 
     @property
     def whole_s(self) -> float:
-        """Downtime in which all state is read again, by one instance of each operator where all read at once: no change
-        takes longer.
+        """Downtime in which all state is restored, by one instance per operator if all restore in parallel: the longest
+        that a change can take.
         """
         sizes = self.state_gib.values()
         return self.downtime_s + self.restore_s_per_gib * (
@@ -79,7 +82,7 @@ class EngineTerms:
         )
 
     def change_s(self, topology: Topology, before: Mapping[str, int], after: Mapping[str, int]) -> float:
-        """Downtime of a change, or of a failure where both are the same: all state is read again then."""
+        """Downtime of a change, or of a failure if both plans are equal: then all state is restored."""
         if not self.restore.takes_time:
             return self.downtime_s
         if dict(before) == dict(after):

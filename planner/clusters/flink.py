@@ -23,15 +23,15 @@ from planner.clusters.flink_vertices import bounded_topology, operator_vertices,
 from planner.clusters.slots_command import SlotsCommand, await_slots
 from planner.errors import ClusterError
 
-# How much longer than the span Flink may take until its counters have moved by it.
+# Extra time for Flink's counters to move by the span.
 _COUNTERS_LATE_S = 60.0
-# How long a job that is rescaled or restarted just now is waited for before it is measured.
+# How long to wait for a job that is rescaling or restarting before it is measured.
 _START_LATE_S = 300.0
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One look at the job. running and asked: parallelism per operator, as it is and as it is to become."""
+class JobLook:
+    """One look at the job. running, asked: parallelism per operator, present and requested."""
 
     job: Job
     vertices: Mapping[str, Vertex]
@@ -47,13 +47,12 @@ class Seen:
 
 
 class FlinkCluster:
-    """The `Cluster` of one Flink job. Where subtasks sit is Flink's choice: the packing of a plan is not used.
+    """The `Cluster` of one Flink job. Flink decides where subtasks are placed: a plan's packing is ignored.
 
-    url: of the REST interface. operators: operator → vertex name where they differ. slots_command: asks for slots that
-    lack; without it a plan that needs more than there are is refused. beside_scaler: whether a job is changed that
-    Flink's own autoscaler looks after.
-    warm_s: how long after a start counters are not read: subtasks count as busy while they restore and connect.
-    clock: what waiting for counters and slots waits on. connection: to the REST interface.
+    url: of the REST interface. operators: operator → vertex name where they differ. slots_command: requests missing
+    slots; without it a plan that needs more slots than exist is refused. beside_scaler: whether to change a job that
+    Flink's own autoscaler manages. warm_s: how long after a start counters are ignored, as subtasks count as busy while
+    they restore and connect. clock: for waiting on counters and slots. connection: to the REST interface.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class FlinkCluster:
         self._clock = clock or RealClock()
 
     def state(self) -> ClusterState:
-        """What runs. free_slots counts free slots; each could hold one instance of every operator."""
+        """free_slots counts free slots; each could hold one instance of every operator."""
         seen = self._look()
         job = seen.job
         free, held = self._rest.slots(job.jid)
@@ -94,13 +93,13 @@ class FlinkCluster:
         )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
-        """Counters over the next span_s seconds or a little more. Waits until the plan has run for warm_s.
+        """Counters over the next span_s seconds or slightly more. Waits until the plan has run for warm_s.
 
-        Raises ClusterError when the job is restarted meanwhile, or its counters stand still.
+        Raises ClusterError when the job restarts meanwhile, or its counters do not move.
         """
         self._wait_until_warm()
         deadline_s = span_s + _COUNTERS_LATE_S
-        old = self._read()  # perhaps from when somebody asked last, perhaps before the plan was warm
+        old = self._read()  # may be cached from an earlier request, from before the plan was warm
         waited_s = 0.0
         before: Read | None = None
         while waited_s < deadline_s:
@@ -128,13 +127,13 @@ class FlinkCluster:
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        """Asks for some seconds, until it is also known at which rate tuples come. Unknown of a source whose connector
-        publishes no pendingRecords, and of all while the job does not run.
+        """Takes some seconds, to measure the arrival rate too. Unknown for a source whose connector publishes no
+        pendingRecords, and for all sources while the job does not run.
         """
         return source_backlogs(self._declared.sources, self._queues, self._clock)
 
     def record(self, start: datetime, end: datetime) -> None:
-        """Flink tells of now alone."""
+        """None: Flink reports only the present."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self.apply_by(plan, expected=expected, latest=None)
@@ -144,7 +143,7 @@ class FlinkCluster:
         at = moment(seen.job.now)
         if reason := self._misfit(plan, seen):
             return Refusal(plan, reason)
-        # Asked for before, perhaps by a deployment that crashed before it could note so: that is no second request.
+        # Requested before, perhaps by a deployment that crashed before it could record that: send no second request.
         if dict(plan.parallelism) == seen.asked:
             return Accepted(plan, expected, at)
         if reason := self._scaled_by_flink(seen):
@@ -196,10 +195,10 @@ class FlinkCluster:
     def _where(self) -> str:
         return f"job {self._job_name!r} of {self._rest.place}"
 
-    def _look(self) -> Seen:
+    def _look(self) -> JobLook:
         job, vertices = self._found()
-        if job.state in ENDED:  # Flink keeps requirements of living jobs only
-            return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+        if job.state in ENDED:  # Flink keeps the requirements of running jobs only
+            return JobLook(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
         if job.scheduler != "Adaptive":
             raise ClusterError(
                 f"{self._where} runs under the {job.scheduler} scheduler, which cannot rescale in place; "
@@ -211,7 +210,7 @@ class FlinkCluster:
             raise ClusterError(
                 f"{self._rest.place} reports no resource requirements of vertex {lacking[0]!r}; ask again"
             )
-        return Seen(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
+        return JobLook(job, vertices, {vertex_id: r.parallelism.upper for vertex_id, r in requirements.items()})
 
     def _found(self) -> tuple[Job, Mapping[str, Vertex]]:
         """The job, and the vertex of each operator."""
@@ -219,17 +218,19 @@ class FlinkCluster:
         return job, operator_vertices(job, self._declared, self._vertex_names)
 
     @staticmethod
-    def _under_way(seen: Seen, slots: int) -> bool:
-        """Whether the job is still to change. Asked for more than its slots it is not: it runs what fits."""
+    def _under_way(seen: JobLook, slots: int) -> bool:
+        """Whether a change is still to come. A job that was asked for more than its slots runs what fits and is not
+        under way.
+        """
         return seen.asked != seen.running and slots_needed(seen.job, seen.asked_by_vertex) <= slots
 
     def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
         try:
             return PhysicalPlan(self._declared.name, parallelism)
-        except ModelError as error:  # before its first slots come, a job has a parallelism of -1
+        except ModelError as error:  # before it gets its first slots, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
-    def _misfit(self, plan: PhysicalPlan, seen: Seen) -> str | None:
+    def _misfit(self, plan: PhysicalPlan, seen: JobLook) -> str | None:
         """Why the job cannot run the plan, or None."""
         if seen.job.state in ENDED:
             return f"{self._where} is {seen.job.state}; start it again, then decide from what runs"
@@ -239,8 +240,8 @@ class FlinkCluster:
             return str(error)
         return None
 
-    def _stale(self, expected: PhysicalPlan, seen: Seen, *, undoing: bool = False) -> str | None:
-        """Why the job is no longer one that a change from the expected plan was decided for, or None."""
+    def _stale(self, expected: PhysicalPlan, seen: JobLook, *, undoing: bool = False) -> str | None:
+        """Why the job no longer runs the plan that the decision assumed, or None."""
         if undoing:
             if dict(expected.parallelism) == seen.asked:
                 return None
@@ -257,7 +258,7 @@ class FlinkCluster:
             )
         return None
 
-    def _scaled_by_flink(self, seen: Seen) -> str | None:
+    def _scaled_by_flink(self, seen: JobLook) -> str | None:
         if self._beside_scaler or not (sign := own_scaler_sign(self._rest.configuration(seen.job.jid))):
             return None
         return (
@@ -265,8 +266,8 @@ class FlinkCluster:
             "set planning.mode: floor, or switch the autoscaler off"
         )
 
-    def _lacking(self, plan: PhysicalPlan, seen: Seen) -> tuple[int, str]:
-        """How many slots lack, and what to say of it."""
+    def _lacking(self, plan: PhysicalPlan, seen: JobLook) -> tuple[int, str]:
+        """Number of missing slots, and a message about them."""
         needed = slots_needed(seen.job, self._by_vertex(plan, seen))
         free, held = self._rest.slots(seen.job.jid)
         lacking = max(0, needed - free - held)
@@ -277,7 +278,7 @@ class FlinkCluster:
         )
 
     def _no_slots_come(self, plan: PhysicalPlan, reason: str, latest: datetime | None) -> str | None:
-        """Has the resource manager get the slots that lack; why they do not come, or None."""
+        """Request the missing slots from the resource manager. Returns why they did not come, or None."""
         if self._slots_command is None:
             return reason
         return await_slots(
@@ -293,23 +294,23 @@ class FlinkCluster:
         self,
         plan: PhysicalPlan,
         replaced: PhysicalPlan,
-        seen: Seen,
-        stale: Callable[[Seen], str | None],
+        seen: JobLook,
+        stale: Callable[[JobLook], str | None],
         latest: datetime | None = None,
     ) -> Accepted | Refusal:
         if reason := stale(seen):
             return Refusal(plan, reason)
-        at = moment(seen.job.now)  # until slots are there the old plan runs on: it counts as lead time
+        at = moment(seen.job.now)  # waiting for slots is lead time: the old plan runs on
         lacking, reason = self._lacking(plan, seen)
         if lacking:
             if trouble := self._no_slots_come(plan, reason, latest):
                 return Refusal(plan, trouble)
-            seen = self._look()  # others had time to change it
+            seen = self._look()  # somebody may have changed it meanwhile
             if reason := self._misfit(plan, seen) or stale(seen):
                 return Refusal(plan, reason)
-        # The upper bound is the plan; slots were counted before, so Flink gets there at once. The lower bound is 1:
+        # The upper bound is the plan; enough slots were counted, so Flink reaches it at once. The lower bound is 1:
         # with lower = upper a job that later loses a task manager would stop, and one that finds too few slots would
-        # keep its old plan and reserve every slot. That nothing less than the plan runs is what `progress` verifies.
+        # keep its old plan and reserve every slot. `progress` verifies that no less than the plan runs.
         bounds = {vertex_id: (1, upper) for vertex_id, upper in self._by_vertex(plan, seen).items()}
         try:
             self._rest.ask(seen.job.jid, bounds)
@@ -318,8 +319,10 @@ class FlinkCluster:
         return Accepted(plan, replaced, at)
 
     @staticmethod
-    def _by_vertex(plan: PhysicalPlan, seen: Seen) -> Mapping[str, int]:
-        """Parallelism of all vertices, which Flink asks for; those that are no operator of ours keep theirs."""
+    def _by_vertex(plan: PhysicalPlan, seen: JobLook) -> Mapping[str, int]:
+        """Parallelism of all vertices, as Flink requires; vertices that are not operators of the topology keep
+        theirs.
+        """
         ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
         return {vertex.id: ours.get(vertex.id, seen.asked_by_vertex[vertex.id]) for vertex in seen.job.vertices}
 
@@ -329,7 +332,7 @@ class FlinkCluster:
     def _wait_until_warm(self) -> None:
         waited_s = 0.0
         while waited_s < self._warm_s + _START_LATE_S:
-            # Not its state: that asks what a plan may change, and a job may be measured under any scheduler.
+            # `state` would fail under schedulers that cannot rescale, but a job may be measured under any of them.
             job, _ = self._found()
             if job.state in ENDED:
                 raise ClusterError(f"{self._where} is down; start it before it is measured")
@@ -342,7 +345,7 @@ class FlinkCluster:
         )
 
     def _state_gib(self, job: Job, vertices: Mapping[str, Vertex]) -> Mapping[str, float]:
-        """Per operator in the last completed checkpoint; empty where nothing tells."""
+        """Per operator in the last completed checkpoint; empty if unknown."""
         written = self._rest.state_bytes(job.jid)
         return {name: written[vertex.id] / 2**30 for name, vertex in vertices.items() if vertex.id in written}
 
@@ -350,7 +353,7 @@ class FlinkCluster:
         job, vertices = self._found()
         if not job.runs:
             down = SourceBacklog(
-                None, None, f"{self._where} is {job.state}; what waits is told while all its tasks run"
+                None, None, f"{self._where} is {job.state}; its backlog is known only while all its tasks run"
             )
             return dict.fromkeys(self._declared.sources, down)
         return {
@@ -363,7 +366,7 @@ class FlinkCluster:
 
 
 def downtime_s(rest: FlinkRest, accepted: Accepted, jid: str, since: datetime) -> float | None:
-    """From when a job's tasks stopped for a change until it ran; None where Flink does not tell."""
+    """Seconds from when a job's tasks stopped for a change until it ran; None if Flink does not report it."""
     if accepted.replaced.same_parallelism(accepted.plan):
         return 0.0
     stopped_ms = rest.stopped_ms(jid, int(accepted.at.timestamp() * 1000))

@@ -1,4 +1,4 @@
-"""What waits at a source, by the metric `pendingRecords` that its connector publishes (FLIP-33)."""
+"""The backlog of a source, by the metric `pendingRecords` of its connector (FLIP-33)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,11 @@ from engines.flink.rest import POLL_S, FlinkRest
 from planner.clock import Clock
 from planner.clusters.cluster import SourceBacklog
 
-# Of a subtask together: its age, as Flink takes for busy what is neither idle nor backpressured.
+# Their sum is a subtask's age: Flink counts as busy what is neither idle nor backpressured.
 _AGE = ("accumulateBusyTimeMs", "accumulateIdleTimeMs", "accumulateBackPressuredTimeMs")
-# Flink collects metrics every 10 s by default: the next time is far enough.
+# Flink collects metrics every 10 s by default, so two successive collections are this far apart.
 _SPAN_S = 8.0
-# Of so many random arrivals the rate is known within a tenth; a slow source is read for longer.
+# From this many random arrivals the rate is known within 10 %; a slow source is read for longer.
 _ENOUGH = 100.0
 _PATIENCE_S = 40.0
 _PENDING, _READ, _GIVEN = ".pendingRecords", ".numRecordsIn", ".numRecordsOut"
@@ -21,8 +21,8 @@ _PENDING, _READ, _GIVEN = ".pendingRecords", ".numRecordsIn", ".numRecordsOut"
 
 @dataclass(frozen=True)
 class QueueReading:
-    """Of all subtasks of a source, at one moment. age_s: since they began, their mean. pending: records that wait.
-    taken: those that were taken in since they began.
+    """All subtasks of a source at one moment. age_s: mean time since they began. pending: waiting records. taken:
+    records taken in since they began.
     """
 
     age_s: float
@@ -30,20 +30,20 @@ class QueueReading:
     taken: float
 
     def continued_by(self, later: "QueueReading") -> bool:
-        """Whether the same subtasks ran from here to there."""
+        """Whether the same subtasks ran between the two readings."""
         return later.age_s >= self.age_s and later.taken >= self.taken
 
     def arrived(self, later: "QueueReading") -> float:
-        """Records that came from here to there."""
+        """Records that arrived between the two readings."""
         return later.taken - self.taken + later.pending - self.pending
 
 
 Queue = QueueReading | SourceBacklog | None
-"""Of a source, what Flink collected last; None before it has collected anything, a backlog where it does not tell."""
+"""What Flink collected last for a source: None before the first collection, a SourceBacklog if it is unknown."""
 
 
 def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Queue:
-    """Raises ClusterError where Flink does not answer."""
+    """Raises ClusterError if Flink does not answer."""
     names = set(rest.metric_names(jid, vertex.id))
     if not names.issuperset(_AGE):
         return None
@@ -52,8 +52,8 @@ def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Que
         return SourceBacklog(
             None,
             None,
-            f"source {source!r} publishes no pendingRecords: its connector does not tell Flink what waits, or has not "
-            "fetched anything yet; where it reads Kafka, name its consumer group in arrivals.group",
+            f"source {source!r} publishes no pendingRecords: its connector does not report its backlog, or has not "
+            "fetched anything yet; if it reads Kafka, name its consumer group in arrivals.group",
         )
     counts = [name + of for name in operators for of in (_PENDING, _READ, _GIVEN) if name + of in names]
     metrics = rest.metric_sums(jid, vertex.id, vertex.parallelism, [*_AGE, *counts])
@@ -61,18 +61,18 @@ def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Que
         return None
     age_ms = sum(metrics[name].mean for name in _AGE)
     collected = sum(metrics[name].sum for name in _AGE) / age_ms if age_ms > 0 else math.nan
-    if not abs(collected - vertex.parallelism) < 0.5:  # of some subtasks nothing has come yet
+    if not abs(collected - vertex.parallelism) < 0.5:  # some subtasks have not reported yet
         return None
     sums = {name: metrics[name].sum for name in counts}
-    # Not every source counts what it reads; what it gives out is then as much.
+    # Some sources do not count what they read; they emit as much.
     taken = sum(sums.get(name + _READ, 0.0) or sums.get(name + _GIVEN, 0.0) for name in operators)
     pending = sum(max(0.0, sums[name + _PENDING]) for name in operators)
     return QueueReading(age_ms / 1000, pending, taken)
 
 
 def source_backlog(source: str, before: QueueReading, after: QueueReading) -> SourceBacklog:
-    """What waits at the second reading. The oldest of it has waited for as long as it takes that so many come, at the
-    rate at which they came between the two.
+    """Backlog at the second reading. Its lag is the time in which that many records arrive, at the rate between the
+    two.
     """
     if after.pending <= 0:
         return SourceBacklog(0.0, 0.0)
@@ -82,8 +82,8 @@ def source_backlog(source: str, before: QueueReading, after: QueueReading) -> So
         return SourceBacklog(
             after.pending,
             None,
-            f"{after.pending:g} tuples wait at source {source!r}, and nothing came to it for {span_s:.0f} s: since "
-            "when they wait is not known",
+            f"{after.pending:g} tuples wait at source {source!r}, and none arrived for {span_s:.0f} s: how long they "
+            "have waited is unknown",
         )
     return SourceBacklog(after.pending, after.pending * span_s / arrived)
 
@@ -91,7 +91,7 @@ def source_backlog(source: str, before: QueueReading, after: QueueReading) -> So
 def source_backlogs(
     sources: Sequence[str], read: Callable[[], Mapping[str, Queue]], clock: Clock
 ) -> Mapping[str, SourceBacklog]:
-    """Read until of every source two readings tell what comes, or it is known that none will, or patience is over."""
+    """Read until every source has two usable readings or a known reason why not, or until patience ends."""
     first: dict[str, QueueReading] = {}
     found: dict[str, SourceBacklog] = {}
     settled: set[str] = set()

@@ -13,7 +13,8 @@ from modeling.inputs.topology import Grouping, Stream, Topology
 Reading = Mapping[tuple[str, int], Counters]
 """Counters per operator name and index of the instance."""
 
-# Flink collects them while it answers: vertices read before and after that are not of one moment, and read once more.
+# Flink may collect counters between two answers: vertices read before and after are then from different moments, and
+# all are read again.
 _READS = 3
 
 
@@ -26,7 +27,7 @@ class Read:
 
 
 def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
-    """Of all instances; None while Flink has not collected those of the present execution."""
+    """Counters of all instances; None while Flink has not collected those of the present execution."""
     first = next(iter(vertices))
     for _ in range(_READS):
         answers = {name: rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
@@ -36,7 +37,7 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
     for name, details in answers.items():
         for subtask in details.subtasks:
             counters = subtask.metrics
-            if math.isnan(counters.busy_ms):  # a source of the old kind: its busy time cannot be told
+            if math.isnan(counters.busy_ms):  # a source of the old kind has no busy time
                 continue
             too_old = counters.elapsed_ms > details.now - subtask.start_ms + 1000
             if not counters.complete or too_old:
@@ -46,7 +47,7 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
 
 
 def shortest_span_s(before: Reading, after: Reading) -> float:
-    """Seconds by which the instance that moved least has moved on; below 0 where one was restarted in between."""
+    """Smallest progress of any instance between the reads, in seconds; below 0 if one was restarted."""
     if before.keys() != after.keys():
         return -1.0
     return min((after[at].elapsed_ms - before[at].elapsed_ms) / 1000 for at in before)
@@ -60,20 +61,20 @@ def operator_samples(
     began_s: float | None = None,
     state_gib: Mapping[str, float] | None = None,
 ) -> Sequence[OperatorSample]:
-    """What every instance did between two reads.
+    """The work of every instance between two reads.
 
-    began_s: when the first was taken. state_gib: per operator, of all its instances: key groups are spread evenly.
+    began_s: when the first was taken. state_gib: per operator, over all its instances; key groups are spread evenly.
 
     The span is the sum of busy, idle and backpressured time, not the time between our two calls: Flink collects its
-    counters every ten seconds or so, and all counters of one instance are collected together. Those of another may be
-    seconds older: its counts are brought to the same span. An instance whose busy time Flink cannot tell (NaN: a source
-    of the old kind) is left out.
+    counters every ten seconds or so, all counters of one instance at once. Those of another instance may be seconds
+    older, so its counts are scaled to the same span. An instance without a busy time (NaN: a source of the old kind) is
+    left out.
 
-    A vertex counts what it writes to all its outputs together. Where an output is the only input of what reads it, the
-    stream is counted there, and shared out by what the instances wrote; other outputs get even parts of the rest.
+    A vertex counts its writes over all outputs together. If an output is its reader's only input, the stream is counted
+    there and divided in proportion to what the instances wrote; the other outputs get equal parts of the rest.
 
-    A vertex counts what it reads of all its inputs together. Where each input is the only output of what writes it, the
-    mix of all instances is known, and taken for that of each: the mix differs from span to span, not within one.
+    A vertex counts its reads over all inputs together. If each input is its writer's only output, the mix of all
+    instances is known and used for each instance: the mix differs from span to span, not within one.
     """
     differences = ((at, _difference(before[at], after[at])) for at in after)
     moved = {at: counters for at, counters in differences if counters.elapsed_ms > 0}
@@ -93,11 +94,11 @@ def operator_samples(
             span_s=counters.elapsed_ms / 1000,
             busy_s=max(0.0, counters.busy_ms) / 1000,
             backpressured_s=counters.backpressured_ms / 1000,
-            # A source's vertex reads nothing from upstream: what it gives out is what it polled.
+            # A source's vertex reads nothing from upstream; it emits what it polled.
             records_in=counters.records_read or (counters.records_written if operator in topology.sources else 0.0),
             records_out={stream: part * counters.records_written for stream, part in parts[operator].items()},
             began_s=began_s,
-            # Counters begin with the instance.
+            # Counters start with the instance.
             age_s=before[operator, index].elapsed_ms / 1000,
             records_in_by={stream: part * counters.records_read for stream, part in mixes[operator].items()},
             parallelism=parallelism[operator],
@@ -110,7 +111,7 @@ def operator_samples(
 def _mix(
     topology: Topology, operator: str, written_per_ms: Mapping[str, float], parallelism: Mapping[str, int]
 ) -> Mapping[str, float]:
-    """Part of what an operator reads that comes by each input; empty where it has one, or nobody can tell."""
+    """Share of each input in what an operator reads; empty if it has only one or the shares are unknown."""
     inputs = topology.inputs(operator)
     if len(inputs) < 2 or any(len(topology.outputs(stream.upstream)) > 1 for stream in inputs):
         return {}
@@ -126,7 +127,7 @@ def _output_parts(
     written_per_ms: Mapping[str, float],
     parallelism: Mapping[str, int],
 ) -> Mapping[str, float]:
-    """Part of what an operator writes that goes out on each stream."""
+    """Share of each output in what an operator writes."""
     outputs = topology.outputs(operator)
     counted = {
         stream.name: read_per_ms[stream.downstream] / _copies(stream, parallelism) / written_per_ms[operator]
@@ -138,7 +139,7 @@ def _output_parts(
 
 
 def _copies(stream: Stream, parallelism: Mapping[str, int]) -> int:
-    """How many instances read each record of a stream."""
+    """Number of instances that read each record of a stream."""
     return max(1, parallelism[stream.downstream]) if stream.grouping is Grouping.ALL else 1
 
 
@@ -153,6 +154,6 @@ def _difference(before: Counters, after: Counters) -> Counters:
 
 
 def _collected(details: VertexDetails) -> list[tuple[float, ...]]:
-    """What shows that counters were collected anew; busy time, which may be NaN, does not."""
+    """Values that change when counters are collected anew; busy time, which may be NaN, is left out."""
     counters = [subtask.metrics for subtask in details.subtasks]
     return [(each.records_read, each.records_written, each.idle_ms, each.backpressured_ms) for each in counters]

@@ -1,4 +1,4 @@
-"""What a FlinkDeployment of the Flink Kubernetes operator asks for, and how far the operator is with it."""
+"""What a FlinkDeployment of the Flink Kubernetes operator requests, and how far the operator is with it."""
 
 import math
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _LOST = ("FAILED", "SUSPENDED", "ROLLED_BACK")
 
 @dataclass(frozen=True)
 class FlinkDeployment:
-    """One reading of the object. Raises ClusterError where its configuration gives no number for what has to be one."""
+    """One reading of the object. Raises ClusterError if its configuration has no number where one is required."""
 
     answer: Answer
 
@@ -53,12 +53,12 @@ class FlinkDeployment:
 
     @property
     def lost(self) -> bool:
-        """Whether the operator has given up what it was asked for."""
+        """Whether the operator has given up on the request."""
         return self.lifecycle in _LOST
 
     @property
     def unsettled(self) -> str:
-        """Why the operator is not done, empty where it is."""
+        """Why the operator is not done; empty if it is."""
         generation = int(self.answer.body["metadata"].get("generation", 0))
         seen = int(self.status.get("observedGeneration", generation))
         state = (self.status.get("jobStatus") or {}).get("state", "unknown")
@@ -69,7 +69,7 @@ class FlinkDeployment:
 
     @property
     def autoscaled(self) -> bool:
-        """Whether the autoscaler of the operator changes parallelisms."""
+        """Whether the operator's autoscaler changes parallelisms."""
         return self._flag(_AUTOSCALER, "false") and self._flag(_SCALING, "true")
 
     @property
@@ -78,7 +78,7 @@ class FlinkDeployment:
 
     @property
     def slots(self) -> int:
-        """Of one task manager."""
+        """Per task manager."""
         return self._number(_SLOTS, self.configuration.get(_SLOTS, 1), least=1)
 
     @property
@@ -86,9 +86,9 @@ class FlinkDeployment:
         return self._number(VERTEX_CEILING, self.configuration.get(VERTEX_CEILING, 200))
 
     def asked(self, job: Job) -> Mapping[str, int]:
-        """Parallelism per vertex id that the object asks for; of a vertex that it does not name, what runs.
+        """Requested parallelism per vertex id; the running one for vertices that the object does not name.
 
-        An autoscaler puts overrides of its own in the place of those of the object, and keeps them elsewhere.
+        An autoscaler replaces the object's overrides with its own, which it keeps elsewhere.
         """
         if self.autoscaled:
             return {vertex.id: vertex.parallelism for vertex in job.vertices}
@@ -97,10 +97,10 @@ class FlinkDeployment:
         return {vertex.id: named.get(vertex.id, vertex.parallelism) for vertex in job.vertices}
 
     def fields(self, parallelism: Mapping[str, int]) -> Mapping[str, Any]:
-        """What of the spec asks for a parallelism per vertex id.
+        """The part of the spec that requests a parallelism per vertex id.
 
-        A native cluster is scaled in place by the overrides alone; a change of `job.parallelism` would redeploy it. A
-        standalone one gets its task managers by `job.parallelism`.
+        The overrides alone scale a native cluster in place; changing `job.parallelism` would redeploy it. A standalone
+        cluster gets its task managers from `job.parallelism`.
         """
         overrides = ",".join(f"{vertex}:{count}" for vertex, count in sorted(parallelism.items()))
         fields: dict[str, Any] = {"flinkConfiguration": {OVERRIDES: overrides}}
@@ -109,7 +109,7 @@ class FlinkDeployment:
         return fields
 
     def pods_wanted(self, job: Job, before: Mapping[str, int], after: Mapping[str, int]) -> PodsWanted:
-        """Task managers to add: each holds as many slots as its configuration says."""
+        """Task managers to add; each has the number of slots in its configuration."""
         slots = self.slots
         added = math.ceil(slots_needed(job, after) / slots) - math.ceil(slots_needed(job, before) / slots)
         resource = (self.spec.get("taskManager") or {}).get("resource") or {}
@@ -131,12 +131,12 @@ class FlinkDeployment:
         return number
 
     def _flag(self, names: tuple[str, ...], default: str) -> bool:
-        told = next((self.configuration[name] for name in names if name in self.configuration), default)
-        return str(told).lower() == "true"
+        value = next((self.configuration[name] for name in names if name in self.configuration), default)
+        return str(value).lower() == "true"
 
 
 def _bytes(text: str) -> str:
-    """A memory size in Flink's words, where 2048m is 2 GiB, as plain bytes; 0 where it cannot be read."""
+    """A memory size in Flink's notation, where 2048m is 2 GiB, as plain bytes; 0 if it cannot be read."""
     number = text.strip().lower().rstrip("bytesi ")
     unit = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}.get(number[-1:], 1)
     try:

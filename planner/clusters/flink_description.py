@@ -1,4 +1,4 @@
-"""What runs on a Flink cluster, described: vertices as operators, ship strategies as groupings, counters as numbers."""
+"""Describes a running Flink job: vertices as operators, ship strategies as groupings, counters as numbers."""
 
 import math
 import re
@@ -20,16 +20,16 @@ from planner.clusters.job_description import (
 from planner.errors import ClusterError
 
 ENOUGH_RECORDS = 100
-"""So many make a mean that is worth writing down."""
+"""Records needed for a mean that is worth writing down."""
 
 _PART = re.compile(r"\s*->\s*|\s*,\s*")
 _PREFIX = re.compile(r"^(Source|Sink):\s*")
-# Of the source of Flink's Kafka connector, and of the consumer before it (currentOffsets).
+# Metric names of Flink's Kafka source, and of the older consumer (currentOffsets).
 _TOPIC = re.compile(r"(?:^|\.)topic\.(.+)\.partition\.\d+\.(?:current|committed)Offsets?$")
 
 
 def flink_description(url: str, name: str | None, **connection: Unpack[Connection]) -> JobDescription:
-    """The job of that name, or the only one that runs. Raises ClusterError where there is none, or several."""
+    """The job of that name, or the only running one. Raises ClusterError if there is none, or more than one."""
     rest = FlinkRest(url, ClusterError, **connection)
     summary = rest.find_job(name) if name is not None else _only_job(rest)
     job, nodes = rest.job(summary.jid), rest.plan(summary.jid)
@@ -63,7 +63,7 @@ def _only_job(rest: FlinkRest) -> JobSummary:
 
 
 def _short(vertex: str) -> str:
-    """What begins a chain, without Flink's word for what it is."""
+    """The first operator of a chain, without Flink's prefix for sources and sinks."""
     return _PREFIX.sub("", _PART.split(vertex)[0]).strip() or vertex
 
 
@@ -87,7 +87,7 @@ def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOpe
 
 
 def _worked(counters: Counters | None, *, source: bool) -> tuple[float, float]:
-    """Tuples that all subtasks took in (a source: gave), and for how many seconds they were busy."""
+    """Tuples that all subtasks took in (a source: emitted), and their busy seconds."""
     if counters is None:
         return 0.0, 0.0
     return (counters.records_written if source else counters.records_read), counters.busy_ms / 1000
@@ -105,9 +105,9 @@ def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> l
                 )
             alike = sum(each.id == entering.id for each in node.inputs) > 1
             grouping, question = grouping_of(entering.ship_strategy)
-            ratio, told = None, ""
+            ratio, evidence = None, ""
             if read_by.count(entering.id) == 1 and any(each.inputs for each in nodes if each.id == entering.id):
-                ratio, told = _ratio(counters[entering.id])
+                ratio, evidence = _ratio(counters[entering.id])
             streams.append(
                 DescribedStream(
                     names[entering.id],
@@ -115,7 +115,7 @@ def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> l
                     grouping,
                     f"input {number}" if alike else "",
                     ratio,
-                    ", ".join(filter(None, (f"Flink: {entering.ship_strategy}", told))),
+                    ", ".join(filter(None, (f"Flink: {entering.ship_strategy}", evidence))),
                     question,
                 )
             )
@@ -131,7 +131,7 @@ def _ratio(counters: Counters | None) -> tuple[float | None, str]:
 
 
 def _slot_terms(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> list[DescribedTerm]:
-    """How wide the job may become. With several groups of slots no operator has a number of its own."""
+    """Bounds on parallelism from the slots. With several slot sharing groups no operator has a bound of its own."""
     if len({vertex.slot_group for vertex in job.vertices}) > 1 or not (slots := sum(rest.slots(job.jid))):
         return []
     most = {names[v.id]: min(slots, v.max_parallelism if v.max_parallelism > 0 else slots) for v in job.vertices}

@@ -1,4 +1,4 @@
-"""A Flink job that the Flink Kubernetes operator runs: changed through its FlinkDeployment, read over Flink's REST."""
+"""A Flink job run by the Flink Kubernetes operator: changed through its FlinkDeployment, read over Flink's REST."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from planner.errors import ClusterError
 
 @dataclass(frozen=True)
 class _Seen:
-    """One look at object and job. running, asked: parallelism per operator, as it is and as the object asks for."""
+    """One look at object and job. running, asked: parallelism per operator, present and requested by the object."""
 
     deployment: FlinkDeployment
     job: Job
@@ -52,9 +52,9 @@ class _Seen:
 
 
 class FlinkOperatorCluster:
-    """The `Cluster` of one FlinkDeployment. url: of the REST interface of its job; operators: operator → vertex name
-    where they differ; take_over: field managers whose fields may become ours. warm_s, clock: as of FlinkCluster.
-    transport: replaces the network to Flink in tests of rare answers.
+    """The `Cluster` of one FlinkDeployment. url: of its job's REST interface; operators: operator → vertex name where
+    they differ; take_over: field managers whose fields may become ours. warm_s, clock: as for FlinkCluster. transport:
+    replaces the network to Flink in tests of rare answers.
     """
 
     _beside_autoscaler = "set cluster.autoscaler: true and planning.mode: floor, or switch that autoscaler off"
@@ -79,7 +79,7 @@ class FlinkOperatorCluster:
         self._rest = FlinkRest(url, ClusterError, timeout_s=timeout_s, transport=transport)
 
     def state(self) -> ClusterState:
-        """What runs. free_slots is not known: the operator's Flink asks for task managers as it needs them."""
+        """free_slots is None: the operator's Flink requests task managers as needed."""
         seen = self._look()
         ended = seen.deployment.lost or seen.job.state in ENDED
         settled = not seen.unsettled and seen.running == seen.asked
@@ -99,7 +99,7 @@ class FlinkOperatorCluster:
         return self._flink().backlogs()
 
     def record(self, start: datetime, end: datetime) -> None:
-        """Flink tells of now alone."""
+        """None: Flink reports only the present."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected, undoing=False)
@@ -111,7 +111,7 @@ class FlinkOperatorCluster:
         deployment = self._read()
         if deployment.lost:
             return Failed(f"{self._where}: {deployment.unsettled}; see the events of the object")
-        if deployment.unsettled:  # while it is redeployed, Flink does not answer
+        if deployment.unsettled:  # Flink does not answer during a redeployment
             return Pending(f"{self._where}: {deployment.unsettled}")
         seen = self._look()
         wanted = dict(accepted.plan.parallelism)
@@ -132,8 +132,8 @@ class FlinkOperatorCluster:
         )
 
     def check_may_rescale(self) -> str:
-        """A dry run of one instance more of each vertex, and a look at the quotas that a plan is held to. Says so;
-        raises ClusterError where one of them is refused.
+        """Dry-run one more instance of each vertex, and read the quotas that limit plans. Returns a message; raises
+        ClusterError if either is refused.
         """
 
         def tried() -> None:
@@ -164,7 +164,7 @@ class FlinkOperatorCluster:
         return _Seen(deployment, job, operator_vertices(job, self._declared, self._vertex_names))
 
     def _running(self) -> tuple[Mapping[str, Vertex], bool]:
-        """The vertex of each operator, and whether all of the job runs."""
+        """The vertex of each operator, and whether the whole job runs."""
         seen = self._look()
         return seen.vertices, seen.job.runs
 
@@ -188,7 +188,7 @@ class FlinkOperatorCluster:
                         take_over=self._take_over,
                     )
                 except RequestRefusedError as refused:
-                    if not refused.stale:  # the operator writes its status at all times: look again
+                    if not refused.stale:  # stale: the operator wrote its status meanwhile, so look again
                         raise
                 else:
                     return Accepted(plan, expected, answer.at)
@@ -197,7 +197,7 @@ class FlinkOperatorCluster:
         return Refusal(plan, f"{self._where} changes more often than it can be read; try again")
 
     def _overtaken(self, expected: PhysicalPlan, seen: _Seen, *, undoing: bool) -> str | None:
-        """Why the change would overwrite what somebody else did, or None."""
+        """Why the change would overwrite somebody else's, or None."""
         if undoing:
             if seen.asked == dict(expected.parallelism):
                 return None
@@ -235,11 +235,11 @@ class FlinkOperatorCluster:
     def _plan(self, parallelism: Mapping[str, int]) -> PhysicalPlan:
         try:
             return PhysicalPlan(self._declared.name, parallelism)
-        except ModelError as error:  # before its first slots come, a job has a parallelism of -1
+        except ModelError as error:  # before it gets its first slots, a job has a parallelism of -1
             raise ClusterError(f"{self._where} has no plan yet: {error}; ask again once it runs") from None
 
     def _flink(self) -> FlinkCluster:
-        """The same job, as its REST interface alone shows it."""
+        """The same job through its REST interface alone."""
         return FlinkCluster(
             self._url,
             self._read().job_name,
@@ -253,7 +253,7 @@ class FlinkOperatorCluster:
 
 
 class AutoscaledFlinkOperatorCluster(FlinkOperatorCluster):
-    """The same of a job that the operator's autoscaler scales: plans are a lower bound for it."""
+    """The same for a job that the operator's autoscaler scales: plans are lower bounds for it."""
 
     _beside_autoscaler = (
         "schedules raise its lower bound (planning.mode: floor), for any other plan set its bounds in the object by "
@@ -268,6 +268,6 @@ class AutoscaledFlinkOperatorCluster(FlinkOperatorCluster):
 
 
 def _by_vertex(plan: PhysicalPlan, seen: _Seen) -> Mapping[str, int]:
-    """Parallelism of all vertices; those that are no operator of ours keep theirs."""
+    """Parallelism of all vertices; vertices that are not operators of the topology keep theirs."""
     ours = {seen.vertices[name].id: count for name, count in plan.parallelism.items()}
     return {**seen.deployment.asked(seen.job), **ours}

@@ -1,4 +1,4 @@
-"""A FlinkDeployment, described: operators and streams from its job's REST interface, bounds from the object."""
+"""Describes a FlinkDeployment: operators and streams from its job's REST interface, bounds from the object."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from planner.errors import ClusterError
 
 
 def flink_operator_description(deployment: FlinkDeployment, place: str, url: str, timeout_s: float) -> JobDescription:
-    """place: of the API server. url: of the job's REST interface. Raises ClusterError where that cannot be asked."""
+    """place: of the API server. url: of the job's REST interface. Raises ClusterError if that does not answer."""
     name = deployment.answer.body["metadata"]["name"]
     where = f"flinkdeployment/{name} of {place}"
     if deployment.job_id is None:
@@ -27,7 +27,7 @@ def flink_operator_description(deployment: FlinkDeployment, place: str, url: str
 
 
 def deployment_remarks(deployment: FlinkDeployment) -> list[str]:
-    """What of the object decides how a plan is deployed, and in what its instances run."""
+    """What the object says about how plans are deployed and what instances run in."""
     remarks = []
     if str(deployment.spec.get("mode", "native")).lower() == "standalone":
         remarks.append("A standalone cluster: the operator redeploys the job for every plan.")
@@ -44,7 +44,7 @@ def deployment_remarks(deployment: FlinkDeployment) -> list[str]:
 
 
 def deployment_managers(deployment: FlinkDeployment) -> list[str]:
-    """Who has set what plans set."""
+    """Field managers of the fields that plans set."""
     key = VERTEX_FLOOR if deployment.autoscaled else OVERRIDES
     owners = [*field_managers(deployment.answer.body, ("spec", "flinkConfiguration", key))]
     if "job" in deployment.fields({"": 1}):
@@ -53,11 +53,11 @@ def deployment_managers(deployment: FlinkDeployment) -> list[str]:
 
 
 def _terms(deployment: FlinkDeployment, job: JobDescription) -> list[DescribedTerm]:
-    """Its operator brings task managers as a plan needs them: slots that are free now bound nothing."""
+    """Free slots are no bound: the operator starts task managers as a plan needs them."""
     if not deployment.autoscaled:
         return []
-    told = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
-    terms = [DescribedTerm("mode", "floor", told)]
+    evidence = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
+    terms = [DescribedTerm("mode", "floor", evidence)]
     if VERTEX_CEILING in deployment.configuration:
         most = {
             each.name: min(deployment.ceiling, each.max_parallelism or deployment.ceiling) for each in job.operators

@@ -1,8 +1,8 @@
 """The lower bound of the Flink Kubernetes operator's own autoscaler: `job.autoscaler.vertex.min-parallelism`.
 
-It is one number for all vertices: the largest parallelism of a plan. With the usual slot sharing that takes no more
-slots than the plan, as slots are counted by the widest vertex. The autoscaler reads it without a restart, and keeps to
-it at its next change: while all vertices are within its utilisation band, it changes nothing.
+It is one number for all vertices, the largest parallelism of a plan. With the usual slot sharing that needs no more
+slots than the plan, as the widest vertex determines the slots. The autoscaler reads it without a restart and applies it
+with its next change: while all vertices are within its utilisation band, it changes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ from planner.clusters.kubernetes_fields import ATTEMPTS, applied, until_fresh
 from planner.clusters.kubernetes_workloads import reading
 
 _MANAGER = f"{FIELD_MANAGER}-floor"
-"""Of its own: what `forescale` owns besides would be taken out of the object with each change of the bound."""
+"""A separate field manager: fields that `forescale` owns would otherwise be removed with each change of the bound."""
 
 RunningVertices = Callable[[], tuple[Mapping[str, Vertex], bool]]
-"""The vertex of each operator, and whether all of the job runs."""
+"""Returns the vertex of each operator, and whether the whole job runs."""
 
 
 class FlinkOperatorFloor:
@@ -56,7 +56,7 @@ class FlinkOperatorFloor:
         return self._changed(accepted.replaced, accepted.plan)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
-        """Verified from when every operator was first seen to run as many instances as the plan has."""
+        """Verified from when every operator was first seen with at least the plan's number of instances."""
         with reading(self._server):
             deployment = self._read()
         floor = _highest(accepted.plan)
@@ -85,7 +85,7 @@ class FlinkOperatorFloor:
         return PhysicalPlan(self._topology.name, dict.fromkeys(self._topology.order, floor))
 
     def check_may_raise(self) -> str:
-        """A dry run of a lower bound that is one higher. Says so; raises ClusterError where that is refused."""
+        """Dry-run a lower bound that is one higher. Returns a message; raises ClusterError if that is refused."""
 
         def tried() -> None:
             deployment = self._read()

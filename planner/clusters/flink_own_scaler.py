@@ -1,4 +1,4 @@
-"""Whether Flink's own autoscaler looks after a job: two that rescale one job undo each other's work."""
+"""Whether Flink's own autoscaler manages a job: two scalers of one job undo each other's work."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ SCALING = "job.autoscaler.scaling.enabled"
 
 
 def own_scaler_sign(configuration: Mapping[str, str]) -> str | None:
-    """The option of a job's configuration by which it is seen, with its value; None where there is none.
+    """The option in the job's configuration that shows it, with its value; None if there is none.
 
-    One that only advises (scaling.enabled: false) changes nothing, but leaves the overrides of before in place.
+    An autoscaler that only advises (scaling.enabled: false) changes nothing, but leaves earlier overrides in place.
     """
     enabled = configuration.get(ENABLED, "").strip().lower() == "true"
     if enabled and configuration.get(SCALING, "true").strip().lower() != "false":

@@ -1,7 +1,7 @@
 """A Flink job that cannot rescale in place: stopped with a savepoint, and started from it with another parallelism.
 
-Two ids that follow from the stopped job and the plan make a deployment that was killed anywhere safe to repeat: that of
-the savepoint, which is part of its path, and that of the new job, of which Flink starts no second one.
+Two ids derived from the stopped job and the plan make it safe to repeat a deployment that was killed anywhere: the id
+of the savepoint, which is part of its path, and that of the new job, which Flink never starts twice.
 """
 
 import hashlib
@@ -17,20 +17,20 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
-from planner.clusters.flink import FlinkCluster, Seen
+from planner.clusters.flink import FlinkCluster, JobLook
 from planner.clusters.flink_vertices import operator_vertices
 from planner.clusters.slots_command import SlotsCommand
 from planner.errors import ClusterError
 
 _HANDED_OVER_S = 30.0
-"""Flink tells of its jobs from a cache: until it shows the new one in place of the old one."""
+"""Time for Flink to show the new job in place of the old one: it lists jobs from a cache."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a job is started with. jar: id or name of an uploaded one. arguments: `{OPERATOR}` becomes its parallelism.
+    """How a job is started. jar: id or name of an uploaded one. arguments: `{OPERATOR}` is replaced by its parallelism.
 
-    savepoints: directory that all of the cluster can reach. timeout_s: until a savepoint is complete.
+    savepoints: a directory that the whole cluster can reach. timeout_s: for completing a savepoint.
     """
 
     jar: str
@@ -51,7 +51,7 @@ def stopping_id(jid: str, plan: PhysicalPlan) -> str:
 
 
 def successor_id(jid: str, plan: PhysicalPlan) -> str:
-    """Of the job that takes the place of another with a plan."""
+    """Id of the job that replaces another with a plan."""
     return _id("start", jid, plan.parallelism)
 
 
@@ -63,7 +63,7 @@ def _id(what: str, jid: str, parallelism: Mapping[str, int]) -> str:
 class FlinkRestartCluster(FlinkCluster):
     """The `Cluster` of one Flink job under a scheduler that keeps its parallelism. Slower than rescaling in place.
 
-    program: what the job is started with; all else as of FlinkCluster.
+    program: how the job is started; everything else as for FlinkCluster.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class FlinkRestartCluster(FlinkCluster):
         return self._restarted(accepted.replaced, accepted.plan, undoing=True)
 
     def stopped_for(self, plan: PhysicalPlan) -> bool:
-        """By the path of the savepoint with which the job ended."""
+        """Judged by the path of the savepoint with which the job ended."""
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
         return job.state in ENDED and self._savepoint_for(job.jid, plan) is not None
 
@@ -110,11 +110,11 @@ class FlinkRestartCluster(FlinkCluster):
             return Pending(f"{self._where} ({job.jid}) is {job.state}")
         return super().progress(accepted)
 
-    def _look(self) -> Seen:
+    def _look(self) -> JobLook:
         job = self._rest.job(self._rest.find_job(self._job_name).jid)
-        ended_early = job.state in ENDED and not job.vertices  # it failed before it was laid out
+        ended_early = job.state in ENDED and not job.vertices  # it failed before it had an execution graph
         vertices = {} if ended_early else operator_vertices(job, self._declared, self._vertex_names)
-        return Seen(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
+        return JobLook(job, vertices, {vertex.id: vertex.parallelism for vertex in job.vertices})
 
     def _restarted(
         self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool, latest: datetime | None = None
@@ -151,45 +151,45 @@ class FlinkRestartCluster(FlinkCluster):
         return self._started(jar, job, plan, replaced, savepoint, at)
 
     def _stopped(self, job: Job, plan: PhysicalPlan) -> str | Refusal:
-        """The savepoint with which the job was stopped for a plan."""
+        """Stop the job for a plan; returns the path of its savepoint."""
         trigger = stopping_id(job.jid, plan)
         directory = f"{self._program.savepoints.rstrip('/')}/forescale-{trigger}"
         refusal = ""
         try:
             self._rest.stop(job.jid, directory, trigger)
-        except RequestRefusedError as refused:  # perhaps it was stopped before, and Flink told of it from its cache
+        except RequestRefusedError as refused:  # it may be stopped already, and Flink answered from its cache
             refusal = str(refused)
         waited_s = 0.0
         while waited_s < self._program.timeout_s:
-            told = self._rest.savepoint_request(job.jid, trigger)
-            # A savepoint that is complete is not enough: where tasks fail after it, the job goes on.
-            if told is not None and told.operation is not None and told.operation.location:
-                return told.operation.location
-            stopped = told is None and self._rest.job(job.jid).state in ENDED
+            request = self._rest.savepoint_request(job.jid, trigger)
+            # A complete savepoint is not enough: if tasks fail after it, the job goes on.
+            if request is not None and request.operation is not None and request.operation.location:
+                return request.operation.location
+            stopped = request is None and self._rest.job(job.jid).state in ENDED
             if stopped and (path := self._savepoint_for(job.jid, plan)):
                 return path
-            if told is None or told.failed_because:
-                why = refusal or (told.failed_because if told else "") or "Flink forgot the request"
+            if request is None or request.failed_because:
+                why = refusal or (request.failed_because if request else "") or "Flink forgot the request"
                 return Refusal(plan, f"{self._where} was not stopped with a savepoint: {why}; see its checkpoints")
             self._clock.wait(POLL_S / 4)
             waited_s += POLL_S / 4
-        # It may still come: who tries again finds it.
+        # The savepoint may still come; another attempt finds it then.
         raise ClusterError(
             f"{self._where} has no savepoint below {directory} after {waited_s:g} s; "
             "see what holds its checkpoints up, then deploy the step again"
         )
 
     def _savepoint_for(self, jid: str, plan: PhysicalPlan) -> str | None:
-        """Of a job that was stopped for a plan."""
+        """The savepoint of a job that was stopped for a plan."""
         last = self._rest.last_savepoint(jid)
         return last.path if last is not None and f"/forescale-{stopping_id(jid, plan)}/" in last.path else None
 
     def _savepoint_of_ours(
         self, job: Job, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool
     ) -> str | Refusal:
-        """From which a job that has ended goes on: it was stopped for the plan, or has failed with what the plan is to
-        undo before a checkpoint of its own, from where Flink itself would restart it. Whatever else has ended was
-        stopped by somebody, or has gone beyond the savepoint that it began with.
+        """The savepoint to restart an ended job from: it was stopped for the plan, or it failed with the plan to undo
+        before its first own checkpoint, where Flink would restart it from that savepoint too. Any other ended job was
+        stopped by somebody else, or has processed more than the savepoint covers.
         """
         if path := self._savepoint_for(job.jid, plan):
             return path
@@ -208,7 +208,7 @@ class FlinkRestartCluster(FlinkCluster):
         )
 
     def _predecessor(self, jid: str, plan: PhysicalPlan) -> str | None:
-        """The job that one took the place of, where that was for a plan."""
+        """The job that this one replaced, if that was for the plan."""
         named = [job.jid for job in self._rest.jobs() if job.name == self._job_name]
         return next((old for old in named if successor_id(old, plan) == jid), None)
 
@@ -233,13 +233,13 @@ class FlinkRestartCluster(FlinkCluster):
         return Refusal(plan, f"{self._rest.place} does not start it: {refused}; it was restarted with what ran before")
 
     def _started_by_others(self, old: Job, *plans: PhysicalPlan) -> str | None:
-        """A living job of that name that no deployment between these plans has started; two would read the same."""
+        """A running job of that name that no deployment of these plans has started; two would read the same input."""
         ours = {old.jid, *(successor_id(old.jid, plan) for plan in plans)}
         named = [job for job in self._rest.jobs() if job.name == self._job_name and job.state not in ENDED]
         return next((job.jid for job in named if job.jid not in ours), None)
 
     def _run(self, jar: str, old: Job, plan: PhysicalPlan, savepoint: str) -> str | None:
-        """Start it from the savepoint, unless that was done before; why Flink does not, or None."""
+        """Start the job from the savepoint unless that was done before. Returns why Flink refuses, or None."""
         jid = successor_id(old.jid, plan)
         refusal: str | None = None
         try:
@@ -265,5 +265,5 @@ class FlinkRestartCluster(FlinkCluster):
             return 0.0
         before = self._predecessor(job.jid, accepted.plan)
         last = None if before is None else self._rest.last_savepoint(before)
-        # The sources stop as the savepoint begins.
+        # The sources stop when the savepoint begins.
         return None if last is None else max(0.0, (since - moment(last.asked_ms)).total_seconds())

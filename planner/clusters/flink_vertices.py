@@ -1,4 +1,4 @@
-"""Which vertex of a Flink job is which operator, and what a parallelism of all of them needs."""
+"""Maps vertices of a Flink job to operators, and counts the slots that they need."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from planner.errors import ClusterError
 
 
 def operator_vertices(job: Job, topology: Topology, vertex_names: Mapping[str, str]) -> Mapping[str, Vertex]:
-    """The vertex of each operator: the one that vertex_names gives, else that of its name, plain or as Flink writes
+    """The vertex of each operator: the one in vertex_names, or the one with its name, plain or with Flink's prefix for
     sources and sinks (`Source: name`, `Sink: name`).
 
-    Raises ClusterError naming the job's vertices where an operator has none, or more than one.
+    Raises ClusterError with the job's vertices if an operator has none, or more than one.
     """
     found = {}
     for operator in topology.operators:
@@ -32,7 +32,7 @@ def operator_vertices(job: Job, topology: Topology, vertex_names: Mapping[str, s
 
 
 def bounded_topology(topology: Topology, vertices: Mapping[str, Vertex]) -> Topology:
-    """The same operators, with the largest parallelism that the running job allows each."""
+    """The same operators, each with the largest parallelism that the running job allows."""
     return replace(
         topology, operators=tuple(Operator(o.name, vertices[o.name].max_parallelism) for o in topology.operators)
     )

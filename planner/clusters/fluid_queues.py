@@ -1,9 +1,9 @@
 """Fluid queues with backpressure: the arithmetic of the cluster simulator, as pure functions of values.
 
 Tuples are a fluid. What sources take in flows through all operators within the step, at the rates, service times and
-outputs of the performance model (modeling/flow/linear.py); windows give out at once what they would in the long run.
-Where an operator is full, the sources that it slows take in less, and the rest waits outside: the backlog. So a steady
-load has the throughput, utilisation and bottleneck that `evaluate` tells, whatever the length of a step.
+outputs of the performance model (modeling/flow/linear.py); windows emit at once what they would in the long run. If an
+operator is full, the sources that feed it take in less, and the rest waits outside as backlog. A steady load therefore
+has the throughput, utilisation and bottleneck of `evaluate`, for any step length.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,24 +28,24 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 
 Rates = tuple[float, ...]
-"""Tuples a second at each source."""
+"""Tuples per second at each source."""
 
 _ROUNDING = 1e-12
-"""Of what came to a source: less than this does not wait."""
+"""As a share of a source's tuples: less than this counts as nothing waiting."""
 
 _REMEMBERED = 128
-"""Answers that are kept: arrivals are the same in all steps of a window."""
+"""Size of the caches: arrivals are equal in all steps of a window."""
 
 
-class Carried(NamedTuple):
-    """Tuples a second by each channel, and the busy part of each operator's busiest instance."""
+class ChannelRates(NamedTuple):
+    """Tuples per second on each channel, and the busy share of each operator's busiest instance."""
 
     channel_per_s: list[float]
     busiest: list[float]
 
 
 class Limited(NamedTuple):
-    """What sources take in, the numbers of the limits that are full then, and which sources these slow."""
+    """What sources take in, the indices of the limits that are then full, and which sources these slow."""
 
     taken_per_s: Rates
     full: tuple[int, ...]
@@ -64,10 +64,10 @@ class InstanceTotals(NamedTuple):
 
 @dataclass(frozen=True)
 class FluidNetwork:
-    """A topology under one plan. operators: sinks first. channels: the outside of each source, then every stream.
+    """A topology under one plan. operators: sinks first. channels: the input of each source, then every stream.
 
-    inlets: the channels that each operator reads. per_input: tuples a second by each channel for each input of
-    `linear`. waiting: positions of the operators that wait for room where a limit is full.
+    inlets: the channels that each operator reads. per_input: tuples per second on each channel per unit of each input
+    of `linear`. waiting: for each limit, indices of the operators that wait for room when it is full.
     """
 
     sources: tuple[str, ...]
@@ -80,20 +80,20 @@ class FluidNetwork:
     flows: tuple[OperatorFlow, ...]
 
     @cached_property
-    def carried(self) -> Callable[[Rates], Carried]:
-        """Of what sources take in."""
+    def carried(self) -> Callable[[Rates], ChannelRates]:
+        """A cached function of what sources take in."""
 
-        def carried(taken_per_s: Rates) -> Carried:
+        def carried(taken_per_s: Rates) -> ChannelRates:
             inputs = self.linear.inputs_per_s(taken_per_s)
             used = self.linear.used(inputs)
             channel_per_s = [dot(weights, inputs) for weights in self.per_input]
-            return Carried(channel_per_s, used[len(self.operators) - 1 :: -1])
+            return ChannelRates(channel_per_s, used[len(self.operators) - 1 :: -1])
 
         return lru_cache(_REMEMBERED)(carried)
 
     @cached_property
     def limited(self) -> Callable[[Rates, Rates], Limited]:
-        """Of a base that sources take in, and of more than that."""
+        """A cached function of a base that sources take in, and of the load beyond that."""
 
         def limited(base_per_s: Rates, more_per_s: Rates) -> Limited:
             taken_per_s = tuple(map(add, base_per_s, more_per_s))
@@ -107,9 +107,9 @@ class FluidNetwork:
 
     @cached_property
     def beyond_all_per_s(self) -> float:
-        """More than that of the only source fills the same limits: to ask for no more lets `limited` remember what it
-        answered. Infinite where nothing takes time, and where there are several sources, whose proportions matter, or
-        windows.
+        """Rate at the only source above which the same limits are full: requests are capped at it, so that `limited`
+        can reuse cached answers. Infinite if nothing takes time, if there are several sources, whose proportions
+        matter, or windows.
         """
         if len(self.sources) > 1 or self.linear.windows:
             return inf
@@ -118,9 +118,9 @@ class FluidNetwork:
     def instances(
         self, taken: Sequence[float], taken_blocked: Sequence[float], span_s: float
     ) -> Iterator[InstanceTotals]:
-        """Of each operator, of tuples per channel in span_s seconds, and of those taken while the reader waited.
+        """Totals per operator, from tuples per channel in span_s seconds, and those taken while the reader waited.
 
-        Instances that share the tuples of a stream in several ways do so as at the mean rates of the span.
+        Instances that share a stream's tuples in several ways share them as at the mean rates of the span.
         """
         inputs = np.array(self.linear.inputs_per_s([each / span_s for each in taken[: len(self.sources)]]))
         mean_per_s = np.array(self.per_input) @ inputs
@@ -141,8 +141,8 @@ class FluidNetwork:
 
 
 class Step(NamedTuple):
-    """What one step did. content: tuples that wait outside each source after it. taken: tuples per channel. busiest_s:
-    busy seconds of the busiest instance, and blocked: whether it waited for room, per operator in the network's order.
+    """The result of one step. content: tuples that wait outside each source. taken: tuples per channel. busiest_s: busy
+    seconds of the busiest instance, and blocked: whether it waited for room, per operator in the network's order.
     """
 
     content: list[float]
@@ -186,13 +186,13 @@ def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, si
 def step(network: FluidNetwork, content: Sequence[float], arrivals: Sequence[float], up_s: float) -> Step:
     """One step: arrivals come to the sources, then all operators work for up_s seconds (0 while the job is down).
 
-    content: tuples that wait outside each source before; arrivals: tuples per source. Nothing is lost: content before
-    and arrivals are what was taken and content after.
+    content: tuples that wait outside each source before the step; arrivals: tuples per source. Nothing is lost: content
+    before plus arrivals equals taken plus content after.
     """
     if up_s <= 0:
         idle = [0.0] * len(network.operators)
         return Step(list(map(add, content, arrivals)), [0.0] * len(network.channels), idle, [False] * len(idle))
-    # What arrives comes first. What waits gets what is left, but at sources that are slowed already.
+    # New arrivals come first. The backlog gets the remaining capacity, except at sources that are slowed already.
     taken_per_s, full, slowed = network.limited((0.0,) * len(content), tuple([came / up_s for came in arrivals]))
     if any(content):
         most = network.beyond_all_per_s

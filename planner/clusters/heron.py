@@ -1,7 +1,7 @@
-"""A topology on a Heron cluster: state by its tracker, changed by `heron update` of the client installed here.
+"""A topology on a Heron cluster: read from its tracker, changed by `heron update` of the client installed here.
 
-Read in the code of Heron's last releases. There is no Heron to be had any more: this was run against a stand-in that
-answers in their shapes (tests/heron_stand_in.py), never against a Heron.
+Written from the code of Heron's last releases. No Heron is available any more: this was tested against a stand-in with
+answers of the same shape (tests/heron_stand_in.py), never against a Heron.
 """
 
 import logging
@@ -28,15 +28,15 @@ from planner.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
-# Instances report every minute; the minute that is open, and one that was missed, are no sign that one is down.
+# Instances report every minute. The open minute and one missed report do not mean that an instance is down.
 _REPORTED_S = 200
-# Starts are known to the minute of the report that tells the uptime.
+# Start times are known to the minute, from reports of the uptime.
 _SAME_START_S = 90.0
 
 
 @dataclass(frozen=True)
 class HeronNames:
-    """How a topology was submitted."""
+    """Names under which a topology was submitted."""
 
     cluster: str
     environ: str
@@ -46,8 +46,8 @@ class HeronNames:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One look. instances: ids by operator, as the physical plan has them. packing: that of the packing plan.
-    began: when each instance began, of those that reported in the last minutes.
+    """One look. instances: ids by operator, from the physical plan. packing: from the packing plan. began: start of
+    each instance that reported in the last minutes.
     """
 
     at: datetime
@@ -58,13 +58,13 @@ class _Seen:
 
     @property
     def packed(self) -> Mapping[str, int]:
-        """Parallelism by operator, as Heron has written it down."""
+        """Parallelism by operator in Heron's packing plan."""
         placed = [each.operator for container in self.packing for each in container.instances]
         return {name: placed.count(name) for name in self.components}
 
     @property
     def silent(self) -> list[str]:
-        """Operators of which instances are not there yet, or have not reported."""
+        """Operators with instances that are missing or have not reported."""
         return [
             name
             for name, ids in self.instances.items()
@@ -73,12 +73,12 @@ class _Seen:
 
 
 class HeronCluster:
-    """The `Cluster` of one Heron topology. Which container holds what is Heron's choice: the packing of a plan is not
-    used, the one that `heron update` makes is logged before it is asked for.
+    """The `Cluster` of one Heron topology. Heron decides which container holds what: a plan's packing is ignored, and
+    the packing that `heron update` will make is logged before the update.
 
-    url: of the tracker. client: how the command line of Heron's client begins. operators: operator → component where
-    they differ. max_containers: what the scheduler has room for, None where nobody says. predicted: what the packing of
-    an update is compared with; None: with nothing. run: replaces the client in tests of rare answers.
+    url: of the tracker. client: first words of the Heron client's command line. operators: operator → component where
+    they differ. max_containers: room of the scheduler, None if unknown. predicted: packing to compare an update's with,
+    None for no comparison. run: replaces the client in tests of rare answers.
     """
 
     def __init__(
@@ -144,10 +144,10 @@ class HeronCluster:
         return unmeasured_spouts("Heron", self._declared.sources, self._operators)
 
     def record(self, start: datetime, end: datetime) -> None:
-        """The tracker keeps counters of instances, not which plan ran."""
+        """None: the tracker keeps counters of instances, not which plan ran."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """Lasts until `heron update` has ended, which may be minutes."""
+        """Returns after `heron update` has ended, which may take minutes."""
         return self._changed(plan, expected, undoing=False)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
@@ -163,7 +163,7 @@ class HeronCluster:
         if accepted.replaced.same_parallelism(accepted.plan):
             return Verified(accepted.plan, since, 0.0)
         if self._updated is not None and self._updated[0] == accepted:
-            # Spouts rest from early in the update until its end: that is the most that the downtime can be.
+            # Spouts pause from early in the update until its end: an upper bound on the downtime.
             return Verified(accepted.plan, since, (self._updated[1] - accepted.at).total_seconds())
         return Verified(accepted.plan, since, None)
 
@@ -185,9 +185,10 @@ class HeronCluster:
         return self._ask(plan, replaced, seen) if answer is None else answer
 
     def check_may_rescale(self) -> str:
-        """A dry run of one instance more: Heron turns an update down that changes nothing. Says what it would make.
+        """Dry-run one more instance, as Heron rejects an update that changes nothing. Returns a message with the
+        result.
 
-        Raises ClusterError where the client cannot be run, or Heron says no.
+        Raises ClusterError if the client cannot be run, or Heron refuses.
         """
         seen = self._look()
         name, component = next(iter(seen.components.items()))
@@ -213,8 +214,8 @@ class HeronCluster:
         began: dict[str, datetime] = {}
         for component in named.values():
             until_s = int(at.timestamp()) + 1
-            told = self._tracked.timeline(component, [UPTIME], until_s - _REPORTED_S, until_s).get(UPTIME, {})
-            for id, values in told.items():
+            uptimes = self._tracked.timeline(component, [UPTIME], until_s - _REPORTED_S, until_s).get(UPTIME, {})
+            for id, values in uptimes.items():
                 up = [(stamp, uptime_s) for stamp, uptime_s in sorted(values.items()) if uptime_s > 0]
                 if up:
                     began[id] = min(at, datetime.fromtimestamp(up[-1][0] - up[-1][1], UTC))
@@ -249,7 +250,7 @@ class HeronCluster:
                 )
         except UpdateRefusedError as refused:
             return Refusal(plan, f"{self._tracked.place} refuses {plan.brief()}: {refused}; correct the plan")
-        accepted = Accepted(plan, replaced, seen.at, self._told(plan, seen, new))
+        accepted = Accepted(plan, replaced, seen.at, self._packing_note(plan, seen, new))
         try:
             self._cli.update(changed)
         except UpdateRefusedError as failed:
@@ -257,20 +258,20 @@ class HeronCluster:
                 return Refusal(
                     plan,
                     f"heron update of {self._tracked.place} failed: {failed}; its packing is as before, but spouts may "
-                    f"rest: activate them by `{self._cli.activation}`, then correct what failed",
+                    f"be paused: activate them by `{self._cli.activation}`, then correct what failed",
                 )
             logger.warning(
-                "%s: heron update failed after it had changed the packing: %s; spouts may rest, activate them by `%s`",
+                "%s: heron update failed after changing the packing: %s; spouts may be paused, activate them by `%s`",
                 self._tracked.place,
                 failed,
                 self._cli.activation,
             )
-            return accepted  # how long spouts rested is not known
+            return accepted  # how long spouts paused is unknown
         self._updated = accepted, self._clock.now()
         return accepted
 
-    def _told(self, plan: PhysicalPlan, seen: _Seen, new: Sequence[PackedContainer]) -> str:
-        """Shows the packing that the update will make, and says how it differs from the predicted one."""
+    def _packing_note(self, plan: PhysicalPlan, seen: _Seen, new: Sequence[PackedContainer]) -> str:
+        """Log the packing that the update will make, and return how it differs from the predicted one."""
         held = "; ".join(f"{c.id}: {', '.join(f'{i.component}[{i.index}]' for i in c.instances)}" for c in new)
         logger.info("%s: heron update will pack %s", self._tracked.place, held)
         if self._predicted is None:
@@ -282,7 +283,7 @@ class HeronCluster:
         return differs
 
     def _running_since(self, seen: _Seen) -> datetime:
-        """When the youngest instance began, and not before our own last update ended: spouts rested until then."""
+        """When the youngest instance began, but not before our own last update ended, as spouts paused until then."""
         began = max(seen.began[id] for ids in seen.instances.values() for id in ids)
         if self._updated is not None:
             began = max(began, self._updated[1])
@@ -292,7 +293,7 @@ class HeronCluster:
 
 
 def _packing(containers: Sequence[TrackedContainer], operator_of: Mapping[str, str]) -> tuple[Container, ...]:
-    """Instances counted by rank: Heron leaves gaps where it removed some."""
+    """Containers with instances numbered by rank: Heron leaves gaps where it removed some."""
     indices: dict[str, list[int]] = {}
     for each in (each for container in containers for each in container.instances):
         indices.setdefault(each.component, []).append(each.index)

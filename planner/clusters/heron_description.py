@@ -1,6 +1,6 @@
-"""What runs on a Heron cluster, described from its tracker's logical and physical plan.
+"""Describes a running Heron topology from its tracker's logical and physical plan.
 
-There is no Heron to be had any more: the shapes are those of its last releases, and its test peer is a stand-in.
+No Heron is available any more: the shapes are those of its last releases, and it is tested against a stand-in.
 """
 
 from typing import Unpack
@@ -16,7 +16,7 @@ from planner.errors import ClusterError
 def heron_description(
     url: str, *, cluster: str, environ: str, topology: str, role: str | None = None, **connection: Unpack[Connection]
 ) -> JobDescription:
-    """The topology of that name, as it runs. Raises ClusterError where the tracker does not know it."""
+    """The topology of that name, as it runs. Raises ClusterError if the tracker does not know it."""
     tracked = TrackedTopology(
         url, ClusterError, cluster=cluster, environ=environ, topology=topology, role=role, **connection
     )

@@ -1,7 +1,7 @@
-"""The packing that a `heron update` is predicted to make, beside the one that Heron's own dry run tells.
+"""Compares the packing predicted for a `heron update` with that of Heron's own dry run.
 
-Heron's word holds: it is what the update will make. A difference says that the packer, its padding or what instances
-reserve is not what the topology was submitted with, so that schedules count other containers than there will be.
+Heron's is authoritative: the update will make it. A difference means that the packer, its padding or the resources per
+instance are not those the topology was submitted with, so schedules count the wrong number of containers.
 """
 
 from collections import Counter
@@ -17,13 +17,13 @@ from planner.packing.packer import Packer
 from planner.packing.workload import Workload
 
 HERON_PACKERS = frozenset({"round_robin", "first_fit_decreasing", "resource_compliant"})
-"""Those of Heron, by their names in the registry."""
+"""Heron's packers, by their names in the registry."""
 
 
 @dataclass(frozen=True)
 class PredictedPacking:
-    """packer: that of `heron.class.repacking.algorithm`. reserved: by operator, what an instance was submitted with;
-    what it leaves out is Heron's default.
+    """packer: the one in `heron.class.repacking.algorithm`. reserved: by operator, the resources that an instance was
+    submitted with; missing ones are Heron's defaults.
     """
 
     packer: Packer
@@ -37,10 +37,10 @@ class PredictedPacking:
         new: Sequence[PackedContainer],
         operator_of: Mapping[str, str],
     ) -> str:
-        """What is to be told where the dry run's containers are not the predicted ones; empty where they are.
+        """A message if the dry run's containers differ from the predicted ones; else empty.
 
-        operator_of: operator by component. Which of an operator's instances a container holds is not compared: Heron
-        numbers them otherwise.
+        operator_of: operator by component. Which instance of an operator a container holds is not compared, as Heron
+        numbers them differently.
         """
         heron = [Counter(operator_of.get(each.component, each.component) for each in one.instances) for one in new]
         try:

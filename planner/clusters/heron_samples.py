@@ -1,14 +1,14 @@
-"""Operator samples of a Heron topology, from the minutes that its tracker shows for the last three hours.
+"""Operator samples of a Heron topology, from the three hours of minutes that its tracker keeps.
 
-Read in the code of Heron's last releases (the metrics of an instance and of its JVM, the default metrics_sinks.yaml,
-the tracker's own queries); there is no Heron to be had any more, so none of this was run against one.
+Written from the code of Heron's last releases (the metrics of an instance and of its JVM, the default
+metrics_sinks.yaml, the tracker's own queries); no Heron is available any more, so none of this was run against one.
 
-What an instance reports each minute: `__execute-count/COMPONENT/STREAM` and `__execute-latency/COMPONENT/STREAM` (mean,
-in nanoseconds, without deserialisation, which is added where `__tuple-deserialization-time-ns/…` is told: by default it
-is not), `__emit-count/STREAM` (once per tuple, however many instances get it), `__jvm-process-cpu-load` (cores in use),
-`__jvm-memory-used-mb` (of the heap), `__jvm-gc-collection-time-ms` and `__jvm-uptime-secs` (since the JVM began).
-Stream managers report `__time_spent_back_pressure_by_compid/INSTANCE`: milliseconds for which the buffer to that
-instance held all spouts back.
+Each instance reports every minute: `__execute-count/COMPONENT/STREAM` and `__execute-latency/COMPONENT/STREAM` (mean,
+in nanoseconds, without deserialisation, which is added if `__tuple-deserialization-time-ns/…` is reported; by default
+it is not), `__emit-count/STREAM` (once per tuple, however many instances receive it), `__jvm-process-cpu-load` (cores
+in use), `__jvm-memory-used-mb` (of the heap), `__jvm-gc-collection-time-ms` and `__jvm-uptime-secs` (since the JVM
+began). Stream managers report `__time_spent_back_pressure_by_compid/INSTANCE`: milliseconds in which the buffer to that
+instance held back all spouts.
 """
 
 import math
@@ -42,11 +42,11 @@ from planner.clusters.component_streams import Read, component_of_operator, stre
 from planner.errors import ClusterError
 
 _CPU, _MEMORY, _GC = "__jvm-process-cpu-load", "__jvm-memory-used-mb", "__jvm-gc-collection-time-ms"
-# Uptime is sampled every ten seconds, so between two reports a minute apart it may move on by less or more.
+# Uptime is sampled every ten seconds, so between two reports a minute apart it may increase by less or more.
 _ONE_REPORT_S = (45.0, 75.0)
 
 Values = Mapping[str, Mapping[int, float]]
-"""Of one instance: metric, stamp in seconds since the epoch, value."""
+"""For one instance: metric → stamp in seconds since the epoch → value."""
 
 
 def heron_operator_samples(
@@ -63,13 +63,13 @@ def heron_operator_samples(
 ) -> Sequence[OperatorSample]:
     """One sample per instance and whole minute of the last span_s seconds.
 
-    operators: operator → component, where their names differ. Minutes in which an instance reported not at all, or
-    twice, are left out, and so is that in which it began. Nobody tells how long a spout is busy: busy_s of sources is
-    0. What a source took in is what it emitted on the streams of the topology. backpressured_s of sources is the
-    longest time for which any instance held the spouts back, so at least that; bolts go on meanwhile, theirs is 0.
+    operators: operator → component, where their names differ. Left out: minutes in which an instance reported not at
+    all or twice, and the one in which it began. A spout's busy time is unknown: busy_s of sources is 0, and their
+    records_in is what they emitted on the topology's streams. backpressured_s of sources is the longest time for which
+    any one instance held back the spouts, so a lower bound; bolts go on meanwhile, theirs is 0.
 
-    Raises ClusterError where the tracker cannot be reached, does not know the topology or a component, answers in
-    another shape, or tells of no minute.
+    Raises ClusterError if the tracker cannot be reached, does not know the topology or a component, answers in another
+    shape, or has no whole minute.
     """
     tracked = TrackedTopology(
         url,
@@ -90,14 +90,14 @@ def heron_operator_samples(
     if silent := [name for name, ids in carried.items() if not ids]:
         raise ClusterError(f"{place} has nothing that flows along {silent[0]}; take the stream out of the topology")
     now_s = datetime.now(UTC).timestamp()
-    # One minute more for what the first is compared with, and one for that which is open when it begins.
+    # One minute more to compare the first with, and one for the minute that is still open.
     since_s, until_s = math.floor(now_s - span_s - 2 * MINUTE_S), math.ceil(now_s)
     pressed = _held_back_s(tracked, instances, since_s, until_s)
     samples: list[OperatorSample] = []
     for name, component in component_of.items():
         flows = _Flows.of(topology, name, read[name], component_of, carried)
-        told = tracked.timeline(component, flows.metrics(), since_s, until_s)
-        samples += _operator_samples(place, flows, instances[component], told, pressed if flows.is_source else {})
+        timeline = tracked.timeline(component, flows.metrics(), since_s, until_s)
+        samples += _operator_samples(place, flows, instances[component], timeline, pressed if flows.is_source else {})
     samples = [sample for sample in samples if now_s - span_s - MINUTE_S <= (sample.began_s or 0) <= now_s - MINUTE_S]
     if not samples:
         raise ClusterError(
@@ -107,7 +107,7 @@ def heron_operator_samples(
 
 
 def _plans(tracked: TrackedTopology) -> tuple[dict[str, list[str]], dict[str, list[Read]]]:
-    """Instances of each component in the order of their task ids, and what each bolt reads."""
+    """Instances of each component ordered by task id, and what each bolt reads."""
     physical, logical = tracked.plans()
     try:
         instances = {
@@ -126,7 +126,7 @@ def _plans(tracked: TrackedTopology) -> tuple[dict[str, list[str]], dict[str, li
 def _held_back_s(
     tracked: TrackedTopology, instances: Mapping[str, Sequence[str]], since_s: int, until_s: int
 ) -> dict[int, float]:
-    """Per stamp the longest time, in seconds, for which the buffer to any instance held the spouts back."""
+    """Per stamp, the longest time in seconds for which the buffer to any one instance held back the spouts."""
     metrics = [PRESSURE + instance for ids in instances.values() for instance in ids]
     longest_s: dict[int, float] = {}
     for by_instance in tracked.timeline(MANAGERS, metrics, since_s, until_s).values():
@@ -138,8 +138,8 @@ def _held_back_s(
 
 @dataclass(frozen=True)
 class _Flows:
-    """What flows through one operator. entering: per `COMPONENT/STREAM` the stream of the topology that it is part of.
-    leaving: per stream of the topology the engine's streams.
+    """What flows through one operator. entering: `COMPONENT/STREAM` → the topology's stream that it is part of.
+    leaving: the topology's stream → the engine's streams.
     """
 
     operator: str
@@ -178,13 +178,13 @@ def _operator_samples(
     place: str,
     flows: _Flows,
     ids: Sequence[str],
-    told: Timeline,
+    timeline: Timeline,
     pressed_s: Mapping[int, float],
 ) -> list[OperatorSample]:
-    """Of the instances that run now, all minutes that they reported once."""
+    """For the instances that run now, all minutes in which they reported once."""
     samples, untimed = [], []
     for index, id in enumerate(ids):
-        values = {metric: by_instance[id] for metric, by_instance in told.items() if id in by_instance}
+        values = {metric: by_instance[id] for metric, by_instance in timeline.items() if id in by_instance}
         groups = same_minutes(stamp for by_stamp in values.values() for stamp in by_stamp)
         minutes = [_Minute.of(values, stamps) for stamps in groups]
         for before, minute in pairwise(minutes):
@@ -209,34 +209,34 @@ def _operator_samples(
 
 @dataclass(frozen=True)
 class _Minute:
-    """What one instance told of one minute: counts are summed, all else is the last."""
+    """What one instance reported in one minute: counts are summed, other values are the last."""
 
     began_s: int
     values: Mapping[str, float]
 
     @classmethod
     def of(cls, values: Values, stamps: Sequence[int]) -> "_Minute":
-        told = {
+        reported = {
             metric: [by_stamp[stamp] for stamp in stamps if stamp in by_stamp] for metric, by_stamp in values.items()
         }
         return cls(
             stamps[0],
-            {metric: sum(all) if metric.startswith(COUNTED) else all[-1] for metric, all in told.items() if all},
+            {metric: sum(all) if metric.startswith(COUNTED) else all[-1] for metric, all in reported.items() if all},
         )
 
     def count(self, metric: str) -> float:
         return self.values.get(metric, 0.0)
 
-    def told(self, metric: str) -> float | None:
-        """None where it is not told: Java says so by a number below 0."""
+    def reported(self, metric: str) -> float | None:
+        """None if unknown, which Java reports as a negative number."""
         value = self.values.get(metric)
         return None if value is None or value < 0 else value
 
     def lacks_latency(self, key: str) -> bool:
-        return self.count(EXECUTED + key) > 0 and self.told(LATENCY + key) is None
+        return self.count(EXECUTED + key) > 0 and self.reported(LATENCY + key) is None
 
     def busy_s(self, key: str) -> float:
-        ns = self.count(EXECUTED + key) * (self.told(LATENCY + key) or 0.0) + self.count(DESERIALISED + key)
+        ns = self.count(EXECUTED + key) * (self.reported(LATENCY + key) or 0.0) + self.count(DESERIALISED + key)
         return ns / 1e9
 
 
@@ -247,8 +247,8 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
         entered[stream] = entered.get(stream, 0.0) + minute.count(EXECUTED + key)
         busy_s[stream] = busy_s.get(stream, 0.0) + minute.busy_s(key)
     emitted = {stream_id: minute.count(EMITTED + stream_id) for stream_id in flows.emitted}
-    uptime_s, cores = minute.told(UPTIME), minute.told(_CPU)
-    collected_ms, collected_before_ms = minute.told(_GC), before.told(_GC)
+    uptime_s, cores = minute.reported(UPTIME), minute.reported(_CPU)
+    collected_ms, collected_before_ms = minute.reported(_GC), before.reported(_GC)
     return OperatorSample(
         operator=flows.operator,
         index=index,
@@ -263,7 +263,7 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
         busy_s_by=busy_s,
         parallelism=parallelism,
         cpu_s=None if cores is None else cores * MINUTE_S,
-        memory_mib=minute.told(_MEMORY),
+        memory_mib=minute.reported(_MEMORY),
         gc_s=None
         if collected_ms is None or collected_before_ms is None
         else max(0.0, collected_ms - collected_before_ms) / 1000,
@@ -271,9 +271,9 @@ def _sample(flows: _Flows, index: int, parallelism: int, before: _Minute, minute
 
 
 def _reported_once(before: _Minute, minute: _Minute) -> bool:
-    """Whether the instance ran on and reported once in the minute: then its uptime is a minute more than before.
+    """Whether the instance ran on and reported once in the minute: then its uptime grew by a minute.
 
-    A bucket without a report shows zeros like one in which nothing came, but an uptime of 0.
+    A bucket without a report shows zeros like one without tuples, but also an uptime of 0.
     """
     shortest_s, longest_s = _ONE_REPORT_S
     if minute.began_s - before.began_s > longest_s:
@@ -282,7 +282,7 @@ def _reported_once(before: _Minute, minute: _Minute) -> bool:
 
 
 def _together(samples: Sequence[OperatorSample]) -> list[OperatorSample]:
-    """Samples of one minute told to have begun at the same time."""
+    """Give samples of the same minute the same start time."""
     groups = same_minutes(int(sample.began_s or 0) for sample in samples)
     first = {stamp: float(stamps[0]) for stamps in groups for stamp in stamps}
     return [replace(sample, began_s=first[int(sample.began_s or 0)]) for sample in samples]

@@ -1,6 +1,6 @@
-"""What an engine tells of a job that nobody has described: its operators, its streams, and what feeds its sources.
+"""What an engine reports about an undescribed job: its operators, its streams, and what feeds its sources.
 
-Every number has its evidence, and what the engine does not tell is a question for a person.
+Every number has its evidence; what the engine does not report becomes a question for a person.
 """
 
 import re
@@ -12,10 +12,9 @@ from modeling.inputs.topology import Engine, Grouping
 
 @dataclass(frozen=True)
 class DescribedOperator:
-    """component: what the engine calls it. max_parallelism: None where the engine does not limit it. service_s: busy
-    seconds of one instance per tuple, None where nothing was counted. evidence: what the numbers are from. question:
-    what a person must answer of it, empty where nothing is open. cores, memory_mib: reserved for one instance, None
-    where nobody tells.
+    """component: the engine's name for it. max_parallelism: None if the engine sets no limit. service_s: busy seconds
+    of one instance per tuple, None if nothing was counted. evidence: where the numbers come from. question: what a
+    person must answer, empty if nothing is open. cores, memory_mib: reserved for one instance, None if unknown.
     """
 
     name: str
@@ -31,8 +30,8 @@ class DescribedOperator:
 
 @dataclass(frozen=True)
 class DescribedStream:
-    """selectivity: tuples out per tuple into the upstream operator, None where nothing tells. evidence: how the engine
-    calls its grouping, and what selectivity is from.
+    """selectivity: tuples out per tuple into the upstream operator, None if unknown. evidence: the engine's word for
+    the grouping, and where the selectivity comes from.
     """
 
     upstream: str
@@ -46,7 +45,7 @@ class DescribedStream:
 
 @dataclass(frozen=True)
 class DescribedTerm:
-    """A field of what is planned under that the engine tells, by its name in the section `planning`."""
+    """A field of the section `planning` that the engine determines, by its name there."""
 
     name: str
     value: str | float | Mapping[str, int]
@@ -56,8 +55,8 @@ class DescribedTerm:
 
 @dataclass(frozen=True)
 class TopicFeed:
-    """What an operator reads, as its scaler tells. servers: of Kafka. group: None where nobody tells. login: what the
-    scaler logs in with, empty where nothing says that it does.
+    """What an operator reads, according to its scaler. servers: of Kafka. group: None if unknown. login: how the scaler
+    logs in, empty if it does not seem to.
     """
 
     servers: str
@@ -69,7 +68,7 @@ class TopicFeed:
 
 @dataclass(frozen=True)
 class CounterFeed:
-    """A counter of Prometheus by whose rate a scaler scales an operator. The rest as of TopicFeed."""
+    """A Prometheus counter by whose rate a scaler scales an operator. Other fields as for TopicFeed."""
 
     url: str
     selector: str
@@ -82,12 +81,11 @@ Feed = TopicFeed | CounterFeed
 
 @dataclass(frozen=True)
 class JobDescription:
-    """name: the job's in its engine. place: where it was read, without secrets. runs: whether it can be measured now;
-    state: what the engine calls that. terms: of planning that the engine tells. topics: per source the topics of Kafka
-    that topics_by name. feeds: per operator what its scaler goes by; feed_remarks: on what they go by besides. series:
-    per operator the labels that its series of Prometheus bear, as PromQL has them; empty where the engine's own
-    reporter names them. streams_question: what a person must answer where the engine does not tell streams, empty where
-    it does.
+    """name: the job's name in its engine. place: where it was read, without secrets. runs: whether it can be measured
+    now; state: the engine's word for that. terms: planning fields that the engine determines. topics: Kafka topics per
+    source, found in what topics_by names. feeds: per operator what its scaler reads; feed_remarks: on other things it
+    reads. series: per operator the labels of its Prometheus series, in PromQL; empty if the engine's own reporter names
+    them. streams_question: what a person must answer if the engine does not report streams, else empty.
     """
 
     name: str
@@ -107,9 +105,9 @@ class JobDescription:
 
     @property
     def fed(self) -> tuple[str, ...]:
-        """The sources whose arrivals must be counted. Where streams are open: those that anything is told of."""
-        told = [name for name in self.sources if name in self.topics or name in self.feeds]
-        return tuple(told) if self.streams_question and told else self.sources
+        """The sources whose arrivals must be counted. While streams are open: those with known topics or feeds."""
+        known = [name for name in self.sources if name in self.topics or name in self.feeds]
+        return tuple(known) if self.streams_question and known else self.sources
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -128,7 +126,7 @@ class JobDescription:
 
 
 def grouping_of(word: str) -> tuple[Grouping, str]:
-    """The grouping of an engine's word for it, and the question that it leaves open, if any.
+    """The grouping for an engine's word, and the question that it leaves open, if any.
 
     >>> grouping_of("SHUFFLE"), grouping_of("HASH")
     ((<Grouping.SHUFFLE: 'shuffle'>, ''), (<Grouping.FIELDS: 'fields'>, ''))
@@ -143,7 +141,7 @@ def grouping_of(word: str) -> tuple[Grouping, str]:
 
 
 def unlike_names(names: Iterable[str]) -> list[str]:
-    """The same names, a number behind each that stood before.
+    """The same names, made unique by a number after each repetition.
 
     >>> unlike_names(["map", "sink", "map"])
     ['map', 'sink', 'map-2']
@@ -161,7 +159,7 @@ def unlike_names(names: Iterable[str]) -> list[str]:
 
 
 def topology_name(job: str) -> str:
-    """The job's name, with a dash for each run of letters that names of topologies do not have.
+    """The job's name as a topology name, with a dash for each run of characters that are not allowed.
 
     >>> topology_name("Word count (v2)")
     'Word-count-v2'

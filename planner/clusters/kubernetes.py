@@ -1,4 +1,4 @@
-"""A topology whose operators are Deployments or StatefulSets of one namespace, one each, scaled by their replicas."""
+"""A topology whose operators are Deployments or StatefulSets of one namespace, scaled by their replicas."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,10 +18,10 @@ from planner.errors import ClusterError
 
 
 class KubernetesCluster:
-    """The `Cluster` of workloads. The plan is what their specs ask for; whether that runs is the state's status.
+    """The `Cluster` of workloads. The plan is what their specs request; the status says whether that runs.
 
-    operators: per operator the workload that it is (`deployment/orders`), or the scaler of it (`hpa/orders`), which no
-    plan may contradict. take_over: field managers whose replicas may become ours.
+    operators: per operator its workload (`deployment/orders`), or the workload's scaler (`hpa/orders`), which plans
+    must not contradict. take_over: field managers whose replicas may become ours.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class KubernetesCluster:
         self._objects = {name: object_name(operators[name]) for name in topology.order}
 
     def state(self) -> ClusterState:
-        """What is asked for. free_slots: pods that quotas of the namespace leave by number."""
+        """The requested plan. free_slots: number of pods left by the namespace's quotas."""
         with reading(self._server):
             states = read_workloads(self._server, self._objects)
             quotas = self._server.quotas()
@@ -51,18 +51,18 @@ class KubernetesCluster:
         )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
-        """Raises ClusterError always: Kubernetes knows of replicas, not of tuples."""
+        """Always raises ClusterError: Kubernetes counts replicas, not tuples."""
         raise ClusterError(
             f"{self._server.place} counts no tuples; measure the service times where they are known and give them to "
             "`forescale calibrate --samples`"
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        unknown = SourceBacklog(None, None, f"{self._server.place} does not tell what waits")
+        unknown = SourceBacklog(None, None, f"{self._server.place} does not report backlogs")
         return dict.fromkeys(self._topology.sources, unknown)
 
     def record(self, start: datetime, end: datetime) -> None:
-        """Kubernetes tells of now alone."""
+        """None: Kubernetes reports only the present."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
         return self._changed(plan, expected, undoing=False)
@@ -81,13 +81,13 @@ class KubernetesCluster:
             )
         if unsettled := [state.unsettled for state in states.values() if state.unsettled]:
             return Pending("; ".join(unsettled))
-        # Whether replicas stopped for one another is up to what runs in them: nobody here can tell.
+        # Whether replicas paused for one another depends on what runs in them, so the downtime is unknown.
         downtime_s = 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None
         return Verified(accepted.plan, max(state.since for state in states.values()), downtime_s)
 
     def check_may_rescale(self) -> str:
-        """A dry run of one replica more of each workload, and a look at the quotas that a plan is held to. Says so;
-        raises ClusterError where one of them is refused.
+        """Dry-run one more replica of each workload, and read the quotas that limit plans. Returns a message; raises
+        ClusterError if either is refused.
         """
         fields = self._fields()
         with reading(self._server):
@@ -133,7 +133,7 @@ class KubernetesCluster:
 
 
 class AutoscaledKubernetesCluster(KubernetesCluster):
-    """The same where every operator has a scaler: plans are lower bounds for them."""
+    """The same if every operator has a scaler: plans are lower bounds for them."""
 
     def check_may_rescale(self) -> str:
         with reading(self._server):

@@ -1,4 +1,4 @@
-"""Which objects of a namespace are the job that somebody wants described: one FlinkDeployment, or workloads."""
+"""Selects the objects of a namespace to describe as a job: one FlinkDeployment, or workloads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from planner.errors import ClusterError
 
 _SHOWN = 10
 _FLINKS_OWN = ("flink-native-kubernetes", "flink-standalone-kubernetes")
-"""Label `type` of the Deployments that Flink, or its operator, makes for a job."""
+"""Label `type` of the Deployments that Flink or its operator creates for a job."""
 
 
 @dataclass(frozen=True)
 class FoundObject:
-    """answer: the object as it was listed."""
+    """answer: the object as listed."""
 
     name: ObjectName
     answer: Answer
 
     @property
     def owner(self) -> str:
-        """What made the object and may set it back, as `Kind/name`; empty where nothing did."""
+        """The controller that made the object and may reset it, as `Kind/name`; empty if none."""
         owners = self.answer.body["metadata"].get("ownerReferences") or ()
         return next((f"{each['kind']}/{each['name']}" for each in owners if each.get("controller")), "")
 
@@ -31,9 +31,9 @@ class FoundObject:
 def chosen_objects(
     server: KubernetesServer, job: str | None, workloads: Sequence[str], selector: str | None
 ) -> Sequence[FoundObject]:
-    """A FlinkDeployment (job), workloads by their names or labels, or, where nothing is given, what is there alone.
+    """A FlinkDeployment (job), workloads by name or label, or, with no argument, the only candidate in the namespace.
 
-    Raises ClusterError where nothing fits, several do, or they may not be listed.
+    Raises ClusterError if nothing matches, several objects do, or they may not be listed.
     """
     if sum(bool(each) for each in (job, workloads, selector)) > 1:
         raise ClusterError(
@@ -79,7 +79,7 @@ def _labelled(server: KubernetesServer, selector: str) -> Sequence[FoundObject]:
 
 
 def _only(server: KubernetesServer) -> Sequence[FoundObject]:
-    """Workloads that others make, Flink's among them, are no job of their own."""
+    """Leaves out workloads that others create, such as Flink's: they are no jobs of their own."""
     found = [
         *_all(server, (FLINK_DEPLOYMENT,)),
         *(one for one in _all(server, WORKLOADS) if not one.owner and _label(one.answer.body) not in _FLINKS_OWN),

@@ -1,6 +1,6 @@
-"""What runs in a namespace of Kubernetes, described: workloads as operators, with the scalers that bound them.
+"""Describes a Kubernetes namespace: workloads as operators, with the scalers that bound them.
 
-Kubernetes knows neither streams nor tuples: both are questions for a person.
+Kubernetes knows neither streams nor tuples: both become questions for a person.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ from planner.clusters.kubernetes_workloads import WorkloadState, reading, worklo
 from planner.clusters.scaler_triggers import scaler_feed
 
 USUAL_MOST = 128
-"""Instances that an operator of a topology file may have where it does not say."""
+"""Default maximum parallelism of an operator in a topology file."""
 _USUAL_IN_ALL = 64
 _SCALERS_OWN = ("kube-controller-manager", "keda-operator")
-"""Field managers that are no people's: they go on writing whatever forescale takes over."""
+"""Field managers of controllers: they keep writing whatever forescale takes over."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class _Scaler:
 
 @dataclass(frozen=True)
 class DescribedWorkloads:
-    """objects: per operator what plans are set at: its scaler where all have one, else the workload. managers: who has
-    set these numbers until now.
+    """objects: per operator where plans are set: its scaler if all operators have one, else the workload. managers: who
+    has set these numbers so far.
     """
 
     job: JobDescription
@@ -55,7 +55,9 @@ class DescribedWorkloads:
 
 @dataclass(frozen=True)
 class _Workload:
-    """scaler: None where nothing scales it, or several do. feed, remark: what its scaler tells of what comes."""
+    """scaler: None if nothing scales it, or several objects do. feed, remark: what its scaler says about its
+    arrivals.
+    """
 
     found: FoundObject
     state: WorkloadState
@@ -69,7 +71,7 @@ class _Workload:
 
 
 def workloads_description(server: KubernetesServer, chosen: Sequence[FoundObject]) -> DescribedWorkloads:
-    """Raises ClusterError where scalers may not be listed."""
+    """Raises ClusterError if scalers may not be listed."""
     with reading(server):
         scalers = _scalers(server)
     names = unlike_names(one.name.name for one in chosen)
@@ -99,7 +101,7 @@ def workloads_description(server: KubernetesServer, chosen: Sequence[FoundObject
 
 
 def _scalers(server: KubernetesServer) -> Mapping[ObjectName, Sequence[_Scaler]]:
-    """By the workload that they scale. What KEDA makes for a ScaledObject is not one more."""
+    """By the workload that they scale. The autoscaler that KEDA makes for a ScaledObject is not counted again."""
     by_target: dict[ObjectName, list[_Scaler]] = {}
     for resource in SCALERS:
         for answer in server.listed(resource):
@@ -148,7 +150,7 @@ def _operator(name: str, each: _Workload) -> DescribedOperator:
 
 
 def _terms(workloads: Mapping[str, _Workload]) -> list[DescribedTerm]:
-    """What scalers bound, and what nobody tells of replicas that come and go."""
+    """Bounds set by scalers, and questions about replicas that start and stop."""
     bounds = {name: each.scaler.bounds for name, each in workloads.items() if each.scaler is not None}
     terms = [_mode(workloads)] if any(each.scalers for each in workloads.values()) else []
     if least := {name: lower for name, (lower, _) in bounds.items() if lower > 1}:
@@ -172,8 +174,8 @@ def _terms(workloads: Mapping[str, _Workload]) -> list[DescribedTerm]:
 def _mode(workloads: Mapping[str, _Workload]) -> DescribedTerm:
     scaled = {name: each.scaler for name, each in workloads.items() if each.scaler is not None}
     if len(scaled) == len(workloads):
-        told = ", ".join(f"{each.name} ({each.bounds[0]} to {each.bounds[1]})" for each in scaled.values())
-        return DescribedTerm("mode", "floor", f"plans are lower bounds of what scales the workloads: {told}")
+        ranges = ", ".join(f"{each.name} ({each.bounds[0]} to {each.bounds[1]})" for each in scaled.values())
+        return DescribedTerm("mode", "floor", f"plans are lower bounds of what scales the workloads: {ranges}")
     every = [str(scaler.name) for each in workloads.values() for scaler in each.scalers]
     bare = ", ".join(name for name in workloads if name not in scaled)
     question = (
@@ -184,7 +186,7 @@ def _mode(workloads: Mapping[str, _Workload]) -> DescribedTerm:
 
 
 def _managers(workloads: Mapping[str, _Workload], *, floor: bool) -> list[str]:
-    """Who owns the numbers that plans set. What scalers write by themselves stays theirs."""
+    """Owners of the numbers that plans set. What scalers write themselves stays theirs."""
     owners: list[str] = []
     for each in workloads.values():
         if floor and each.scaler is not None:
@@ -195,15 +197,15 @@ def _managers(workloads: Mapping[str, _Workload], *, floor: bool) -> list[str]:
 
 
 def _series(namespace: str, workload: ObjectName) -> str:
-    """Labels of what its pods report: the names of pods are made by Kubernetes, always alike."""
+    """Labels of the pods' series: Kubernetes forms pod names by a fixed pattern."""
     tail = "[0-9]+" if workload.resource == STATEFUL_SET else "[a-z0-9]+-[a-z0-9]{5}"
     return f'namespace="{namespace}",pod=~"{workload.name}-{tail}"'
 
 
 def _streams_question(names: Sequence[str], feeds: Mapping[str, Feed]) -> str:
     read = [f"{name} reads topic {feed.topic}" for name, feed in feeds.items() if isinstance(feed, TopicFeed)]
-    told = f" ({', '.join(read)})" if read else ""
+    known = f" ({', '.join(read)})" if read else ""
     return (
-        f"which of {', '.join(names)} reads from which{told}? Kubernetes does not know. Write one line per stream, as "
+        f"which of {', '.join(names)} reads from which{known}? Kubernetes does not know. Write one line per stream, as "
         "below, and leave in arrivals what enters from outside; until then each counts as a source"
     )

@@ -1,8 +1,8 @@
-"""The numbers that a plan sets in objects of Kubernetes, one per operator, changed together and compare-and-set.
+"""The numbers that a plan sets in Kubernetes objects, one per operator, changed together by compare-and-set.
 
-Every object is applied at the version that was read, under a field manager of our own. Several objects cannot change in
-one transaction: all changes are tried as a dry run first, and those that came through are put back where one is refused
-after all. What a killed process left half-way is gone on with: numbers that are ours already count as asked for.
+Every object is applied at the version that was read, under our own field manager. Several objects cannot change in one
+transaction: all changes are tried as a dry run first, and those already made are put back if a later one is refused. A
+change that a killed process left half-done is continued: numbers that are ours already count as requested.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,13 +16,13 @@ from engines.kubernetes.resources import Resource
 from engines.kubernetes.server import FIELD_MANAGER, Answer, KubernetesServer, RequestRefusedError
 
 ATTEMPTS = 5
-"""Status updates change an object's version, too: it is read again, and the number compared again."""
+"""Status updates also change an object's version; it is then read again and the number compared again."""
 
 
 @dataclass(frozen=True)
 class PlannedField:
-    """The number at spec.NAME of an object. absent: what holds where the object does not give it. least: what a lower
-    number counts as. scale: it is changed through the subresource `scale`: no right to change anything else is needed.
+    """The number at spec.NAME of an object. absent: its value if the object does not set it. least: smaller numbers
+    count as this. scale: change it through the subresource `scale`, which needs no other right to change the object.
     """
 
     resource: Resource
@@ -39,7 +39,7 @@ class PlannedField:
 
 @dataclass(frozen=True)
 class SeenField:
-    """A field as it was read. count: its number. managers: who wrote it, the last one first."""
+    """A field as read. managers: who wrote it, latest first."""
 
     field: PlannedField
     answer: Answer
@@ -53,8 +53,8 @@ class SeenField:
 
 
 def seen_field(field: PlannedField, answer: Answer) -> SeenField:
-    told = (answer.body.get("spec") or {}).get(field.name)
-    count = max(field.least, field.absent if told is None else int(told))
+    value = (answer.body.get("spec") or {}).get(field.name)
+    count = max(field.least, field.absent if value is None else int(value))
     return SeenField(field, answer, count, field_managers(answer.body, ("spec", field.name)))
 
 
@@ -70,7 +70,7 @@ def applied(
     dry_run: bool = False,
     manager: str = FIELD_MANAGER,
 ) -> Answer:
-    """Own and set fields of the spec. Raises RequestRefusedError, naming the managers that own them already.
+    """Own and set fields of the spec. Raises RequestRefusedError with the managers that own them already.
 
     take_over: managers whose fields may become ours.
     """
@@ -94,7 +94,7 @@ def applied(
 
 
 def until_fresh(change: Callable[[], None]) -> None:
-    """Make a change again while objects are written between its look and its request. Raises RequestRefusedError."""
+    """Retry a change while objects are written between its look and its request. Raises RequestRefusedError."""
     for _ in range(ATTEMPTS):
         try:
             return change()
@@ -113,18 +113,19 @@ class PlannedFields:
         self._server, self._fields, self._take_over = server, dict(fields), take_over
 
     def look(self) -> Mapping[str, SeenField]:
-        """Raises RequestRefusedError where an object is lacking or may not be read."""
+        """Raises RequestRefusedError if an object is missing or may not be read."""
         return {
             name: seen_field(field, self._server.get(field.resource, field.object_name))
             for name, field in self._fields.items()
         }
 
     def change(self, wanted: Mapping[str, int], expected: Mapping[str, int], *, undoing: bool = False) -> datetime:
-        """Set the numbers, only where they are those expected or, half-way, those wanted. Returns when that was.
+        """Set the numbers if they are the expected ones, or partly the wanted ones already. Returns the time of the
+        change.
 
-        undoing: numbers that are as wanted may be of anybody: the change to undo may not have reached them.
-        Raises RequestRefusedError where nothing has changed or all is as it was, and the server's failure where it
-        cannot be reached, perhaps half-way: the same call goes on from there.
+        undoing: wanted numbers may have been set by anybody, as the change to undo may not have reached them. Raises
+        RequestRefusedError if nothing has changed or everything is put back, and the server's failure if it cannot be
+        reached, possibly half-way: the same call continues from there.
         """
         before: dict[str, int] = {}
         try:
@@ -139,7 +140,7 @@ class PlannedFields:
             raise
 
     def try_change(self, wanted: Mapping[str, int]) -> None:
-        """A dry run of these numbers: rights and other managers are seen, and nothing changes.
+        """Dry-run these numbers, which checks rights and other managers and changes nothing.
 
         Raises RequestRefusedError.
         """
@@ -153,7 +154,7 @@ class PlannedFields:
     def _written(
         self, seen: Mapping[str, SeenField], wanted: Mapping[str, int], before: dict[str, int]
     ) -> datetime | None:
-        """When all is as wanted; None where somebody was quicker, and it has to be read again."""
+        """When all numbers are as wanted; None if somebody else wrote first and the objects must be read again."""
         at = max(one.answer.at for one in seen.values())
         try:
             for _, one, count in self._differing(seen, wanted):
@@ -198,11 +199,11 @@ class PlannedFields:
         for name, one in seen.items():
             if one.count != expected[name] and name not in there:
                 half = [f"{each.said}, as planned" for at, each in there.items() if each.count != expected[at]]
-                told = "; ".join([f"{one.said}, not {expected[name]} as was assumed", *half])
-                raise RequestRefusedError(f"{told}; make the decision again from what runs")
+                differences = "; ".join([f"{one.said}, not {expected[name]} as was assumed", *half])
+                raise RequestRefusedError(f"{differences}; make the decision again from what runs")
 
     def _put_back(self, before: Mapping[str, int], wanted: Mapping[str, int], refused: RequestRefusedError) -> None:
-        """What came through of a change that was refused half-way, where nobody has changed it since."""
+        """Put back the completed part of a change that was refused half-way, unless somebody has changed it since."""
         left = list[str]()
         for name, count in before.items():
             field = self._fields[name]
@@ -219,7 +220,7 @@ class PlannedFields:
         for _ in range(ATTEMPTS):
             seen = seen_field(field, self._server.get(field.resource, field.object_name))
             if seen.count != wanted or seen.managers[:1] != (FIELD_MANAGER,):
-                return  # somebody has the last word by now
+                return  # somebody else has changed it since
             try:
                 self._write(seen, count)
             except RequestRefusedError as refused:

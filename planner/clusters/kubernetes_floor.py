@@ -1,6 +1,6 @@
-"""The lower bounds of autoscalers: what runs may not fall below a plan, and they keep the last word above it.
+"""The lower bounds of autoscalers: no fewer replicas than the plan run, and the autoscalers decide above that.
 
-A bound of 0, which only KEDA knows, counts as 1 here: a plan has no operator without instances.
+A bound of 0, which only KEDA has, counts as 1 here: every operator of a plan has an instance.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _PAUSED = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas")
 
 
 class KubernetesFloor:
-    """The `ScalerFloor` of a topology whose operators are scaled by one scaler each.
+    """The `ScalerFloor` of a topology whose operators have one scaler each.
 
-    objects: per operator its scaler. take_over: field managers whose bounds may become ours. Raises ClusterError where
-    an operator has no scaler.
+    objects: per operator its scaler. take_over: field managers whose bounds may become ours. Raises ClusterError if an
+    operator has no scaler.
     """
 
     def __init__(
@@ -60,7 +60,9 @@ class KubernetesFloor:
         return self._changed(accepted.replaced, accepted.plan, undoing=True)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
-        """Verified from when as many replicas were first seen ready; what the scaler adds to them later is its own."""
+        """Verified from when enough replicas were first seen ready; replicas that the scaler adds later do not
+        matter.
+        """
         with reading(self._server):
             bounds = self._plan(self._fields.look())
             states = read_workloads(self._server, self._objects)
@@ -82,8 +84,8 @@ class KubernetesFloor:
         return Verified(accepted.plan, self._reached[1], None)
 
     def check_may_raise(self) -> str:
-        """A dry run of lower bounds that are one higher, where scalers take that. Says so; raises ClusterError where it
-        is refused.
+        """Dry-run lower bounds that are one higher, for scalers whose upper bounds allow it. Returns a message; raises
+        ClusterError if that is refused.
         """
         with reading(self._server):
             seen = self._fields.look()
@@ -109,7 +111,7 @@ class KubernetesFloor:
 
 
 def _misfit(seen: SeenField, count: int) -> str | None:
-    """Why a scaler cannot keep to a lower bound, or None."""
+    """Why a scaler cannot keep a lower bound, or None."""
     body, resource = seen.answer.body, seen.field.resource
     name, upper = UPPER[resource], upper_bound(resource, body)
     if count > upper:

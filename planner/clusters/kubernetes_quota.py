@@ -1,4 +1,4 @@
-"""What resource quotas of a namespace leave for more pods."""
+"""What a namespace's resource quotas leave for more pods."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,26 +7,26 @@ from decimal import Decimal
 from typing import Any
 
 _LONG_RUNNING = {"NotTerminating", "NotBestEffort"}
-"""Scopes of quotas that count pods of workloads; those of other scopes are left aside."""
+"""Scopes of quotas that count pods of workloads; quotas with other scopes are ignored."""
 
 
 @dataclass(frozen=True)
 class PodsWanted:
-    """pods: to add to those that run, negative where some go. template: of a workload, with its containers."""
+    """pods: number to add, negative to remove. template: of the workload, with its containers."""
 
     pods: int
     template: Mapping[str, Any]
 
 
 def pods_left(quotas: Sequence[Mapping[str, Any]]) -> int | None:
-    """How many more pods the quotas allow by their number; None where none bounds it."""
+    """Number of pods that the quotas still allow; None if none limits it."""
     left = [_left(quota, key) for quota in quotas if _counts(quota) for key in ("pods", "count/pods")]
     known = [amount for amount in left if amount is not None]
     return max(0, math.floor(min(known))) if known else None
 
 
 def beyond_quota(wanted: Sequence[PodsWanted], quotas: Sequence[Mapping[str, Any]]) -> str | None:
-    """Why the quotas do not allow so many more pods, None where they do."""
+    """Why the quotas do not allow these pods; None if they do."""
     for quota in quotas:
         if not _counts(quota):
             continue
@@ -53,7 +53,9 @@ def _left(quota: Mapping[str, Any], key: str) -> Decimal | None:
 
 
 def of_one_pod(template: Mapping[str, Any], key: str) -> Decimal:
-    """What a quota of that key counts for one pod (cpu, memory in bytes); 0 for what pods do not use."""
+    """What a quota with that key counts for one pod (cpu in cores, memory in bytes); 0 for resources that pods do not
+    use.
+    """
     if key in ("pods", "count/pods"):
         return Decimal(1)
     side, _, resource = key.rpartition(".")
@@ -61,7 +63,7 @@ def of_one_pod(template: Mapping[str, Any], key: str) -> Decimal:
         return Decimal(0)
     containers = (template.get("spec") or {}).get("containers") or ()
     of_each = [(container.get("resources") or {}) for container in containers]
-    # A container without requests is given its limits.
+    # A container without requests gets its limits as requests.
     sides = ("limits",) if side == "limits" else ("requests", "limits")
     return sum((_first(each, sides, resource) for each in of_each), Decimal(0))
 

@@ -1,4 +1,4 @@
-"""Deployments and StatefulSets: which of them is an operator, and how far its replicas are."""
+"""Deployments and StatefulSets as operators: which one is which, and the state of their replicas."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +15,8 @@ from planner.errors import ClusterError
 
 @dataclass(frozen=True)
 class WorkloadState:
-    """ready: replicas that serve. unsettled: why it does not run as asked, empty where it does. since: its status is
-    unchanged, so that a replica that failed and came back makes it later. observed_at: on the server's clock.
+    """ready: replicas that serve. unsettled: why it does not run as requested, empty if it does. since: when its status
+    last changed, so later if a replica failed and came back. observed_at: by the server's clock.
     """
 
     workload: ObjectName
@@ -29,7 +29,7 @@ class WorkloadState:
 
 
 def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) -> Mapping[str, WorkloadState]:
-    """Per operator the workload, or the one that its scaler scales. Raises RequestRefusedError."""
+    """Per operator its workload, or the one that its scaler scales. Raises RequestRefusedError."""
     states = {}
     for name, one in objects.items():
         answer = server.get(one.resource, one.name)
@@ -42,7 +42,7 @@ def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) 
 
 @contextmanager
 def reading(server: KubernetesServer) -> Iterator[None]:
-    """What may not be read, or is not there, is a ClusterError."""
+    """Turn refusals into a ClusterError, for objects that are missing or may not be read."""
     try:
         yield
     except RequestRefusedError as refused:
@@ -50,12 +50,12 @@ def reading(server: KubernetesServer) -> Iterator[None]:
 
 
 def workload_state(workload: ObjectName, answer: Answer) -> WorkloadState:
-    """Raises ClusterError where the object reports neither when it was made nor when its status changed."""
+    """Raises ClusterError if the object reports neither when it was made nor when its status changed."""
     body = answer.body
     spec, status = body.get("spec") or {}, body.get("status") or {}
     asked = int(spec.get("replicas", 1))
     there, ready = int(status.get("replicas", 0)), int(status.get("readyReplicas", 0))
-    # A Deployment that rolls out a new template has replicas of the old one among those that are ready.
+    # While a Deployment rolls out a new template, replicas of the old one count as ready too.
     of_today = int(status.get("updatedReplicas", 0)) if workload.resource == DEPLOYMENT else ready
     settled = (
         int(status.get("observedGeneration", 0)) >= int(body["metadata"].get("generation", 0))
@@ -70,7 +70,7 @@ def workload_state(workload: ObjectName, answer: Answer) -> WorkloadState:
 
 
 def _scale_target(scaler: ObjectName, answer: Answer) -> ObjectName:
-    """What an autoscaler scales. Raises ClusterError for what is neither Deployment nor StatefulSet."""
+    """The target of an autoscaler. Raises ClusterError unless it is a Deployment or StatefulSet."""
     target = target_of(answer.body)
     if target is None:
         text = target_text(answer.body)
@@ -79,7 +79,7 @@ def _scale_target(scaler: ObjectName, answer: Answer) -> ObjectName:
 
 
 def _failure(status: Mapping[str, Any]) -> str:
-    """What its controller says of it."""
+    """Its controller's message."""
     said = [
         str(condition.get("message"))
         for condition in status.get("conditions") or ()

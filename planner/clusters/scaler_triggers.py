@@ -1,7 +1,7 @@
-"""What the scaler of a workload goes by tells what comes to the workload: topics and groups, or series of Prometheus.
+"""Derives the arrivals of a workload from its scaler's metrics: topics and groups, or series of Prometheus.
 
-KEDA's triggers `kafka` and `prometheus` are read as its documentation has them (2.x); of all others, and of metrics of
-a HorizontalPodAutoscaler, the names alone.
+KEDA's triggers `kafka` and `prometheus` are read as documented (2.x); of other triggers and of a
+HorizontalPodAutoscaler's metrics only the names are used.
 """
 
 import re
@@ -14,26 +14,26 @@ from planner.clusters.job_description import CounterFeed, Feed, TopicFeed
 _KAFKA = ("kafka", "apache-kafka")
 _RATE_OF = re.compile(r"\b(?:rate|irate|increase)\s*\(\s*([A-Za-z_:][A-Za-z0-9_:]*(?:\s*\{[^{}]*\})?)\s*\[")
 _OF_WORK = re.compile(r"(_seconds|_bytes)(_sum|_total)?(\{|$)|^container_")
-"""Counters of what was used up, not of what came."""
+"""Counters of resources used, not of arrivals."""
 
 
 def scaler_feed(scaler: ObjectName, body: Mapping[str, Any], template: Mapping[str, Any]) -> tuple[Feed | None, str]:
-    """What the scaler goes by; where that counts nothing that comes, None and a remark on what it is.
+    """The feed that the scaler measures; if it measures no arrivals, None and a remark on what it does measure.
 
-    template: of the pods that it scales: triggers may name variables of their environment.
+    template: of the pods that it scales, as triggers may refer to their environment variables.
     """
     spec = body.get("spec") or {}
     if scaler.resource != SCALED_OBJECT:
         return None, _of_metrics(scaler, spec.get("metrics") or ())
     triggers = spec.get("triggers") or ()
     environment = _environment(template)
-    told: list[Feed | None] = [_topic(scaler, trigger, environment) for trigger in triggers]
-    told += [_counter(scaler, trigger) for trigger in triggers]
-    if feeds := [feed for feed in told if feed is not None]:
+    candidates: list[Feed | None] = [_topic(scaler, trigger, environment) for trigger in triggers]
+    candidates += [_counter(scaler, trigger) for trigger in triggers]
+    if feeds := [feed for feed in candidates if feed is not None]:
         more = f"{scaler} has {len(triggers)} triggers; the others may bring more." if len(triggers) > 1 else ""
         return feeds[0], more
     names = ", ".join(_shown(trigger) for trigger in triggers) or "no trigger"
-    return None, f"{scaler} scales by {names}: nothing in it counts what comes in a way that forescale reads."
+    return None, f"{scaler} scales by {names}: forescale finds no count of arrivals in it."
 
 
 def _topic(scaler: ObjectName, trigger: Mapping[str, Any], environment: Mapping[str, str]) -> TopicFeed | None:
@@ -41,13 +41,13 @@ def _topic(scaler: ObjectName, trigger: Mapping[str, Any], environment: Mapping[
         return None
     metadata = trigger.get("metadata") or {}
 
-    def told(key: str) -> str:
+    def value(key: str) -> str:
         return str(metadata.get(key) or environment.get(str(metadata.get(f"{key}FromEnv")), ""))
 
-    servers, topic = told("bootstrapServers"), told("topic")
+    servers, topic = value("bootstrapServers"), value("topic")
     if not (servers and topic):
         return None
-    group = told("consumerGroup") or None
+    group = value("consumerGroup") or None
     evidence = f"{scaler} scales by topic {topic} of Kafka at {servers}" + (f", read by group {group}" if group else "")
     return TopicFeed(servers, topic, group, evidence, _login(trigger, metadata, "sasl", "tls"))
 
@@ -65,31 +65,31 @@ def _counter(scaler: ObjectName, trigger: Mapping[str, Any]) -> CounterFeed | No
 
 
 def _login(trigger: Mapping[str, Any], metadata: Mapping[str, Any], *fields: str) -> str:
-    """What tells that it logs in, as the object has it."""
+    """Signs that the trigger logs in, as written in the object."""
     used = [f"{name}: {metadata[name]}" for name in fields if metadata.get(name) not in (None, "", "none", "disable")]
     reference = (trigger.get("authenticationRef") or {}).get("name")
     return ", ".join([*used, *([f"authenticationRef: {reference}"] if reference else [])])
 
 
 def _environment(template: Mapping[str, Any]) -> dict[str, str]:
-    """Variables of the containers whose value stands in the template: secrets do not."""
+    """Environment variables with a plain value in the template; secrets have none."""
     containers = (template.get("spec") or {}).get("containers") or ()
     named = [each for container in containers for each in container.get("env") or ()]
     return {str(each["name"]): str(each["value"]) for each in named if each.get("value")}
 
 
 def _shown(trigger: Mapping[str, Any]) -> str:
-    """Without its metadata, but for a query: some triggers have secrets there."""
+    """Without its metadata, which may hold secrets; a query is shown."""
     kind, query = str(trigger.get("type")), (trigger.get("metadata") or {}).get("query")
     return f"{kind} ({' '.join(str(query).split())[:120]})" if kind == "prometheus" and query else kind
 
 
 def _of_metrics(scaler: ObjectName, metrics: Sequence[Mapping[str, Any]]) -> str:
-    """A metric stands in the field of its type's name: `{type: Pods, pods: {metric: {name: …}}}`."""
+    """A metric is in the field named after its type: `{type: Pods, pods: {metric: {name: …}}}`."""
     names = []
     for metric in metrics:
         kind = str(metric.get("type", ""))
         of = metric.get(kind[:1].lower() + kind[1:]) or {}
         name = of.get("name") or (of.get("metric") or {}).get("name")
         names.append(f"{kind} {name}" if name else kind)
-    return f"{scaler} scales by {', '.join(names) or 'no metric'}: what comes is counted elsewhere."
+    return f"{scaler} scales by {', '.join(names) or 'no metric'}: arrivals are counted elsewhere."

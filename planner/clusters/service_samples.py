@@ -1,9 +1,8 @@
 """Operator samples of micro-services, from histograms or summaries of request durations that Prometheus scrapes.
 
-A replica is an instance. Of its `_count` and `_sum` the scraped samples themselves are read, without rate(): what they
-rose by between two scrapes is what was answered, and for how many seconds threads were held. A thread counts as one
-part of the replica: busy_s is seconds held ÷ threads. That is the time until the answer, those of the services that it
-calls included. A request is counted when it is answered.
+A replica is an instance. The raw samples of its `_count` and `_sum` are read, without rate(): their increase between
+two scrapes is the number of answered requests, and the seconds for which threads were held. busy_s is seconds held ÷
+threads: the time until the answer, including calls to other services. A request is counted when it is answered.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,9 @@ from planner.errors import ClusterError
 
 @dataclass(frozen=True)
 class RequestCounters:
-    """threads: of one replica of each service. requests: selector of each service's durations, without suffix. calls:
-    selector of each stream's counter, kept by the caller; where it lacks, the callee's requests are its calls.
-    replica_label: what tells replicas apart.
+    """threads: per replica, of each service. requests: selector of each service's durations, without suffix. calls:
+    selector of each stream's counter, kept by the caller; without one, the callee's requests are its calls.
+    replica_label: the label that distinguishes replicas.
     """
 
     threads: Mapping[str, int]
@@ -35,7 +34,7 @@ class RequestCounters:
 
 @dataclass(frozen=True)
 class _Risen:
-    """What counters of a replica rose by since the first sample. moments_s, values: shape (samples,)."""
+    """Increase of a replica's counters since the first sample. moments_s, values: shape (samples,)."""
 
     moments_s: Floats
     values: Floats
@@ -55,10 +54,10 @@ def service_operator_samples(
     spans: int,
     **connection: Unpack[Connection],
 ) -> Sequence[OperatorSample]:
-    """One sample of each replica for each of so many equal parts of the span that ends at until_s (seconds since the
-    epoch), from scrape to scrape. A part in which a replica was scraped less than twice has none of it.
+    """One sample per replica for each of `spans` equal parts of the span that ends at until_s (seconds since the
+    epoch), from scrape to scrape. A replica has no sample for a part with fewer than two of its scrapes.
 
-    Raises ClusterError where Prometheus cannot be reached, and for a service or call of which it holds nothing.
+    Raises ClusterError if Prometheus cannot be reached or has no data for a service or call.
     """
     server = PrometheusServer(url, ClusterError, **connection)
 
@@ -95,7 +94,7 @@ def service_operator_samples(
                         own = calls[stream.name].get(replica)
                         out[stream.name] = own.between(begin_s, end_s) if own else 0.0
                     elif of_all > 0:
-                        # Nobody tells whose call it was: each replica makes as many per request as the others.
+                        # The caller is unknown: assume that every replica makes equally many calls per request.
                         out[stream.name] = _total(count[stream.downstream], begin_s, end_s) * answered / of_all
                 held = held_s[name].get(replica)
                 samples.append(
@@ -116,7 +115,9 @@ def service_operator_samples(
 
 
 def _by_replica(series: Mapping[tuple[tuple[str, str], ...], Points], label: str) -> dict[str, _Risen]:
-    """Counters of one replica (paths, status codes) added up. One that appears later than its replica began at 0."""
+    """Sum the counters of each replica (paths, status codes). A counter that appears later than its replica
+    began at 0.
+    """
     replicas: dict[str, list[Points]] = {}
     for labels, points in series.items():
         if points[0].size:
@@ -128,7 +129,7 @@ def _by_replica(series: Mapping[tuple[tuple[str, str], ...], Points], label: str
         rises = np.zeros(moments_ms.size)
         for times_ms, values in counters:
             before = np.concatenate(([values[0] if times_ms[0] == first_ms else 0.0], values[:-1]))
-            # A counter that fell was set to 0 by a restart: what it shows came since.
+            # A counter that fell was reset by a restart, so its whole value is the increase.
             rose = np.where(values >= before, values - before, values)
             np.add.at(rises, np.searchsorted(moments_ms, times_ms), rose)
         if moments_ms.size > 1:
@@ -137,7 +138,9 @@ def _by_replica(series: Mapping[tuple[tuple[str, str], ...], Points], label: str
 
 
 def _windows(moments_s: Floats, edges_s: Floats) -> dict[int, tuple[float, float]]:
-    """From scrape to scrape, those nearest to the edges of each part; parts without are left out."""
+    """From the scrape nearest to each part's start to the one nearest to its end; parts without two scrapes are left
+    out.
+    """
     at = np.minimum(np.searchsorted(moments_s, edges_s), moments_s.size - 1)
     ends = moments_s[at]
     return {

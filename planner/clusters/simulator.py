@@ -1,7 +1,7 @@
 """The cluster simulator: a topology as fluid queues with backpressure, replaying true arrivals, down at each rescale.
 
-It stands in for a cluster in demonstrations, back-tests and tests. It is advanced lazily: every call first replays
-the truth from the moment it was left at up to the clock's present. All processes that use its folder share its state.
+It stands in for a cluster in demonstrations, back-tests and tests. It advances lazily: every call first replays the
+arrivals from where it stopped up to the clock's present. All processes that use its folder share its state.
 """
 
 import math
@@ -35,7 +35,7 @@ from planner.errors import ClusterError
 
 
 class _SteadyWorld:
-    """Nothing goes wrong in it. Networks are compiled once."""
+    """A world without failures. Networks are compiled once."""
 
     calm_s = STEP_S
 
@@ -60,7 +60,7 @@ class _SteadyWorld:
 
 @dataclass(frozen=True)
 class _Moment:
-    """The simulator at one moment, with the lock on its state held."""
+    """The simulator at one moment, while its state is locked."""
 
     now: datetime
     state: SimulatorState
@@ -68,11 +68,11 @@ class _Moment:
 
 
 class SimulatedCluster:
-    """A `Cluster` that is simulated. Its first use starts it: `initial` runs from the clock's present on, empty.
+    """A simulated `Cluster`. Its first use starts it: `initial` runs from the clock's present on, with empty queues.
 
-    profiles: the simulator's own truth about the operators. slots: most instances. downtime_s: of each rescale, while
-    nothing is processed and what arrives waits at the sources. truth: the arrivals it replays; missing windows, and the
-    time before and after them, bring nothing. folder: holds its state.
+    profiles: the true profiles of the operators. slots: most instances. downtime_s: of each rescale; meanwhile nothing
+    is processed and arrivals wait at the sources. truth: the arrivals to replay; missing windows, and times before and
+    after them, have none. folder: holds its state.
     """
 
     def __init__(
@@ -109,10 +109,10 @@ class SimulatedCluster:
             )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
-        """Exact counters of the running plan over the last span_s seconds, or over less where it has not run that long.
+        """Exact counters of the running plan over the last span_s seconds, or since it began to run.
 
-        The span begins with a whole minute, so it may be up to a minute longer; each sample says how long it is. Raises
-        ClusterError while nothing has been measured: in and right after a rescale.
+        The span begins with a whole minute, so it may be up to a minute longer; each sample has its length. Raises
+        ClusterError while nothing has been measured: during and right after a rescale.
         """
         with self._present() as moment:
             state = moment.state
@@ -129,14 +129,14 @@ class SimulatedCluster:
         return self._samples(self._world.network(state.parallelism), totals, measured_s)
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
-        """As of the last whole step; not known where the truth tells nothing of the present minute."""
+        """As of the last whole step; unknown if the arrivals of the present minute are."""
         with self._present() as moment:
             state = moment.state
         waits = backlog(state.content, self._world.terms, runs=not state.rescaling)
         return {
             source: SourceBacklog(tuples, trace.age_s(state.at_s, content))
             if trace.known(state.at_s // MINUTE_S * MINUTE_S, state.at_s)
-            else SourceBacklog(None, None, f"the simulator's truth does not tell what comes to source {source!r} now")
+            else SourceBacklog(None, None, f"the simulator has no arrivals of source {source!r} for this minute")
             for (source, trace), tuples, content in zip(self._traces.items(), waits, state.content, strict=True)
         }
 
@@ -144,7 +144,7 @@ class SimulatedCluster:
         with self._present() as moment:
             state = moment.state
             if dict(plan.parallelism) == dict(state.parallelism):
-                # Who asks again after a crash must still be able to undo the change that the first request made.
+                # A caller that repeats its request after a crash must still be able to undo the first one's change.
                 same_request = dict(expected.parallelism) == dict(state.replaced)
                 changed_at = _datetime(state.down_from_s)
                 return Accepted(plan, expected, changed_at) if same_request else Accepted(plan, plan, moment.now)
@@ -185,9 +185,9 @@ class SimulatedCluster:
 
     @contextmanager
     def _present(self) -> Iterator[_Moment]:
-        """The simulator brought up to the clock's present."""
+        """The simulator, advanced to the clock's present."""
         with self._store.transaction() as transaction:
-            # Read under the lock: a process that waited for it would otherwise find the state in its future.
+            # Read the clock under the lock: after waiting for the lock, the state could otherwise be in its future.
             now = self._clock.now()
             state = self._advanced(transaction, now)
             yield _Moment(now, state, transaction)

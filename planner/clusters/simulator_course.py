@@ -1,4 +1,4 @@
-"""How the state of the cluster simulator moves through time. No clock and no files here."""
+"""How the state of the cluster simulator evolves in time. No clock and no files here."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,19 +11,19 @@ from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, Step, step
-from planner.clusters.simulator_state import Change, Mark, Minute, OpenMinute, SimulatorState, Totals
+from planner.clusters.simulator_state import Mark, Minute, OpenMinute, RequestedChange, SimulatorState, Totals
 
 STEP_S = 5
-"""Steps lie on multiples of this since the epoch, so what the simulator does never depends on when it is asked."""
+"""Steps end at multiples of this since the epoch, so the simulation does not depend on when it is asked."""
 
 MINUTE_S = 60
 
 
 class World(Protocol):
-    """What the simulated job stands in.
+    """The conditions under which the simulated job runs.
 
-    calm_s: longest step while nothing waits, all arrive at one rate and no limit is full: such a step does the same as
-    many short ones, but for rounding.
+    calm_s: longest step while nothing waits, arrivals are steady and no limit is full: such a step has the same result
+    as many short ones, up to rounding.
     """
 
     @property
@@ -34,21 +34,21 @@ class World(Protocol):
     def calm_s(self) -> float: ...
 
     def network(self, parallelism: Mapping[str, int], at_s: float) -> FluidNetwork:
-        """Of a parallelism, as it is at a moment."""
+        """The network for a parallelism at a moment."""
         ...
 
     def turn_s(self, after_s: float) -> float:
-        """The first moment after that at which networks become others or the job fails; infinite without one."""
+        """The next moment at which networks change or the job fails; infinite if there is none."""
         ...
 
     def fails(self, at_s: float) -> bool:
-        """Whether the job fails at a turn."""
+        """Whether the job fails at that turn."""
         ...
 
 
 @dataclass
 class _Run:
-    """The same as a state, unpacked into what a tight loop can add to."""
+    """A state, unpacked into mutable sums for a tight loop."""
 
     at_s: float
     content: list[float]
@@ -81,7 +81,7 @@ class _Run:
             max_lag_s=minute.max_lag_s,
             down_s=minute.down_s,
             unknown_s=minute.unknown_s,
-            # Files that were written before know neither of these.
+            # Older files have neither of these.
             minute_blocked_s=list(minute.blocked_s or (0.0,) * len(network.operators)),
             position=list(state.taken or (0.0,) * len(network.sources)),
             marks=list(state.marks),
@@ -92,12 +92,12 @@ class _Run:
 
     def open_minute(self) -> OpenMinute:
         sums = (tuple(self.offered), tuple(self.processed), tuple(self.busiest_s))
-        told = (self.max_lag_s, self.down_s, self.unknown_s)
-        return OpenMinute(*sums, *told, tuple(self.minute_blocked_s))
+        seconds = (self.max_lag_s, self.down_s, self.unknown_s)
+        return OpenMinute(*sums, *seconds, tuple(self.minute_blocked_s))
 
 
 def started(network: FluidNetwork, parallelism: Mapping[str, int], at_s: float) -> SimulatorState:
-    """An empty job that has just begun to run, with no downtime behind it."""
+    """An empty job that has just begun to run, without a downtime."""
     nothing = (0.0,) * len(network.sources)
     totals, minute = Totals.zero(network), OpenMinute.empty(network)
     begun = (Mark(at_s, nothing),)
@@ -116,8 +116,8 @@ def advanced(
 ) -> tuple[SimulatorState, list[Minute]]:
     """The state at to_s, and the minutes that ended on the way.
 
-    Only whole steps are made, so the state may stay up to STEP_S behind; exactly=True makes a shorter last step, for
-    the moments at which something is done to the simulator.
+    Makes whole steps only, so the state may stay up to STEP_S behind; exactly=True makes a shorter last step, for
+    moments at which something acts on the simulator.
     """
     minutes: list[Minute] = []
     while True:
@@ -136,28 +136,28 @@ def advanced(
 
 
 def asked(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:
-    """The state after a change was asked for: at once where nothing has to be waited for, and in place of a change that
-    has not begun. To ask for the plan that runs is to give up that change.
+    """The state after a request for a change: applied at once if nothing has to be waited for, else it replaces a
+    change that has not begun. A request for the running plan cancels such a change.
     """
     if dict(parallelism) == dict(state.parallelism):
         return replace(state, asked=None)
     grows = adds_instances(state.parallelism, parallelism)
-    # Before its first change, a job has nothing to cool down from.
+    # Before its first change a job has no cooldown.
     free_s = state.down_until_s if state.change else -math.inf
     stop_s = world.terms.stop_s(state.at_s, free_s, grows=grows)
     if stop_s <= state.at_s:
         return _stopped(state, world, parallelism)
-    return replace(state, asked=Change(parallelism, stop_s))
+    return replace(state, asked=RequestedChange(parallelism, stop_s))
 
 
 def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]) -> SimulatorState:
-    """Down from now on (or still down), then under this parallelism; the same one where the job has failed."""
+    """Down from now on (or still down), then running with this parallelism; with the present one after a failure."""
     terms, after = world.terms, dict(parallelism)
     content, taken, marks = state.content, state.taken, state.marks
     if terms.checkpoints is not None:
         begun_s = terms.begun_s(state.at_s)
         marks = tuple(mark for mark in marks if mark.at_s <= begun_s) or marks[:1] or (Mark(state.at_s, taken),)
-        # A checkpoint covers what was in the buffers, some of which may be there still.
+        # A checkpoint covers tuples in the buffers, some of which may still be there.
         back = tuple(map(min, taken, marks[-1].taken))
         content, taken = tuple(map(add, content, map(sub, taken, back))), back
         marks = (*marks[:-1], Mark(marks[-1].at_s, back))
@@ -178,7 +178,7 @@ def _stopped(state: SimulatorState, world: World, parallelism: Mapping[str, int]
 
 
 def backlog(content: Sequence[float], terms: EngineTerms, *, runs: bool) -> list[float]:
-    """What waits at each source, of all that waits; the buffers of a job that is down are empty."""
+    """Tuples that wait at each source, without those in buffers; the buffers of a job that is down are empty."""
     inside = terms.buffered if runs else 0.0
     return [max(0.0, waits - inside) for waits in content]
 
@@ -192,7 +192,7 @@ def _run(
     *,
     exactly: bool,
 ) -> tuple[SimulatorState, list[Minute]]:
-    """Under one network, without an event in between."""
+    """Advance under one network, without events."""
     if to_s <= state.at_s:
         return state, []
     run = _Run.of(state, network)
@@ -222,7 +222,7 @@ def _run(
 
 
 def _calm_until_s(at_s: float, network: FluidNetwork, sources: list[ArrivalTrace], calm_s: float) -> float:
-    """Until when all arrive at one rate that the network takes in; no later than the next multiple of calm_s."""
+    """Until when arrivals are steady and the network takes them all in; at most the next multiple of calm_s."""
     until_s = min((at_s // calm_s + 1) * calm_s, *(trace.steady_until_s(at_s) for trace in sources))
     rates_per_s = tuple([trace.rate_per_s(at_s) for trace in sources])
     return at_s if network.limited((0.0,) * len(sources), rates_per_s).full else until_s
@@ -234,7 +234,7 @@ def _step(
     span_s = end_s - run.at_s
     arrivals = [trace.arrived(run.at_s, end_s) for trace in sources]
     done = step(network, run.content, arrivals, span_s if up else 0.0)
-    # Of a step in which the buffers fill, the operators before the full one do not wait.
+    # While the buffers still fill, the operators before the full one do not wait.
     waited = not terms.buffered or any(backlog(done.content, terms, runs=up))
     for channel, taken in enumerate(done.taken):
         run.taken[channel] += taken
@@ -262,7 +262,7 @@ def _step(
 
 
 def _mark(run: _Run, done: Step, end_s: float, every_s: float, buffered: float) -> None:
-    """Note what sources had taken in when a checkpoint began; the last two and the one under way are enough."""
+    """Record what sources had taken in when a checkpoint began; keeps the last two and the one under way."""
     begin_s = (run.at_s // every_s + 1) * every_s
     while begin_s <= end_s:
         part = (begin_s - run.at_s) / (end_s - run.at_s)

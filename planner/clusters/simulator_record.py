@@ -1,4 +1,4 @@
-"""The record of a cluster out of the minutes that the simulator has kept."""
+"""Converts the simulator's minutes to a cluster record."""
 
 from collections.abc import Sequence
 

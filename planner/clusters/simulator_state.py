@@ -1,4 +1,4 @@
-"""The state of the cluster simulator as a value, and the minutes that it tells. No clock and no files here."""
+"""The state of the cluster simulator and its minutes, as values. No clock and no files here."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
@@ -11,9 +11,9 @@ from planner.clusters.fluid_queues import FluidNetwork
 
 @dataclass(frozen=True)
 class Totals:
-    """Counters since the running plan took over.
+    """Counters since the running plan began.
 
-    taken, taken_blocked: tuples per channel, in all and in the steps in which the reader waited for room downstream.
+    taken, taken_blocked: tuples per channel, in all and in steps in which the reader waited for room downstream.
     blocked_s: seconds of those steps, per operator in the network's order.
     """
 
@@ -33,10 +33,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class OpenMinute:
-    """What is known so far of the minute that has not ended.
+    """Sums so far for the minute that has not ended.
 
-    busiest_s: seconds that each operator's busiest instance worked; blocked_s: that it waited for room downstream.
-    unknown_s: seconds of which the truth does not tell.
+    busiest_s: seconds in which each operator's busiest instance was busy; blocked_s: in which it waited for room
+    downstream. unknown_s: seconds without known arrivals.
     """
 
     offered: tuple[float, ...]
@@ -54,8 +54,8 @@ class OpenMinute:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A change of plan that was asked for and has not begun: the job stops for it at stop_s."""
+class RequestedChange:
+    """A requested change of plan that has not begun: the job stops for it at stop_s."""
 
     parallelism: Mapping[str, int]
     stop_s: float
@@ -71,12 +71,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class SimulatorState:
-    """Everything the simulator is at one moment; times in epoch seconds.
+    """The whole state at one moment; times in epoch seconds.
 
-    change: how many rescales it has seen. parallelism: asked for last. replaced: what ran before that. down_from_s,
-    down_until_s: the last downtime (both the start when there was none). content: tuples that wait at each source and
-    in the buffers behind it. asked: the change that is to come. taken: tuples of each source that have left its buffers
-    since the start; marks: where sources stood at the last checkpoints, if the engine has any.
+    change: number of rescales so far. parallelism: the latest requested. replaced: what ran before that. down_from_s,
+    down_until_s: the last downtime (both the start if there was none). content: tuples that wait at each source and in
+    the buffers behind it. asked: the change to come. taken: tuples of each source that have left its buffers since the
+    start; marks: the sources' positions at the last checkpoints, if the engine has any.
     """
 
     at_s: float
@@ -89,7 +89,7 @@ class SimulatorState:
     content: tuple[float, ...]
     totals: Totals
     minute: OpenMinute
-    asked: Change | None = None
+    asked: RequestedChange | None = None
     taken: tuple[float, ...] = ()
     marks: tuple[Mark, ...] = ()
 
@@ -99,7 +99,7 @@ class SimulatorState:
 
 
 def damage(state: SimulatorState, network: FluidNetwork) -> str:
-    """Why no simulator of this network has written such a state; empty where one may have."""
+    """Why no simulator of this network can have written such a state; empty if it can."""
     sources, operators, channels = len(network.sources), len(network.operators), len(network.channels)
     minute, totals = state.minute, state.totals
     shapes = {
@@ -124,10 +124,10 @@ def damage(state: SimulatorState, network: FluidNetwork) -> str:
 class Minute:
     """One whole minute.
 
-    offered, processed: tuples per source. backlog: tuples that wait at each source at its end, those in buffers left
-    out. lag_s: the longest that a tuple had waited, be it in buffers. busiest_s: per operator, seconds its busiest
-    instance worked. parallelism: at its end. totals, change: the counters at its end, and which plan they belong to.
-    blocked_s: per operator, seconds that it waited for room downstream.
+    offered, processed: tuples per source. backlog: tuples waiting at each source at the end, without those in buffers.
+    lag_s: the longest wait of a tuple, including in buffers. busiest_s: per operator, seconds in which its busiest
+    instance was busy. parallelism: at the end. totals, change: the counters at the end, and the number of the plan they
+    belong to. blocked_s: per operator, seconds in which it waited for room downstream.
     """
 
     start_s: float

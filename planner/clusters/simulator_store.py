@@ -1,6 +1,6 @@
-"""Where the simulator's state lives: one SQLite file that several processes share, one exclusive transaction a change.
+"""Stores the simulator's state in one SQLite file shared by several processes, one exclusive transaction per change.
 
-A process that is killed leaves the state before its transaction or the state after it, nothing between.
+A killed process leaves the state from before or after its transaction, nothing in between.
 """
 
 import json
@@ -26,14 +26,14 @@ CREATE TABLE IF NOT EXISTS minutes (start_s INTEGER PRIMARY KEY, change INTEGER 
 
 
 class SimulatorTransaction:
-    """What one holder of the lock reads and writes. Nothing is kept unless the transaction ends without an error."""
+    """Reads and writes of the lock's holder, committed only if the transaction ends without an error."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
 
     def load(self) -> tuple[Mapping[str, Any], SimulatorState] | None:
-        """The identity under which the simulator was started, and its state; None before it has started."""
+        """The identity that the simulator was started with, and its state; None before it has started."""
         row = self._connection.execute("SELECT identity, body FROM simulator WHERE id = 1").fetchone()
         if row is None:
             return None
@@ -51,7 +51,7 @@ class SimulatorTransaction:
         )
 
     def minutes(self, from_s: float, to_s: float) -> list[Minute]:
-        """Whole minutes that lie in [from_s, to_s), oldest first."""
+        """Whole minutes within [from_s, to_s), oldest first."""
         query = "SELECT body FROM minutes WHERE start_s >= ? AND start_s + 60 <= ? ORDER BY start_s"
         with self._reading("minutes"):
             return [_MINUTE.validate_json(row[0]) for row in self._connection.execute(query, (from_s, to_s))]
@@ -64,7 +64,7 @@ class SimulatorTransaction:
             return None if row is None else _MINUTE.validate_json(row[0])
 
     def damaged(self, table: str, why: str) -> ClusterError:
-        """The error of a row that no simulator has written."""
+        """The error for a row that no simulator can have written."""
         return ClusterError(
             f"simulator file {self._path}: a row of {table} is damaged: {why}; delete the file to start the simulator "
             "anew"
@@ -90,7 +90,7 @@ class SimulatorStore:
 
     @contextmanager
     def transaction(self) -> Iterator[SimulatorTransaction]:
-        """Hold the lock, and keep what was written if the block ends well. Raises ClusterError where the file fails."""
+        """Hold the lock, and commit if the block ends without an error. Raises ClusterError if the file fails."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=LOCK_PATIENCE_S, isolation_level=None)) as connection:
@@ -118,5 +118,5 @@ def _identity(body: Any) -> dict[str, Any]:
 
 def _state(body: str) -> SimulatorState:
     state = _STATE.validate_json(body)
-    # Older files say after the sources what was under way between operators, a few seconds' work: that is done by now.
+    # Older files list tuples between operators after the sources: a few seconds' work, which is done by now.
     return replace(state, content=state.content[: len(state.minute.offered)])

@@ -1,4 +1,4 @@
-"""How a resource manager is asked for task slots: a command of the topology file, run without a shell."""
+"""Requests task slots from a resource manager, by a command of the topology file that runs without a shell."""
 
 import subprocess
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ TOTAL, LACKING = "{slots_total}", "{slots_lacking}"
 
 @dataclass(frozen=True)
 class SlotsCommand:
-    """arguments: the program and what it is given; `{slots_total}` becomes how many slots the cluster is to have in
-    all, `{slots_lacking}` how many more that is than now. Asked again with the same total, it must do no harm.
+    """arguments: the program and its arguments; `{slots_total}` is replaced by the number of slots that the cluster is
+    to have, `{slots_lacking}` by how many more than now. It must be harmless to run again with the same total.
 
-    timeout_s: of the command itself. wait_s: until the slots are there once it has ended well.
+    timeout_s: of the command itself. wait_s: until the slots are available after it has succeeded.
     """
 
     arguments: Sequence[str]
@@ -23,11 +23,11 @@ class SlotsCommand:
     wait_s: float = 300.0
 
     def trouble(self, total: int, lacking: int) -> str | None:
-        """Runs it; why it failed, or None."""
+        """Run it. Returns why it failed, or None."""
         words = [word.replace(TOTAL, str(total)).replace(LACKING, str(lacking)) for word in self.arguments]
         shown = f"cluster.slots_command {words[0]!r} for {lacking} more slots"
         try:
-            # What it writes is never repeated: it may hold a login of the resource manager.
+            # Never show its output: it may contain a login of the resource manager.
             done = subprocess.run(
                 words,
                 stdin=subprocess.DEVNULL,
@@ -46,7 +46,7 @@ class SlotsCommand:
 
 
 Lacking = Callable[[], tuple[int, str]]
-"""How many slots lack now, and what to say of it."""
+"""Returns the number of slots missing now, and a message about them."""
 
 
 def await_slots(
@@ -58,27 +58,26 @@ def await_slots(
     poll_s: float,
     latest: datetime | None = None,
 ) -> str | None:
-    """Asks for slots and waits for them; why they did not come, or None.
+    """Request slots and wait for them. Returns why they did not come, or None.
 
-    total: slots that the cluster has now. latest: when whoever asks no longer needs them; None: only the settings bound
+    total: slots that the cluster has now. latest: when the caller no longer needs them; None: only the settings limit
     the wait.
     """
     count, _ = lacking()
     left_s = float("inf") if latest is None else (latest - clock.now()).total_seconds()
     if left_s <= 0:
-        return f"{count} slots lack, and the step is of no use after {latest:%Y-%m-%d %H:%M:%S} UTC; nobody was asked"
+        return f"{count} slots are missing, and the step expired at {latest:%Y-%m-%d %H:%M:%S} UTC; none were requested"
     if trouble := replace(command, timeout_s=min(command.timeout_s, left_s)).trouble(total + count, count):
         return trouble
     waited_s = 0.0
-    while (told := lacking())[0]:
+    while (missing := lacking())[0]:
         if latest is not None and clock.now() >= latest:
             return (
-                f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, and the step is of no use after "
-                f"{latest:%Y-%m-%d %H:%M:%S} UTC: it was not waited for longer. See what keeps the slots, or raise "
-                "planning.lead_s"
+                f"{missing[1]}; cluster.slots_command succeeded {waited_s:g} s ago, and the step expired at "
+                f"{latest:%Y-%m-%d %H:%M:%S} UTC while waiting. See what delays the slots, or raise planning.lead_s"
             )
         if waited_s >= command.wait_s:
-            return f"{told[1]}; cluster.slots_command ended well {waited_s:g} s ago, see what keeps them"
+            return f"{missing[1]}; cluster.slots_command succeeded {waited_s:g} s ago; see what delays the slots"
         clock.wait(poll_s)
         waited_s += poll_s
     return None

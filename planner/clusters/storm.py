@@ -1,6 +1,6 @@
-"""A topology on a Storm cluster, changed by the rebalance that Storm's UI takes.
+"""A topology on a Storm cluster, changed by a rebalance through Storm's UI.
 
-Run against a real Storm 1.2.4. The UI of Storm 2 takes a rebalance but leaves its numbers unread, so it is refused.
+Tested with a real Storm 1.2.4. The UI of Storm 2 accepts a rebalance but ignores its numbers, so Storm 2 is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from planner.clusters.component_streams import component_of_operator, unmeasured
 from planner.clusters.storm_samples import WINDOWS_S, storm_operator_samples
 from planner.errors import ClusterError
 
-# Executors tell their uptime by heartbeats of some seconds (task.heartbeat.frequency.secs is 3), in whole seconds.
+# Executors report their uptime in whole seconds, by heartbeats every few seconds (task.heartbeat.frequency.secs is 3).
 _STALE_S = 8.0
-# A topology whose sources are silent never shows that tuples flow: it is taken to run all the same after this time.
+# A topology whose sources are silent never shows a flow of tuples: it counts as running after this time.
 _FLOW_S = 30.0
-# How long a rebalance of somebody else is waited for, beyond the wait that we ask for ourselves.
+# How long to wait for somebody else's rebalance, beyond the wait that we request for our own.
 _OTHERS_S = 60.0
 _POLL_S = 1.0
 _STOPPED = frozenset({"INACTIVE", "KILLED"})
@@ -50,7 +50,7 @@ class _Seen:
 
     @property
     def up(self) -> bool:
-        """Whether every executor of the assignment has reported."""
+        """Whether every assigned executor has reported."""
         return (
             all(len(page.executors) == self.running[name] for name, page in self.pages.items())
             and None not in self.starts()
@@ -62,7 +62,7 @@ class _Seen:
         return all(any(each.emitted + each.executed > 0 for each in page.executors) for page in self.pages.values())
 
     def starts(self) -> list[datetime | None]:
-        """Of every executor: at this time or some seconds before; None until it reports."""
+        """Start of every executor, at this time or a few seconds earlier; None until it reports."""
         executors = [each for page in self.pages.values() for each in page.executors]
         return [self.at - timedelta(seconds=each.uptime_s) if each.uptime_s > 0 else None for each in executors]
 
@@ -76,12 +76,12 @@ class _Seen:
 
 
 class StormCluster:
-    """The `Cluster` of one Storm topology. An instance is an executor, and the tasks that a component was submitted
-    with are the most it can have. A plan with a packing asks for as many workers as it has containers; where executors
-    sit is Storm's choice. One without leaves the number of workers as it is.
+    """The `Cluster` of one Storm topology. An instance is an executor; a component's number of tasks is its maximum. A
+    plan with a packing requests as many workers as it has containers, and Storm decides where executors run; a plan
+    without one keeps the number of workers.
 
-    url: of the UI. operators: operator → component where they differ. wait_s: for how long spouts rest before executors
-    are moved, so that tuples under way are done with. clock: what waiting for a change waits on.
+    url: of the UI. operators: operator → component where they differ. wait_s: how long spouts pause before executors
+    are moved, so that tuples under way are finished. clock: for waiting on a change.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class StormCluster:
         self._asked: Accepted | None = None
 
     def state(self) -> ClusterState:
-        """What runs. free_slots counts slots; each could hold a worker, with any number of executors."""
+        """free_slots counts slots; each could hold a worker, with any number of executors."""
         seen = self._look()
         runs = seen.page.status == "ACTIVE" and seen.up
         status = Status.DOWN if seen.page.status in _STOPPED else Status.RUNNING if runs else Status.RESCALING
@@ -121,7 +121,7 @@ class StormCluster:
         )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
-        """Over the shortest window that Storm keeps of at least span_s, or since executors began."""
+        """Over the shortest of Storm's windows of at least span_s, or since executors began."""
         window_s = next((window_s for window_s in WINDOWS_S if window_s >= span_s), WINDOWS_S[-1])
         return storm_operator_samples(
             self._url,
@@ -136,10 +136,10 @@ class StormCluster:
         return unmeasured_spouts("Storm", self._declared.sources, self._operators)
 
     def record(self, start: datetime, end: datetime) -> None:
-        """Storm tells of now alone."""
+        """None: Storm reports only the present."""
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """Waits first while a rebalance is under way: Storm tells where it leads only when it is there."""
+        """First waits for a rebalance under way, as Storm reports its result only when it is done."""
         return self._changed(plan, expected, undoing=False)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
@@ -148,15 +148,15 @@ class StormCluster:
         if status in _STOPPED:
             return Failed(f"{place} is {status}; activate or submit it, then decide from what runs")
         if status == _REBALANCING:
-            return Pending(f"{place} is rebalancing; its spouts rest for the wait that was asked for")
+            return Pending(f"{place} is rebalancing; its spouts pause for the requested wait")
         if not _runs(accepted.plan, seen):
             return Failed(
                 f"{place} runs {brief(seen.running)} in {count_of(seen.page.workers, 'worker')}, not "
                 f"{accepted.plan.brief()}: "
                 "somebody else changed it, or Nimbus found no slots; see its log, and decide from what runs"
             )
-        # What an executor reported before the change stays until its new worker reports. Of a change that another
-        # process asked for nobody knows when: then it is enough that all report.
+        # An executor's report from before the change stays until its new worker reports. The time of another
+        # process's change is unknown: then it is enough that all report.
         ours = accepted == self._asked
         silent = sum(start is None or (ours and start < accepted.at) for start in seen.starts())
         if silent or not seen.up:
@@ -164,7 +164,7 @@ class StormCluster:
         since = self._running_since(seen)
         if not seen.flows and (seen.at - since).total_seconds() < _FLOW_S:
             return Pending(f"{place}: its executors run since {since:%H:%M:%S}, tuples do not flow through all yet")
-        if ours:  # from the request, when spouts began to rest, until the last executor ran
+        if ours:  # from the request, when spouts paused, until the last executor ran
             return Verified(accepted.plan, since, (since - accepted.at).total_seconds())
         return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None)
 
@@ -193,7 +193,7 @@ class StormCluster:
         return _Seen(id, self._clock.now(), page, named, pages)
 
     def _settled(self) -> _Seen:
-        """A look once no rebalance is under way. Raises ClusterError where one does not end."""
+        """A look while no rebalance is under way. Raises ClusterError if one does not end."""
         deadline = self._clock.now() + timedelta(seconds=self._wait_s + _OTHERS_S)
         while (seen := self._look()).page.status == _REBALANCING:
             if self._clock.now() >= deadline:
@@ -248,9 +248,9 @@ class StormCluster:
         return None
 
     def _ask(self, plan: PhysicalPlan, replaced: PhysicalPlan, seen: _Seen) -> Accepted:
-        # All components are named, the unchanged ones too: what Storm keeps of earlier rebalances does not matter then.
+        # Name all components, the unchanged ones too, so that leftovers of earlier rebalances do not matter.
         executors = {seen.components[name]: count for name, count in plan.parallelism.items()}
-        if plan.packing and not replaced.packing:  # undoing brings back the number of workers as well
+        if plan.packing and not replaced.packing:  # undoing restores the number of workers too
             replaced = replace(replaced, packing=seen.packing())
         self._ui.rebalance(seen.id, executors, len(plan.packing) or None, self._wait_s)
         self._began = None
@@ -258,7 +258,7 @@ class StormCluster:
         return self._asked
 
     def _running_since(self, seen: _Seen) -> datetime:
-        """When the last executor began, within some seconds; the same at every look until one begins anew."""
+        """When the last executor began, within some seconds; the same at every look until one restarts."""
         began = max(start for start in seen.starts() if start is not None)
         if self._began is None or abs((began - self._began).total_seconds()) > _STALE_S:
             self._began = began

@@ -1,6 +1,6 @@
-"""What runs on a Storm cluster, described: executors as instances, tasks as the most that they can become.
+"""Describes a running Storm topology: executors as instances, tasks as maximum parallelism.
 
-Run against the UI of a real Storm 1.2.4 (tests/integration/storm).
+Tested with the UI of a real Storm 1.2.4 (tests/integration/storm).
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class _Drawn(_Shown):
 
 
 def storm_description(url: str, name: str | None, **connection: Unpack[Connection]) -> JobDescription:
-    """The topology of that name, or the only one. Raises ClusterError where there is none, or several."""
+    """The topology of that name, or the only one. Raises ClusterError if there is none, or more than one."""
     part = "topologies" if name is None else f"topology {name}"
     ui = StormPages(url, ClusterError, window=":all-time", part=part, **connection)
     if name is None:
@@ -84,8 +84,8 @@ def _only_topology(ui: StormPages) -> str:
 
 
 def _operator(one: Component) -> DescribedOperator:
-    """Nobody tells how long a spout is busy."""
+    """A spout's busy time is unknown."""
     if one.executed < ENOUGH_TUPLES:
         return DescribedOperator(one.id, one.id, one.executors, one.tasks)
-    told = f"mean execute latency of {count_of(round(one.executed), 'tuple')}"
-    return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, told)
+    evidence = f"mean execute latency of {count_of(round(one.executed), 'tuple')}"
+    return DescribedOperator(one.id, one.id, one.executors, one.tasks, one.latency_ms / 1000, evidence)

@@ -1,13 +1,13 @@
-"""Operator samples of a Storm topology, from what its UI shows of a window that ends now.
+"""Operator samples of a Storm topology, from a window in its UI that ends now.
 
-Read in the REST documentation and the code of Storm 2 (UIHelpers, StatsUtil), and run against the UI of a real Storm
-1.2.4 (tests/integration/storm), whose pages have the same shape. It was not run against a Storm 2.
+Written from the REST documentation and the code of Storm 2 (UIHelpers, StatsUtil), and tested with the UI of a real
+Storm 1.2.4 (tests/integration/storm), whose pages have the same shape. Not tested with Storm 2.
 
-An executor, which holds one or more tasks, is an instance. Of it the UI tells what it executed, its mean execute
-latency (ms, as text with three digits), what it emitted in all, and its capacity: the share of the last ten minutes
-that it was busy. What came in by each stream, and went out on each, is told of all executors together: shared out here
-by what each executed and emitted, so that executors differ in their totals alone. Storm looks at one tuple in twenty
-(topology.stats.sample.rate) and counts it as twenty. It shows no backpressure, CPU, memory or garbage collection.
+An executor, which holds one or more tasks, is an instance. The UI reports its executed tuples, mean execute latency
+(ms, as text with three digits), emitted tuples over all streams, and capacity: its busy share of the last ten minutes.
+Counts by stream are reported over all executors together; they are divided here in proportion to what each executed and
+emitted, so that executors differ in their totals only. Storm samples one tuple in twenty (topology.stats.sample.rate)
+and counts it as twenty. It reports no backpressure, CPU, memory or garbage collection.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ WINDOWS_S = (600, 10800, 86400)
 """The windows that Storm keeps, besides all time."""
 CAPACITY_S = 600.0
 ROUNDED = 0.0005
-"""Latencies and capacities are told to three digits."""
+"""Latencies and capacities are reported with three digits."""
 FAR_APART = 0.5
 
 
@@ -41,16 +41,16 @@ def storm_operator_samples(
     window_s: int = 600,
     **connection: Unpack[Connection],
 ) -> Sequence[OperatorSample]:
-    """One sample per executor over the window, or over its uptime where that is less.
+    """One sample per executor over the window, or over its uptime if that is shorter.
 
-    operators: operator → component, where their names differ. An executor of which Storm shows no uptime has not
-    reported yet and is left out. Nobody tells how long a spout is busy: busy_s of sources is 0. What a source took in
-    is what it emitted on the streams of the topology. backpressured_s is 0, since it is not told: look at busy_s and
-    at max.spout.pending before taking what came in for what was offered. Ticks and other tuples of Storm itself count
-    as busy, not as tuples. Samples of windows that overlap are not independent: ask again after window_s.
+    operators: operator → component, where their names differ. An executor without an uptime has not reported yet and is
+    left out. A spout's busy time is unknown: busy_s of sources is 0, and their records_in is what they emitted on the
+    topology's streams. backpressured_s is 0, as Storm does not report it: check busy_s and max.spout.pending before
+    treating throughput as offered load. Ticks and other tuples of Storm's own count as busy time, not as tuples.
+    Samples of overlapping windows are not independent: ask again after window_s.
 
-    Raises ClusterError where the UI cannot be reached, does not know the topology or a component, answers in another
-    shape, or tells capacities that do not go with counts and latencies.
+    Raises ClusterError if the UI cannot be reached, does not know the topology or a component, answers in another
+    shape, or reports capacities that contradict counts and latencies.
     """
     ui = StormPages(url, ClusterError, window=str(window_s), part=f"topology {topology_name}", **connection)
     if window_s not in WINDOWS_S:
@@ -80,9 +80,9 @@ def storm_operator_samples(
 
 @dataclass(frozen=True)
 class _Flows:
-    """What flowed through one operator in all. entered, spent_ms: per stream of the topology that enters it. left: per
-    stream that leaves it. executed, executed_ms, emitted: of all streams, Storm's own among them. polled: what a source
-    emitted on streams of the topology, each once however many read it; None where it is no source.
+    """Totals of one operator. entered, spent_ms: per stream of the topology that enters it. left: per stream that
+    leaves it. executed, executed_ms, emitted: over all streams, including Storm's own. polled: what a source emitted on
+    the topology's streams, each tuple once however many read it; None if it is no source.
     """
 
     entered: Mapping[str, float]
@@ -110,7 +110,7 @@ def _flows(
                 entered[stream.name] += each.executed
                 spent_ms[stream.name] += each.executed * each.latency_ms
     given = {one.stream: one.emitted for one in component.outputs or () if not one.stream.startswith("__")}
-    # Of a stream that nobody has read yet nothing is shown: it can only be the one that there is.
+    # A stream without readers so far has no known name: if only one stream is emitted, it is that one.
     ids = {
         stream.name: set(carried[stream.name]) or (set(given) if len(given) == 1 else set())
         for stream in topology.outputs(name)
@@ -128,7 +128,7 @@ def _flows(
 
 
 def _sample(name: str, flows: _Flows, executor: Executor, busy_s: float, span_s: float) -> OperatorSample:
-    """One executor's part of what flowed."""
+    """One executor's share of the totals."""
     share_in = executor.executed / flows.executed if flows.executed else 0.0
     share_out = executor.emitted / flows.emitted if flows.emitted else 0.0
     entered = {stream: share_in * count for stream, count in flows.entered.items()}
@@ -150,8 +150,8 @@ def _sample(name: str, flows: _Flows, executor: Executor, busy_s: float, span_s:
 
 
 def _busy_s(place: str, name: str, executor: Executor, window_s: int) -> float:
-    """Seconds that an executor spent in execute: tuples times mean latency or, over ten minutes, its capacity:
-    whichever is rounded less. Raises ClusterError where the two are far apart.
+    """Seconds that an executor spent in execute: tuples × mean latency or, over ten minutes, its capacity, whichever
+    has the smaller rounding error. Raises ClusterError if the two are far apart.
     """
     counted_s, counted_error_s = executor.executed * executor.latency_ms / 1000, executor.executed * ROUNDED / 1000
     if executor.capacity is None or window_s != CAPACITY_S:
@@ -161,7 +161,7 @@ def _busy_s(place: str, name: str, executor: Executor, window_s: int) -> float:
     apart_s = abs(counted_s - shown_s) - counted_error_s - shown_error_s
     if apart_s > FAR_APART * max(counted_s, shown_s):
         raise ClusterError(
-            f"{place} tells that the executor of {name!r} with task {executor.first_task} was busy for {counted_s:.1f} "
-            f"s by its tuples and latency, and for {shown_s:.1f} s by its capacity; check its version"
+            f"{place} contradicts itself: the executor of {name!r} with task {executor.first_task} was busy for "
+            f"{counted_s:.1f} s by its tuples and latency, and for {shown_s:.1f} s by its capacity; check its version"
         )
     return counted_s if counted_error_s <= shown_error_s else shown_s

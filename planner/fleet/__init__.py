@@ -1,1 +1,1 @@
-"""Schedules of several topologies that share instances: who gets how many, and when nobody else rescales."""
+"""Schedules of several topologies that share instances: how many each gets, and how their rescales are kept apart."""

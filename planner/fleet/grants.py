@@ -1,8 +1,8 @@
 """Grants: how many instances each topology may be planned for, so that no quota is exceeded at any moment.
 
-The most urgent topologies are granted what their own schedules ask for. The others are planned anew with fewer
-instances over their whole horizon, never fewer than they run now. So there is always an end: where everybody stays at
-what runs now, the sum is within every quota that what runs now is within.
+The most urgent topologies get what their own schedules ask for. The others are planned again with fewer instances over
+their whole horizon, never fewer than they run now. This always ends: if every topology stays at what runs now, every
+quota that holds now is kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from planner.fleet.terms import Quota
 from planner.scaling_schedule import ScalingSchedule
 
 Replanned = Callable[[Mapping[str, int]], Mapping[str, ScalingSchedule]]
-"""Schedules of topologies under at most so many instances each; what it lacks keeps what runs now."""
+"""Schedules of topologies under these maximum instance counts; a missing one keeps the running plan."""
 
 
 @dataclass(frozen=True)
 class Grants:
-    """holdings: with the schedules that go together, in the order of those that were wished for. at_most: instances
-    that a topology was planned for, of those that were granted fewer than they wished for.
+    """holdings: with schedules that fit together, in the order of the wishes. at_most: instances that a topology was
+    planned for, for those granted fewer than they wished.
     """
 
     holdings: tuple[Holding, ...]
@@ -30,10 +30,10 @@ class Grants:
 
 
 def granted(wishes: Sequence[Holding], quotas: Sequence[Quota], replanned: Replanned) -> Grants:
-    """wishes: of each topology, with the schedule that it would have alone.
+    """wishes: one per topology, with the schedule that it would have alone.
 
-    Rounds of planning anew, each with all topologies that exceed what is left for them; budgets only ever shrink.
-    Within a quota where what runs now, and what is fixed, is within it; else as near as can be.
+    Repeats planning for all topologies that exceed what is left for them; budgets only shrink. Each quota is kept if
+    running plans and fixed schedules are within it; otherwise it is exceeded as little as possible.
     """
     if not quotas:
         return Grants(tuple(wishes), {})
@@ -64,7 +64,7 @@ def totals(holdings: Sequence[Holding], quotas: Sequence[Quota], at_s: Floats) -
 
 
 def _fit_after_all(wishes: Sequence[Holding], now: dict[str, Holding], quotas: Sequence[Quota]) -> list[str]:
-    """Topologies whose wishes fit now, as more urgent ones hold less than was set aside for them. Puts them into
+    """Topologies whose wishes fit after all, as more urgent ones use less than was reserved for them. Puts them into
     `now`.
     """
     at_s = moments_s([*wishes, *now.values()])
@@ -83,23 +83,23 @@ def _fit_after_all(wishes: Sequence[Holding], now: dict[str, Holding], quotas: S
 def _lowered(
     order: Sequence[Holding], quotas: Sequence[Quota], at_most: Mapping[str, int], firm: set[str]
 ) -> dict[str, int]:
-    """Budgets that have to shrink, the most urgent topology first in order; none where everything fits."""
+    """Budgets that must shrink, with the most urgent topology first in order; empty if everything fits."""
     at_s = moments_s(order)
     steady: set[str] = set()
     while True:
         found, more = _walked(order, quotas, at_s, firm, steady)
         if not more - steady:
             return {name: count for name, count in found.items() if count < at_most.get(name, count + 1)}
-        # Some cannot do with what they would have given back: it is set aside for them, and all is shared out again.
+        # Some need what their schedules would have given back: reserve that for them, and distribute again.
         steady |= more
 
 
 def _walked(
     order: Sequence[Holding], quotas: Sequence[Quota], at_s: Floats, firm: set[str], steady: set[str]
 ) -> tuple[dict[str, int], set[str]]:
-    """Budgets of those that hold more than is left for them; and those that are left less than they run now.
+    """Budgets of topologies that hold more than is left for them; and the names of those left less than they run now.
 
-    For the less urgent ones is set aside what they run now, or less where their schedules give it back; not so for
+    For less urgent topologies what they run now is reserved, or less where their schedules give it back, except for
     steady ones.
     """
     held = {each.name: each.held(at_s) for each in order}

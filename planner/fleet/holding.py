@@ -1,4 +1,4 @@
-"""What a topology of a fleet holds of the shared instances from moment to moment, and how urgent more of them are."""
+"""Instances that a topology holds over time, and how urgently it needs more."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -27,12 +27,12 @@ class Holding:
 
     @property
     def running(self) -> int:
-        """Instances now; a topology that is planned anew never gets fewer."""
+        """Instances now; planning again never gives a topology fewer."""
         return max(self.at_least, self.schedule.current.instances)
 
     def held(self, at_s: Floats) -> Ints:
-        """Instances at moments in epoch seconds, shape (moments,). A step holds those of its plan from its deploy_at
-        on: a larger plan's are asked for then, a smaller one's job stops.
+        """Instances at moments in epoch seconds, shape (moments,). A step's plan counts from its deploy_at: then a
+        larger plan's instances are requested, and a smaller one's job stops.
         """
         steps = self.schedule.steps
         counts = np.array([self.schedule.current.instances, *(step.plan.instances for step in steps)])
@@ -43,9 +43,7 @@ class Holding:
         return replace(self, schedule=schedule)
 
     def urgency(self) -> float:
-        """Minutes in violation that are expected to be avoided per instance more than now; inf where no more is
-        wanted.
-        """
+        """Expected violation minutes avoided per additional instance; inf if no more are wanted."""
         more = max((step.plan.instances for step in self.schedule.steps), default=0) - self.running
         if more <= 0:
             return inf
@@ -54,7 +52,7 @@ class Holding:
 
 
 def moments_s(holdings: Iterable[Holding]) -> Floats:
-    """Between which nobody's holding changes, in epoch seconds, ascending."""
+    """Moments in epoch seconds, ascending, between which no holding changes."""
     given = list(holdings)
     begins = {step.deploy_at.timestamp() for each in given for step in each.schedule.steps}
     return np.array(sorted({min(each.schedule.start.timestamp() for each in given), *begins}))

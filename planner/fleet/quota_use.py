@@ -1,4 +1,4 @@
-"""What the topologies of a quota hold together over time, and whether one of them may hold something else instead."""
+"""Total use of a quota over time, and whether one topology's holding may be replaced."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from planner.fleet.terms import Quota
 
 
 class QuotaUse:
-    """The sum as steps over time. A change costs as much as it moves, not as much as the fleet has topologies."""
+    """The total as a step function of time. An update costs as much as it moves, independent of the fleet's size."""
 
     def __init__(self, quota: Quota, holdings: Sequence[Holding]) -> None:
-        """Of the holdings, those that the quota is of."""
+        """Ignores holdings of topologies outside the quota."""
         self.quota = quota
         own = [each for each in holdings if each.name in quota.topologies]
         changes = [_changes(each) for each in own]
@@ -22,11 +22,11 @@ class QuotaUse:
         order = np.argsort(at_s, kind="stable")
         first = sum(each.running for each in own)
         self._begins_s: Floats = np.concatenate([[-np.inf], at_s[order]])
-        """A moment may stand here several times: what is held from it on is that of its last entry."""
+        """A moment may occur several times; its last entry counts from then on."""
         self._held: Ints = first + np.concatenate([[0], np.cumsum(more[order])])
 
     def passed_by(self, before: Holding, changed: Holding) -> bool:
-        """Whether the quota is exceeded at some moment at which a holding would have more than before."""
+        """Whether the quota is exceeded at a moment at which the changed holding has more than before."""
         edges_s = _edges_s(before, changed)
         if not edges_s.size:
             return False
@@ -37,7 +37,7 @@ class QuotaUse:
         return bool(((more > 0) & (held + more > self.quota.instances)).any())
 
     def change(self, before: Holding, changed: Holding) -> None:
-        """Holds the one in place of the other from now on."""
+        """Replace one holding with another."""
         edges_s = _edges_s(before, changed)
         if not edges_s.size:
             return
@@ -56,8 +56,8 @@ def _changes(holding: Holding) -> tuple[Floats, Ints]:
 
 
 def _edges_s(before: Holding, changed: Holding) -> Floats:
-    """Moments at which one of two holdings of a topology changes, from the first to the end of the last at which they
-    differ, in epoch seconds; none where they do not.
+    """Moments at which either of two holdings of a topology changes, from the first to the end of the last difference,
+    in epoch seconds; empty if they are equal.
     """
     at_s = np.append(moments_s([before, changed]), np.inf)
     which = np.flatnonzero(before.held(at_s) != changed.held(at_s))

@@ -1,4 +1,4 @@
-"""What could not be granted, as an excuse that names who has it."""
+"""Explains what could not be granted, with an excuse that names who holds it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from planner.fleet.holding import Holding, moments_s
 from planner.fleet.terms import Quota
 
 QUOTA = "quota"
-"""The target of an excuse that a shared quota is behind."""
+"""Target of an excuse that is due to a shared quota."""
 NAMED = 3
-"""Topologies that an excuse names of those that have what another one lacks, and one more where it is the last."""
+"""Topologies that an excuse names among those that hold the missing instances; one more if it is the last."""
 _AT_ONCE = 256
-"""Moments at which all holdings are compared side by side."""
+"""Moments at which all holdings are compared in one step."""
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """instances: that a topology lacks of those that it wished for, at most, over [start, end). wished: at that moment;
-    others: what other topologies of the quota have then, the largest first, as many as are named; unnamed: how many
-    more there are, and what these have together.
+    """instances: the largest number that a topology lacks of its wish over [start, end). wished: at that moment;
+    others: what other topologies of the quota hold then, the largest first, limited to those named; unnamed: number of
+    the others, and their total.
     """
 
     topology: str
@@ -48,8 +48,8 @@ class Shortage:
 
 
 def shortages(wishes: Sequence[Holding], grants: Grants, quotas: Sequence[Quota]) -> list[Shortage]:
-    """Spans in which a topology holds less than it wished for, and that would have passed a quota; those of each
-    topology in their order.
+    """Spans in which a topology holds less than it wished for and the wish would have exceeded a quota, in order per
+    topology.
     """
     short = [each for each in wishes if each.name in grants.at_most]
     if not short:
@@ -87,7 +87,7 @@ def shortages(wishes: Sequence[Holding], grants: Grants, quotas: Sequence[Quota]
 
 @dataclass(frozen=True)
 class _Lack:
-    """quota: its number. first, last, worst: numbers of moments, the last one of that after the span."""
+    """quota: its index. first, last, worst: indices of moments; last is the one after the span."""
 
     wish: Holding
     quota: int
@@ -99,13 +99,15 @@ class _Lack:
 
 
 def _largest(members: Sequence[Holding], at_s: Floats, moments: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
-    """By number of a moment, who holds most then and how much, the largest first: one more than is ever named."""
+    """By index of a moment, the largest holders then and their instances, in decreasing order: one more than is ever
+    named.
+    """
     by_name = sorted(members, key=lambda each: each.name)
     found = {}
     for begin in range(0, len(moments), _AT_ONCE):
         some = list(moments[begin : begin + _AT_ONCE])
         counts = np.array([each.held(at_s[some]) for each in by_name])
-        # Of as many instances, the first name: with its place in it, no two are alike.
+        # Ties go to the first name: with the name's rank included, no two keys are equal.
         order = counts * len(by_name) - np.arange(len(by_name))[:, None]
         first = np.argpartition(-order, min(NAMED + 1, len(by_name) - 1), axis=0)[: NAMED + 2]
         for column, moment in enumerate(some):
@@ -115,7 +117,7 @@ def _largest(members: Sequence[Holding], at_s: Floats, moments: Sequence[int]) -
 
 
 def excuse(wish: Holding, grants: Grants, short: Sequence[Shortage]) -> Excuse | None:
-    """Why a topology does not get the largest plan that it wished for; None where it does."""
+    """Why a topology does not get the largest plan that it wished for; None if it does."""
     own = [each for each in short if each.topology == wish.name]
     if not own:
         return None
@@ -128,7 +130,7 @@ def excuse(wish: Holding, grants: Grants, short: Sequence[Shortage]) -> Excuse |
 
 
 def _spans(which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
-    """[first, last) of each run of true."""
+    """[first, last) of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], which, [False]]).astype(int)))
     return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -1,7 +1,7 @@
-"""Large rescales of different topologies apart from each other: moved earlier where they can be, said where not.
+"""Keeps large rescales of different topologies apart: moves them earlier if possible, else reports them.
 
-An engine that starts many instances at once asks the nodes, the image registry and the checkpoint store of all
-topologies for more than they give at that moment.
+An engine that starts many instances at once loads the nodes, the image registry and the checkpoint store that all
+topologies share.
 """
 
 from bisect import bisect_left, insort
@@ -13,22 +13,22 @@ from modeling.wording import count_of
 from planner.fleet.holding import Holding
 from planner.fleet.quota_use import QuotaUse
 from planner.fleet.terms import FleetTerms, Stagger
-from planner.horizon.horizon_plan import Rules
+from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 
 @dataclass(frozen=True)
 class ChangeBounds:
-    """What the changes of one topology keep to, whoever asks for them."""
+    """Bounds on the changes of one topology, whoever requests them."""
 
     terms: ChangeTerms
-    rules: Rules
+    rules: ChangeRules
 
 
 @dataclass(frozen=True)
 class Staggered:
-    """holdings: in their order, with steps that were moved. stuck: by topology, why its rescales stay close to those of
+    """holdings: in their order, with moved steps. stuck: by topology, why its rescales stay close to those of
     others.
     """
 
@@ -39,7 +39,7 @@ class Staggered:
 
 @dataclass(frozen=True)
 class _Rescale:
-    """A step of a topology, by its number, and when it is asked for."""
+    """A step of a topology, by its index, and when it is requested."""
 
     topology: str
     number: int
@@ -54,10 +54,10 @@ def started(step: ScheduledStep) -> int:
 
 
 def staggered(holdings: Sequence[Holding], terms: FleetTerms, bounds: Mapping[str, ChangeBounds]) -> Staggered:
-    """From the last rescale back: each stays where it is or comes earlier, so that those after it need not wait.
+    """From the last rescale back: each stays where it is or moves earlier, so that those after it need not wait.
 
-    bounds: of each topology that may be planned again. A step stays that would come before the schedule begins, before
-    its topology has dwelt or within a closed span, or would pass a quota.
+    bounds: for each topology that may be planned again. A step stays if moving it would put it before the start of the
+    schedule, before its topology has dwelt, within a closed span, or exceed a quota.
     """
     if terms.stagger is None:
         return Staggered(tuple(holdings), (), {})
@@ -107,8 +107,8 @@ def _latest_first(rescale: _Rescale) -> float:
 
 
 def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tuple[float, _Rescale | None]:
-    """The last moment, no later than its own, that is apart from all others that are placed; and the one that it comes
-    earlier for, None where it need not. placed: the latest first.
+    """The last moment, no later than its own, apart from all placed ones; and the one that it moves earlier for, None
+    if it need not move. placed: the latest first.
     """
     at_s, first = rescale.at_s, None
     for number in range(bisect_left(placed, -at_s - apart_s, key=_latest_first), len(placed)):
@@ -121,7 +121,7 @@ def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tupl
 
 
 def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeBounds) -> str:
-    """Why a step cannot be asked for at a moment; empty where it can."""
+    """Why a step cannot be requested at a moment; empty if it can."""
     if at_s < holding.schedule.start.timestamp():
         return "it cannot be asked for earlier than now"
     if rescale.number:
@@ -137,7 +137,7 @@ def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeB
 
 
 def _passed(uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> str:
-    """Why a holding that is changed does not go with the others of its quotas; empty where it does."""
+    """Why a changed holding does not fit its quotas; empty if it does."""
     for use in uses:
         if use.passed_by(before, changed):
             return f"earlier it would pass {use.quota.name} of {count_of(use.quota.instances, 'instance')}"
@@ -145,7 +145,7 @@ def _passed(uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> str:
 
 
 def _asked_earlier(schedule: ScalingSchedule, rescale: _Rescale, at_s: float, other: _Rescale) -> ScalingSchedule:
-    """With one step earlier, its plan in place by as much earlier and paid for by as much longer."""
+    """The schedule with one step earlier: its plan is in place that much earlier and paid for that much longer."""
     steps, number = list(schedule.steps), rescale.number
     step, earlier = steps[number], timedelta(seconds=rescale.at_s - at_s)
     hours = earlier / timedelta(hours=1)

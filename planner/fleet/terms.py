@@ -1,11 +1,11 @@
-"""What topologies share: quotas of instances, and how far apart their large rescales stay."""
+"""What topologies share: quotas of instances, and the minimum distance of large rescales."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Quota:
-    """instances: that its topologies may hold together at any moment."""
+    """instances: most that its topologies may hold together at any moment."""
 
     name: str
     topologies: frozenset[str]
@@ -14,7 +14,7 @@ class Quota:
 
 @dataclass(frozen=True)
 class Stagger:
-    """Rescales that start so many instances or more are apart_s from each other, where they are of two topologies."""
+    """Rescales of different topologies that start at least large_instances are at least apart_s apart."""
 
     large_instances: int
     apart_s: float

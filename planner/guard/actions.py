@@ -1,4 +1,4 @@
-"""Resolvers: what to do about a diagnosis, and what that is expected to change."""
+"""Resolvers: the action for a diagnosis, and its expected effect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from planner.guard.window import Window
 SHOWN_KEYS = 3
 
 WORTH_IT = 0.1
-"""Part of all instances that a scale-down must save."""
+"""Smallest share of all instances that a scale-down must save."""
 
 
 class ActionKind(StrEnum):
@@ -30,14 +30,14 @@ ACTION_FOR: Mapping[DiagnosisKind, ActionKind] = {
     DiagnosisKind.SLOW_INSTANCE: ActionKind.RESTART_INSTANCE,
     DiagnosisKind.DATA_SKEW: ActionKind.REPORT_KEYS,
 }
-"""What each diagnosis is resolved by."""
+"""The action that resolves each diagnosis."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """plan: parallelism to deploy, None where only people can do it. why: in a sentence.
+    """plan: parallelism to deploy, None if a person must act. why: one sentence.
 
-    before, expected: what was measured, and what is to be measured once it has settled, by the same names.
+    before, expected: measured numbers, and those expected once it has settled, by the same names.
     """
 
     diagnosis: Diagnosis
@@ -50,8 +50,8 @@ class Action:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What the scaling schedule has to say. floor: by operator, instances that it wants now or soon. lead_s: how long
-    ahead a planned step keeps the guard from lowering anything; planned_in_s: until the next one, None without one.
+    """What the guard needs from the scaling schedule. floor: by operator, instances that it wants now or soon.
+    planned_in_s: time until the next step, None if there is none; within lead_s before it, the guard lowers nothing.
     """
 
     floor: Mapping[str, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def resolved(
 
 
 def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | str:
-    """All operators at once, so that one action heals the job: the next bottleneck is known from the measured rates."""
+    """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too."""
     plan = grown(window, terms)
     if plan == window.newest.parallelism:
         return f"{diagnosis.why}; more instances are not allowed or would not help: raise planning.max_instances"
@@ -94,7 +94,7 @@ def scale_down(
     schedule: Schedule,
     ran_s: float,
 ) -> Action | str:
-    """Idle operators to what the load needs; never below the schedule, and not when a planned step is near."""
+    """Lowers idle operators to what the load needs, not below the schedule, and not shortly before a planned step."""
     if schedule.step_ahead:
         return f"{diagnosis.why}; a planned step is {schedule.planned_in_s:.0f} s ahead, so the plan is held"
     if ran_s < terms.min_dwell_s:
@@ -110,19 +110,19 @@ def scale_down(
 
 
 def restart_instance(diagnosis: Diagnosis) -> Action:
-    """Advice: no cluster that is spoken to can restart one instance of a running job."""
+    """Advice: no supported cluster can restart one instance of a running job."""
     where = f"instance {diagnosis.instance} of operator {diagnosis.operator}"
     why = f"{diagnosis.why}: restart {where} by hand, on another node if it stays slow"
     return Action(diagnosis, ActionKind.RESTART_INSTANCE, None, why)
 
 
 def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
-    """Advice: how keys are routed is the job's own business."""
+    """Advice: the job itself decides how keys are routed."""
     shares = terms.hot_keys.get(diagnosis.operator, {})
     hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
     keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)
-    told = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
-    why = f"{diagnosis.why}; {told}: split the hot key, or combine before it is grouped"
+    known_keys = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
+    why = f"{diagnosis.why}; {known_keys}: split the hot key, or combine before it is grouped"
     return Action(diagnosis, ActionKind.REPORT_KEYS, None, why)
 
 

@@ -1,4 +1,4 @@
-"""One assessment: from a window of metrics to at most one action, with all that was seen on the way."""
+"""One assessment: from a window of metrics to at most one action, with everything observed on the way."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ Pair = tuple[DiagnosisKind, ActionKind]
 
 @dataclass(frozen=True)
 class Assessment:
-    """action: to deploy, None to leave the plan. advice: what only people can do. why: what follows from it all.
+    """action: to deploy, None to keep the plan. advice: what people must do themselves. why: the conclusion.
 
-    unmeasured: by source of which what comes is estimated, why.
+    unmeasured: for each source whose arrival rate is estimated, why.
     """
 
     symptoms: tuple[Symptom, ...]
@@ -30,7 +30,7 @@ class Assessment:
 def assessed(
     window: Window | None, terms: GuardTerms, schedule: Schedule, barred: Set[Pair], ran_s: float
 ) -> Assessment:
-    """window: of the running plan, None without a look at it. ran_s: for how long that runs."""
+    """window: of the running plan, None without a look at it. ran_s: how long the plan has run."""
     if window is None or not window.covers(terms.window_s):
         known_s = 0.0 if window is None else window.span_s
         why = f"{known_s:.0f} s of metrics are known of this plan, and {terms.window_s:.0f} s are asked for"

@@ -1,4 +1,4 @@
-"""Diagnosers: what the symptoms of a window have in common, named as Dhalion names it."""
+"""Diagnosers: the common cause of a window's symptoms, with Dhalion's names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ DISTRESS = frozenset({SymptomKind.BACKPRESSURE, SymptomKind.SATURATION, SymptomK
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """operator: the cause; empty where it is none alone. instance: of that operator, where it is one alone."""
+    """operator: the cause, empty if no single one is. instance: of that operator, if a single one is the cause."""
 
     kind: DiagnosisKind
     operator: str
@@ -32,7 +32,7 @@ class Diagnosis:
 
 
 def diagnoses(window: Window, found: Sequence[Symptom], terms: GuardTerms) -> tuple[Diagnosis, ...]:
-    """The cause first; none while a backlog drains in time, and none of a job that is well."""
+    """The cause first; empty while a backlog drains in time, and for a healthy job."""
     if not {symptom.kind for symptom in found} & DISTRESS:
         return over_provisioned(found)
     if drains(window, terms):
@@ -46,19 +46,19 @@ def distressed(found: Sequence[Symptom]) -> bool:
 
 
 def drains(window: Window, terms: GuardTerms) -> bool:
-    """Whether what waits will be gone in time by itself."""
+    """Whether the backlog will be gone in time without action."""
     growth, waits = window.backlog_growth_per_s, sum(window.backlog.values())
     return growth is not None and growth < 0 and waits / -growth <= terms.drain_s
 
 
 def bottleneck(window: Window) -> str:
-    """The operator that starts the backpressure: full, and itself not held up."""
+    """The operator that causes the backpressure: full, and not blocked itself."""
     free = [name for name, share in window.backpressured.items() if share <= NOISE]
     return max(free or window.topology.order, key=lambda name: max(window.busy[name]))
 
 
 def skewed(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
-    """The bottleneck's fullest instance receives more than its peers, which have time left."""
+    """The bottleneck's fullest instance receives more than its peers, which are not full."""
     of = _of_bottleneck(window, found, SymptomKind.RATE_SKEW)
     if of is None or not _alone_full(window, of):
         return ()
@@ -66,7 +66,7 @@ def skewed(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
 
 
 def slow_instance(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
-    """The bottleneck's fullest instance takes longer for a tuple than its peers, which have time left."""
+    """The bottleneck's fullest instance takes longer per tuple than its peers, which are not full."""
     of = _of_bottleneck(window, found, SymptomKind.SERVICE_SKEW)
     if of is None or not _alone_full(window, of):
         return ()
@@ -74,7 +74,7 @@ def slow_instance(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, 
 
 
 def under_provisioned(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
-    """More comes than the bottleneck's instances can do together."""
+    """The load exceeds what the bottleneck's instances can do together."""
     signs = [symptom for symptom in found if symptom.kind in DISTRESS - {SymptomKind.LAG}]
     if not signs:
         return ()
@@ -83,7 +83,7 @@ def under_provisioned(window: Window, found: Sequence[Symptom]) -> tuple[Diagnos
 
 
 def target_missed(found: Sequence[Symptom], cause: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
-    """Lag beyond the target that nothing else accounts for, or under a cause that people have to remove."""
+    """Lag beyond the target without another cause, or with one that people must remove."""
     late = next((symptom for symptom in found if symptom.kind is SymptomKind.LAG), None)
     if late is None or any(each.kind is DiagnosisKind.UNDER_PROVISIONED for each in cause):
         return ()
@@ -104,6 +104,6 @@ def _of_bottleneck(window: Window, found: Sequence[Symptom], kind: SymptomKind) 
 
 
 def _alone_full(window: Window, skew: Symptom) -> bool:
-    """Whether the outlier works all the time while the operator as a whole has time left."""
+    """Whether the outlier is always busy while the operator as a whole is not full."""
     busy, at = window.busy[skew.operator], skew.instance
     return at is not None and busy[at] >= SATURATED and sum(busy) / len(busy) < SATURATED

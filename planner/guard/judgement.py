@@ -1,4 +1,4 @@
-"""Whether an action did what it was taken for, and which pairs of diagnosis and action keep failing."""
+"""Judges whether an action had its effect, and which pairs of diagnosis and action keep failing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
 
 HALF = 0.5
-"""Part of the expected gain in throughput from which on an action has helped, although the job is not well yet."""
+"""Share of the expected gain in throughput from which an action has helped, even if the job is not healthy yet."""
 
 OTHER_LOAD = 1.1
-"""Times as much as an action was sized for: what follows then says nothing of the action."""
+"""Load as a multiple of what an action was sized for, above which its effect cannot be judged."""
 
 
 class VerdictKind(StrEnum):
@@ -25,7 +25,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """measured: by the names of what was expected. Moot: nothing can be said of the action."""
+    """measured: by the same names as what was expected. Moot: the action cannot be judged."""
 
     kind: VerdictKind
     why: str
@@ -40,14 +40,14 @@ def judged(
     window: Window,
     terms: GuardTerms,
 ) -> Verdict:
-    """Of a window that lies wholly under the new plan."""
+    """Judge by a window that lies wholly under the new plan."""
     found = symptoms(window, terms)
     taken, offered = sum(window.taken_per_s.values()), sum(window.offered_per_s.values())
     measured = {"taken_per_s": taken, "offered_per_s": offered, "backlog": sum(window.backlog.values())}
     ill = [each for each in diagnoses(window, found, terms) if each.kind is not DiagnosisKind.OVER_PROVISIONED]
     if not ill:
-        told = "a backlog drains in time" if distressed(found) else "the job keeps up"
-        return Verdict(VerdictKind.EFFECTIVE, told, measured)
+        why = "a backlog drains in time" if distressed(found) else "the job keeps up"
+        return Verdict(VerdictKind.EFFECTIVE, why, measured)
     if action is ActionKind.SCALE_UP:
         wanted = before["taken_per_s"] + HALF * (expected["sustained_per_s"] - before["taken_per_s"])
         if taken >= wanted:
@@ -60,6 +60,6 @@ def judged(
 
 
 def keeps_failing(newest_first: Sequence[VerdictKind], after: int) -> bool:
-    """Whether the last `after` verdicts that say something are failures."""
+    """Whether the last `after` verdicts that are not moot are failures."""
     telling = [kind for kind in newest_first if kind is not VerdictKind.MOOT]
     return len(telling) >= after and all(kind is VerdictKind.INEFFECTIVE for kind in telling[:after])

@@ -1,4 +1,4 @@
-"""One look at a running job: what each instance did over a short span, and what waits where that is known."""
+"""One look at a running job: what each instance did over a short span, and the backlog where known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from planner.errors import ClusterError, LedgerError
 
 @dataclass(frozen=True)
 class OperatorLook:
-    """Per instance: share of the time that it worked, and that it waited for room downstream; tuples a second in.
+    """Per instance: busy share of the time, share in which it waited for room downstream, and tuples per second in.
 
-    given_per_s: by stream, of all instances together.
+    given_per_s: by stream, over all instances.
     """
 
     busy: tuple[float, ...]
@@ -26,10 +26,10 @@ class OperatorLook:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What comes and waits outside, of the sources of which that is known. backlog: tuples. lag_s: the longest wait.
+    """Arrivals and backlog outside, for the sources where known. backlog: tuples. lag_s: the longest wait.
 
-    offered_per_s: where it is told, and need not be reckoned from the backlog. unmeasured: by source, why something of
-    it is not known. at: of the backlog, None where that is the end of the look.
+    offered_per_s: if reported, so that it need not be computed from the backlog. unmeasured: by source, why something
+    is unknown. at: time of the backlog, None for the end of the look.
     """
 
     offered_per_s: Mapping[str, float] = field(default_factory=dict)
@@ -54,19 +54,19 @@ class Look:
 
     @property
     def waited_at(self) -> datetime:
-        """The moment of the backlog."""
+        """Time of the backlog."""
         return self.waiting.at or self.at
 
 
 def look_of(topology: Topology, samples: Sequence[OperatorSample], at: datetime, waiting: Waiting) -> Look:
-    """Raises ClusterError where the samples leave an operator out."""
+    """Raises ClusterError if the samples leave out an operator."""
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
     for sample in sorted(samples, key=lambda each: each.index):
         by_operator[sample.operator].append(sample)
     if silent := [name for name, of in by_operator.items() if not of]:
         raise ClusterError(
             f"the cluster reports no counters of operator {silent[0]!r} of topology {topology.name!r}, so the guard "
-            "has nothing to go by; use a source that reports its busy time"
+            "cannot judge it; use a source that reports its busy time"
         )
     span_s = max(sample.span_s for sample in samples)
     return Look(at, span_s, {name: _operator_look(of) for name, of in by_operator.items()}, waiting)
@@ -82,7 +82,7 @@ def _operator_look(samples: Sequence[OperatorSample]) -> OperatorLook:
     )
 
 
-_LOOK = Codec(Look, 1, LedgerError, "a stored look", "delete it, it is renewed")
+_LOOK = Codec(Look, 1, LedgerError, "a stored look", "delete it; the guard takes a new one")
 
 
 def look_to_json(look: Look) -> Json:
@@ -90,5 +90,5 @@ def look_to_json(look: Look) -> Json:
 
 
 def look_from_json(body: Mapping[str, Any]) -> Look:
-    """Raises LedgerError for a body that no look was written as."""
+    """Raises LedgerError for a body that is not a stored look."""
     return _LOOK.from_json(body)

@@ -1,7 +1,7 @@
-"""How many instances the measured load needs: what came, at the wanted utilisation, and the backlog in the given time.
+"""Number of instances for the measured load: arrivals at the wanted utilisation, plus the backlog within a given time.
 
-An operator needs λ / μ of what it has, μ being its true rate, tuples in over busy seconds: the sum of its instances'
-busy shares, scaled by how much more than now must flow through it.
+An operator with arrival rate λ and true rate μ (tuples in over busy seconds) needs λ / μ instances: the sum of its
+instances' busy shares, scaled by how much more than now must flow through it.
 """
 
 import math
@@ -16,8 +16,8 @@ _ROUNDING = 1e-9
 
 
 def needed_instances(window: Window, terms: GuardTerms) -> dict[str, float]:
-    """By operator, before rounding; nothing reached: nothing needed."""
-    # As Flink's autoscaler reckons it: the backlog that the rescale itself leaves counts.
+    """By operator, before rounding; 0 for operators without tuples."""
+    # As in Flink's autoscaler, the backlog caused by the rescale itself counts.
     need_per_s = {
         name: offered / terms.utilisation + (window.backlog[name] + offered * terms.downtime_s) / terms.drain_s
         for name, offered in window.offered_per_s.items()
@@ -26,27 +26,27 @@ def needed_instances(window: Window, terms: GuardTerms) -> dict[str, float]:
 
 
 def sustained_per_s(window: Window, plan: Mapping[str, int]) -> float:
-    """What all sources could take in together under a plan, in the mix that comes; infinite where nothing came."""
+    """What all sources together could take in under a plan, in the present mix; infinite without arrivals."""
     more = _growth(window, window.offered_per_s)
     used = max(sum(window.busy[name]) * more[name] / plan[name] for name in window.topology.order)
     return sum(window.offered_per_s.values()) / used if used > 0 else math.inf
 
 
 def utilisation(window: Window, plan: Mapping[str, int]) -> float:
-    """Of the fullest operator under what comes; above 1 where that is too much."""
+    """Of the fullest operator under the present arrivals; above 1 if overloaded."""
     sustained = sustained_per_s(window, plan)
     return sum(window.offered_per_s.values()) / sustained
 
 
 def grown(window: Window, terms: GuardTerms) -> dict[str, int]:
-    """The running plan with what the load lacks, no operator with fewer instances; as far as the limits allow."""
+    """The running plan with the instances that the load lacks, none removed; within the limits."""
     running = window.newest.parallelism
     wanted = {name: max(running[name], _allowed(window, terms, name, n)) for name, n in _rounded(window, terms).items()}
     return raised_within(running, wanted, terms.limits.max_instances)
 
 
 def shrunk(window: Window, terms: GuardTerms, operators: set[str], floor: Mapping[str, int]) -> dict[str, int]:
-    """The running plan with as few instances of these operators as the load needs, and no fewer than the floor."""
+    """The running plan with these operators lowered to what the load needs, not below the floor."""
     running, rounded = window.newest.parallelism, _rounded(window, terms)
     lowered = {name: max(rounded[name], floor.get(name, 1)) for name in operators}
     given = window.topology.given_parallelism
@@ -54,7 +54,7 @@ def shrunk(window: Window, terms: GuardTerms, operators: set[str], floor: Mappin
 
 
 def _growth(window: Window, sources_per_s: Mapping[str, float]) -> dict[str, float]:
-    """By operator, what would flow through it over what does now; 1 where nothing does."""
+    """By operator, its future flow over its present one; 1 if there is none."""
     topology, ratios = window.topology, window.output_ratios
     now = target_rates_per_s(topology, window.taken_per_s, ratios)
     then = target_rates_per_s(topology, sources_per_s, ratios)

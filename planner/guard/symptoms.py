@@ -1,7 +1,7 @@
 """Detectors: what is unusual in a window of metrics, one symptom at a time, with its value and its bound.
 
-What holds a job up counts only where every look shows it: a spike that is shorter than the window is left to pass.
-Thresholds are those of Heron's implementation of Dhalion where it has one.
+A symptom of distress must show in every look: a spike shorter than the window passes by itself. Thresholds are those of
+Heron's implementation of Dhalion where it has them.
 """
 
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
 
 NOISE = 0.02
-"""Share of the time; waiting for room for less is no backpressure, and a queue that grows by less of what comes is
-steady."""
+"""Waiting for room up to this share of the time is no backpressure; a backlog that grows by up to this share of the
+arrivals is steady.
+"""
 
 SATURATED = 0.95
-"""Share of the time that an instance works from which on it has nothing left to give: a source that is full shows no
-backpressure."""
+"""Busy share from which an instance is full; a full source shows no backpressure."""
 
 UNLIKE = 1.5
-"""Largest ratio of rates, and of service times, between instances that are alike."""
+"""Largest ratio of rates, and of service times, between similar instances."""
 
 IDLE = 0.5
-"""Part of the wanted utilisation below which an operator is over-provisioned."""
+"""Share of the wanted utilisation below which an operator is over-provisioned."""
 
 MIN_POINTS = 3
-"""Looks that make a trend."""
+"""Looks needed for a trend."""
 
 NEXT_TO_NOTHING_S = 1.0
-"""Seconds of arrivals that wait, below which next to nothing waits."""
+"""A backlog of fewer seconds of arrivals counts as none."""
 
 
 class SymptomKind(StrEnum):
@@ -46,7 +46,7 @@ class SymptomKind(StrEnum):
 
 @dataclass(frozen=True)
 class Symptom:
-    """operator: where it shows, empty where it is of the whole job; instance: of a skew, the outlier."""
+    """operator: where it shows, empty for the whole job; instance: the outlier of a skew."""
 
     kind: SymptomKind
     operator: str
@@ -57,7 +57,7 @@ class Symptom:
 
 
 def symptoms(window: Window, terms: GuardTerms) -> tuple[Symptom, ...]:
-    """All that shows, by kind."""
+    """All symptoms, by kind."""
     return (
         *backpressure(window),
         *saturation(window),
@@ -80,7 +80,7 @@ def backpressure(window: Window) -> list[Symptom]:
 
 
 def saturation(window: Window) -> list[Symptom]:
-    """Operators of which an instance works all the time, in every look."""
+    """Operators with an instance that is always busy, in every look."""
     kind = SymptomKind.SATURATION
     least = {name: min(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
     return [
@@ -91,7 +91,7 @@ def saturation(window: Window) -> list[Symptom]:
 
 
 def growing_queue(window: Window) -> list[Symptom]:
-    """From each look to the next, over three at least."""
+    """Growth from each look to the next, over at least three."""
     growth, bound = window.backlog_growth_per_s, NOISE * sum(window.offered_per_s.values())
     steady = all(
         more - less > bound * (later - at).total_seconds() for (at, less), (later, more) in pairwise(window.queue)
@@ -110,7 +110,7 @@ def lag(window: Window, terms: GuardTerms) -> list[Symptom]:
 
 
 def rate_skew(window: Window) -> list[Symptom]:
-    """Operators whose instances receive unlike amounts."""
+    """Operators whose instances receive unequal amounts."""
     found = []
     for name, rates in window.received_per_s.items():
         most, least = max(rates), min(rates)
@@ -123,7 +123,7 @@ def rate_skew(window: Window) -> list[Symptom]:
 
 
 def service_skew(window: Window) -> list[Symptom]:
-    """Operators of which one instance takes longer for a tuple than its peers usually do."""
+    """Operators with one instance that takes longer per tuple than its peers' median."""
     found = []
     for name, rates in window.received_per_s.items():
         service_s = {at: window.busy[name][at] / rate for at, rate in enumerate(rates) if rate > 0}
@@ -138,7 +138,7 @@ def service_skew(window: Window) -> list[Symptom]:
 
 
 def idle(window: Window, terms: GuardTerms) -> list[Symptom]:
-    """Operators with several instances that had little to do in every look, while next to nothing waited."""
+    """Operators with several instances that had little to do in every look, while there was no backlog."""
     if not all(_little_waits(window, look) for look in window.looks):
         return []
     bound = IDLE * terms.utilisation

@@ -1,4 +1,4 @@
-"""What the guard is told: how long to look, how much to give, when to give up; and what a plan may use."""
+"""The guard's settings: how long to look, how much to add, when to give up; and the limits on plans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from planner.limits import Limits
 
 @dataclass(frozen=True)
 class GuardTerms:
-    """window_s: of metrics that a diagnosis rests on. settle_s: from when a plan runs until its effect is judged.
+    """window_s: span of metrics for a diagnosis. settle_s: from when a plan runs until its effect is judged.
 
-    utilisation: wanted after a scaling. drain_s: in which a backlog is to be gone. blacklist_after: failures in a row
-    that bar an action under a diagnosis. max_lag_s: of the target. downtime_s: of a rescale. min_dwell_s: least time
-    that a plan runs before it is lowered. limits: on any plan. hot_keys: by operator, shares of the heavy keys.
+    utilisation: wanted after a scaling. drain_s: time in which a backlog should be gone. blacklist_after: failures in a
+    row that bar an action under a diagnosis. max_lag_s: of the target. downtime_s: of a rescale. min_dwell_s: minimum
+    time that a plan runs before it is lowered. limits: on any plan. hot_keys: by operator, shares of the heavy keys.
     """
 
     window_s: float = 180.0

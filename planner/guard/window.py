@@ -1,4 +1,4 @@
-"""The looks that a diagnosis rests on, and their means."""
+"""A window of looks for a diagnosis, and their means."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from modeling.inputs.topology import Topology
 from planner.guard.look import Look
 
 COVERED = 2 / 3
-"""Share of a window that looks must reach back over: the first one may have been made anywhere in its first third."""
+"""Share of a window that looks must cover: the first one may have been taken anywhere in its first third."""
 
 MAX_GROWTH = 4.0
-"""Largest part by which the load that a full job reports is taken to be too small (Dhalion's bound)."""
+"""Largest factor, minus 1, by which the load that a full job reports is corrected (Dhalion's bound)."""
 
 MAX_BACKPRESSURED = 0.999
 
@@ -38,7 +38,7 @@ class Window:
 
     @cached_property
     def busy(self) -> Mapping[str, tuple[float, ...]]:
-        """Mean share of the time, per instance."""
+        """Mean busy share of the time, per instance."""
         return {name: self._mean([look.operators[name].busy for look in self.looks]) for name in self._operators}
 
     @cached_property
@@ -56,7 +56,7 @@ class Window:
 
     @cached_property
     def output_ratios(self) -> Mapping[tuple[str, str], float]:
-        """Tuples out for each tuple in, by upstream and downstream operator; 0 where nothing came in."""
+        """Tuples out per tuple in, by upstream and downstream operator; 0 without input."""
         ratios = dict.fromkeys(self.topology.graph.edges, 0.0)
         for stream in self.topology.streams:
             given = [(look.operators[stream.upstream].given_per_s.get(stream.name, 0.0),) for look in self.looks]
@@ -67,42 +67,42 @@ class Window:
 
     @cached_property
     def taken_per_s(self) -> Mapping[str, float]:
-        """What each source took in."""
+        """Rate at which each source took in tuples."""
         return {name: sum(self.received_per_s[name]) for name in self.topology.sources}
 
     @cached_property
     def offered_per_s(self) -> Mapping[str, float]:
-        """What came to each source: the largest of the looks where it is told, else what was taken in and by how much
-        the backlog grew from the first look that tells it to the last. Where that is unmeasured, an estimate: a source
-        that waits for room a share b of its time takes in 1 − b of what comes.
+        """Arrival rate of each source: the largest that a look reports; else what was taken in plus the growth of the
+        backlog from the first look that reports it to the last. If the backlog is unmeasured, an estimate: a source
+        that waits for room a share b of its time takes in 1 − b of its arrivals.
         """
         return {name: self._offered_per_s(name) for name in self.topology.sources}
 
     @cached_property
     def unmeasured(self) -> Mapping[str, str]:
-        """By source of which what comes is estimated, why."""
+        """For each source whose arrival rate is estimated, why."""
         return {name: self._unmeasured(name) for name in self.topology.sources if not self._is_measured(name)}
 
     @cached_property
     def backlog(self) -> Mapping[str, float]:
-        """Of the newest look that tells; 0 where none does."""
+        """From the newest look that reports it; 0 if none does."""
         return {name: ([0.0] + [tuples for _, tuples in self._queue(name)])[-1] for name in self.topology.sources}
 
     @cached_property
     def queue(self) -> tuple[tuple[datetime, float], ...]:
-        """When how many tuples waited at all sources, by the looks that tell of each of which any look tells."""
-        told = {name for look in self.looks for name in look.waiting.backlog}
-        whole = [look for look in self.looks if told and look.waiting.backlog.keys() == told]
+        """Times and total backlogs, from the looks that report all sources that any look reports."""
+        sources = {name for look in self.looks for name in look.waiting.backlog}
+        whole = [look for look in self.looks if sources and look.waiting.backlog.keys() == sources]
         return tuple((look.waited_at, sum(look.waiting.backlog.values())) for look in whole)
 
     @cached_property
     def backlog_growth_per_s(self) -> float | None:
-        """Tuples a second over all sources, None where fewer than two looks tell."""
+        """Tuples per second over all sources, None if fewer than two looks report it."""
         return _growth_per_s(self.queue)
 
     @cached_property
     def lag_s(self) -> float | None:
-        """Of the newest look; where nobody tells, seconds of arrivals that wait; None where that is unknown, too."""
+        """Of the newest look; if not reported, the backlog in seconds of arrivals; None if that is unknown too."""
         waiting = self.newest.waiting
         if waiting.lag_s is not None:
             return waiting.lag_s
@@ -130,32 +130,32 @@ class Window:
         return self.taken_per_s[source] * (1 + min(waits / (1 - waits), MAX_GROWTH))
 
     def _is_measured(self, source: str) -> bool:
-        told = any(source in look.waiting.offered_per_s for look in self.looks)
-        return told or _growth_per_s(self._queue(source)) is not None
+        reported = any(source in look.waiting.offered_per_s for look in self.looks)
+        return reported or _growth_per_s(self._queue(source)) is not None
 
     def _unmeasured(self, source: str) -> str:
         said = [look.waiting.unmeasured[source] for look in self.looks if source in look.waiting.unmeasured]
         return said[-1] if said else f"fewer than two looks have the backlog of source {source!r}"
 
     def _queue(self, source: str) -> list[tuple[datetime, float]]:
-        """When how many tuples waited there, by the looks that tell."""
+        """Times and backlogs of a source, from the looks that report it."""
         waits = [(look.waited_at, look.waiting.backlog.get(source)) for look in self.looks]
         return [(at, tuples) for at, tuples in waits if tuples is not None]
 
     def _mean(self, values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-        """Of each position over the looks, weighed by their spans."""
+        """Mean of each position over the looks, weighted by their spans."""
         spans_s, all_s = self._spans_s
         return tuple((spans_s @ np.array(values) / all_s).tolist())
 
     @cached_property
     def _spans_s(self) -> tuple[Floats, float]:
-        """Of each look, and of all."""
+        """Of each look, and their sum."""
         spans_s = np.array([look.span_s for look in self.looks])
         return spans_s, float(spans_s.sum())
 
 
 def _growth_per_s(queue: Sequence[tuple[datetime, float]]) -> float | None:
-    """Tuples a second from the first moment to the last, None where these are not two."""
+    """Tuples per second from the first moment to the last; None without two moments."""
     if not queue:
         return None
     (first_at, first), (last_at, last) = queue[0], queue[-1]
@@ -171,7 +171,7 @@ def window_of(
     now: datetime,
     last_s: float,
 ) -> Window | None:
-    """The looks of the last so many seconds at this plan, made wholly since it runs; None without any."""
+    """Looks of the last last_s seconds at this plan, taken wholly since it runs; None without any."""
     begin = now - timedelta(seconds=last_s)
     fitting = [
         look

@@ -1,4 +1,4 @@
-"""Whether a planned step has to wait that takes instances away: what its forecast did not know of may need them."""
+"""Whether a planned step that removes instances must wait, because load unknown to its forecast may need them."""
 
 from collections.abc import Mapping
 
@@ -15,10 +15,10 @@ def withheld(
     terms: GuardTerms,
     unforeseen_settles_s: float = 0.0,
 ) -> str:
-    """Why a plan that carries less than the one it replaces waits; empty where it may be deployed.
+    """Why a plan with less capacity than the one it replaces waits; empty if it may be deployed.
 
-    window: of the running plan; None where nothing is measured of it yet. unforeseen_settles_s: seconds for which a
-    scale-up of the guard still settles that the plan's forecast did not know of; 0 without one.
+    window: of the running plan; None if nothing is measured yet. unforeseen_settles_s: seconds for which a scale-up of
+    the guard, unknown to the plan's forecast, still settles; 0 without one.
     """
     if all(plan[name] >= count for name, count in replaces.items()):
         return ""
@@ -31,7 +31,7 @@ def withheld(
     growth_per_s = window.backlog_growth_per_s
     if waits > NEXT_TO_NOTHING_S * offered_per_s and growth_per_s is not None and growth_per_s < -NOISE * offered_per_s:
         return f"a backlog of {waits:,.0f} tuples drains"
-    # The newest look alone: a fall that the forecast knew is not to be held against the plan for a whole window.
+    # Use the newest look only: otherwise a fall that the forecast foresaw would delay the plan for a whole window.
     newest = window.newest.waiting.offered_per_s
     comes_per_s = sum(newest.get(name, offered) for name, offered in window.offered_per_s.items())
     needed_per_s = comes_per_s + waits / terms.drain_s

@@ -1,1 +1,1 @@
-"""The schedule over the whole horizon: plans of a ladder, sample paths of the load, one price of it all."""
+"""The schedule over the whole horizon: plans of a ladder, sample paths of the load, and prices that weigh them."""

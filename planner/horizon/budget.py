@@ -1,4 +1,4 @@
-"""How many minutes in violation a plan may count on, and how dear they must be for it to keep to that."""
+"""The budget of violation minutes, and the price of a minute at which a plan stays within it."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -7,19 +7,21 @@ from planner.horizon.horizon_search import Course, Found, best_course
 from planner.horizon.prices import ChangeTerms, Prices
 
 MIN_H, MAX_H = 0.1, 30.0
-"""Prices of a violation minute, in instance-hours, between which one is sought."""
+"""Range of the price of a violation minute, in instance-hours, in which the search looks first."""
 LAST_H = 60.0
-"""Up to which one is sought where MAX_H is not enough; it is paid only where it is."""
+"""Upper end of the search if MAX_H is not enough; paid only if that keeps the budget."""
 MIN_PART, MAX_PARTS = 0.25, 3.0
-"""Of what the horizon's own minutes allow: where the past used up more, and where it left much."""
+"""Bounds on the allowed minutes, as multiples of the horizon's own: if the past used up more than its share, or left
+much.
+"""
 PACED = timedelta(days=7)
-"""The past that the budget of a running job is paced over."""
+"""Length of the past over which a running job's budget is paced."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """allowed_share: of the minutes, that may be in violation, paced over the past minutes of which some were used up;
-    or price_h, which a violation minute costs in instance-hours whatever was used.
+    """allowed_share: share of the minutes that may be in violation, paced over past_minutes, of which used_minutes were
+    used up; or price_h: price of a violation minute in instance-hours, however many were used.
     """
 
     allowed_share: float = 0.0
@@ -28,14 +30,14 @@ class Budget:
     price_h: float | None = None
 
     def minutes(self, horizon_minutes: float) -> float | None:
-        """Of violation over a horizon; None where they have a price instead."""
+        """Allowed violation minutes of a horizon; None if they have a price instead."""
         if self.price_h is not None:
             return None
         return allowed_minutes(self.allowed_share, horizon_minutes, self.past_minutes, self.used_minutes)
 
     @property
     def past_allowed_minutes(self) -> float | None:
-        """Of violation over the past minutes; None where they have a price instead."""
+        """Allowed violation minutes of the past; None if they have a price instead."""
         return None if self.price_h is not None else self.allowed_share * self.past_minutes
 
     def priced(self, prices: Prices) -> Prices:
@@ -43,8 +45,8 @@ class Budget:
 
 
 def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: float, used_minutes: float) -> float:
-    """Of violation over the horizon. past_minutes: those that the share has been paced over so far; used_minutes: of
-    them, those in violation.
+    """Allowed violation minutes over the horizon. past_minutes: over which the share has been paced so far;
+    used_minutes: those of them in violation.
 
     >>> allowed_minutes(0.005, 1440, 4320, 20)  # 7.2 of its own, and 1.6 of 21.6 are left
     8.8
@@ -55,9 +57,9 @@ def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: 
 
 
 def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: float | None) -> tuple[Found, Prices]:
-    """The best course at the lowest price of a violation minute at which no more of them are expected than allowed, and
-    that price; at MAX_H where none up to LAST_H is enough. It is sought by halving and doubling the given price.
-    At the given price where nothing is told of how many are allowed.
+    """The best course at the lowest price of a violation minute that keeps the expected minutes within `allowed`, and
+    that price; the course at MAX_H if no price up to LAST_H does. The price is found by halving and doubling the given
+    one. With allowed=None the given price is used.
     """
     if allowed is None:
         return best_course(course, terms, prices), prices
@@ -80,7 +82,7 @@ def course_within(course: Course, terms: ChangeTerms, prices: Prices, allowed: f
 def _at_any_price(
     course: Course, terms: ChangeTerms, prices: Prices, allowed: float, found: Found
 ) -> tuple[Found, Prices]:
-    """Within what is allowed at a price above the given one; what was found at that where none is enough."""
+    """The course at a higher price that keeps the allowed minutes; the given course and price if none does."""
     fewer, now = found, prices
     while fewer.violation_minutes > allowed and now.violation_h < LAST_H:
         now = replace(now, violation_h=min(LAST_H, 2 * now.violation_h))

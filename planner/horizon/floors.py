@@ -1,4 +1,4 @@
-"""What the rest of a horizon costs at least, compiled: ways that cannot become the cheapest are not gone on with."""
+"""Lower bounds on the cost of the rest of a horizon, compiled: they prune ways that cannot become the cheapest."""
 
 import numpy as np
 
@@ -15,11 +15,11 @@ def least_parts(
     max_lag_s: float,
     react_s: float,
 ) -> tuple[Floats, Floats, Floats]:
-    """Of each step under each plan, as if nothing waited at its beginning, as means over the paths: instances that it
-    lacks, as a part of its own; seconds that are late; and seconds that are late where the job stops for the plan as
-    the step begins. All of shape (steps, plans), and nothing in them depends on prices.
+    """Price-independent lower bounds for each step under each plan, as if nothing waited at its beginning.
 
-    Where somebody reacts, lateness is bought off at the price of the instances that are lacking, so none of it counts.
+    Returns three arrays of shape (steps, plans), means over the paths: missing instances as a share of the plan's; late
+    seconds; and late seconds if the job stops for the plan when the step begins. With a finite react_s, lateness can be
+    bought off at the price of the missing instances, so the second array is zero.
     """
     steps, paths = rate_per_s.shape
     plans, moments = capacity_per_s.shape[0], capacity_per_s.shape[1]
@@ -37,13 +37,13 @@ def least_parts(
             rate = rate_per_s[at, path]
             beyond_s = rate * down_s / rate - max_lag_s if rate > 0.0 else -max_lag_s
             again_s = min(max(beyond_s, 0.0), down_s)
-            # Plans side by side: without a branch, and each sum in the order of the paths.
+            # The plans in one loop without branches, so that it is vectorised; sums stay in the order of the paths.
             for plan in range(plans):
                 capacity = by_path[path, plan]
                 over_per_s = rate - capacity
                 over = over_per_s > 0.0
                 lacking[at, plan] += over_per_s / capacity if over else 0.0
-                # As `stepped` says it of a step before which nothing waited.
+                # As in `stepped`, for a step before which nothing waited.
                 turned_s = (min(beyond_s, 0.0) if over else beyond_s) * rate / -over_per_s
                 drained_s = min(max(up_s - turned_s if over else turned_s, 0.0), up_s)
                 if over_per_s == 0.0:
@@ -68,11 +68,13 @@ def cost_floors_h(
     violation_h: float,
     lacking_price: float,
 ) -> tuple[Floats, Floats]:
-    """What the rest of the horizon costs at least from a step on, as if nothing waited at the beginning of any: under
-    the plan that runs, shape (steps + 1, plans), and where the job stops for a plan then, with the price of that moment
-    but not that of the change, shape (steps, plans). lacking, late_s, stopped_s: of least_parts. turn_h: price of a
-    stop for a plan at a step, of the same shape. price_h: of a plan for an hour, in instance-hours; lacking_price: of
-    what is lacking of it, over that.
+    """Lower bounds on the cost of the rest of the horizon from a step on, as if nothing waited at the beginning of any
+    step.
+
+    Returns two arrays in instance-hours: under the running plan, shape (steps + 1, plans); and if the job stops for a
+    plan then, including turn_h but not the price of the change, shape (steps, plans). lacking, late_s, stopped_s: from
+    least_parts. turn_h: price of a stop for a plan at a step, shape (steps, plans). price_h: of a plan for an hour, in
+    instance-hours; lacking_price: price of a missing share of a plan over that of the same share of it.
     """
     steps, plans = lacking.shape
     floor_h, stop_h, stayed_h = np.zeros((steps + 1, plans)), np.zeros((steps, plans)), np.zeros(plans)

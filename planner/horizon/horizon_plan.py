@@ -1,4 +1,4 @@
-"""What a planner does with new forecasts: it brings ladder, outlook and budget together for one search."""
+"""Plans a horizon from new forecasts: combines ladder, outlook and budget for one search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,15 +26,15 @@ from planner.pricing.plan_pricing import PlanPricing
 from planner.search.remembered_plans import RememberedPlans
 
 BEYOND = 1.3
-"""The ladder's largest plan carries so many times the highest of all paths."""
+"""The ladder's largest plan carries this multiple of the highest rate on any path."""
 MAX_BEYOND = 1.5
-"""A ladder is climbed anew where it reaches so many times as far: a search takes as long as there are plans."""
+"""The ladder is rebuilt if it reaches this multiple of what it must: the search time grows with the number of plans."""
 FIRST_PRICE_H = 3.0
-"""Of a violation minute, in instance-hours, from which the one that fits is sought."""
+"""Initial price of a violation minute, in instance-hours, from which the right one is searched."""
 KEPT_PART = 0.5
-"""Of the price of a rescale: what has to be gained for an announced one to be given up."""
+"""Share of the price of a rescale that must be gained before an announced rescale is dropped."""
 MIN_RESCALE_H, MAX_RESCALE_H = 0.1, 10_000.0
-"""Between which the price of a rescale is raised until there are few enough."""
+"""Range in which the price of a rescale is raised until there are few enough of them."""
 DAY_S = 86400.0
 
 
@@ -48,8 +48,9 @@ class Announced:
 
 @dataclass(frozen=True)
 class Present:
-    """What a plan begins with. at_s: epoch seconds. running: what runs; waiting: tuples at the sources; free_at_s: the
-    moment from which on a change may be asked for. changes: of the day before, by their epoch seconds.
+    """The state that a plan begins with. at_s: epoch seconds. running: the running plan; waiting: tuples at the
+    sources; free_at_s: the earliest moment at which a change may be requested. changes: those of the last day, in epoch
+    seconds.
     """
 
     at_s: float
@@ -61,22 +62,22 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Rules:
-    """closed: spans, in epoch seconds, in which no change is asked for and the job does not stop for one. most_a_day:
-    changes within any 24 hours.
+class ChangeRules:
+    """closed: spans, in epoch seconds, in which no change is requested and the job does not stop for one. most_a_day:
+    most changes within any 24 hours.
     """
 
     closed: Sequence[tuple[float, float]] = ()
     most_a_day: int | None = None
 
     def closed_for(self, asked_s: float, back_s: float) -> tuple[float, float] | None:
-        """The first closed span that a change meets which is asked for, and whose job is back, at epoch seconds."""
+        """The first closed span that overlaps a change from its request to the job's return, in epoch seconds."""
         return next(((begin, end) for begin, end in self.closed if asked_s < end and back_s > begin), None)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A plan that is asked for at a moment, in epoch seconds."""
+    """A plan that is requested at a moment, in epoch seconds."""
 
     plan: PhysicalPlan
     at_s: float
@@ -84,11 +85,11 @@ class Change:
 
 @dataclass(frozen=True)
 class HorizonPlan:
-    """The turns that were found, and all that they were found under. cheapest: what the ladder was made of. course,
-    found: on paths that the search has not seen, where the forecast has enough of them: it fits its turns to those that
-    it has. searched_minutes: of violation, expected on these. allowed_minutes: that were aimed at; None where each has
-    a fixed price. pricing: None where instances are all that is weighed. unpacked: by number, why plans of the ladder
-    cannot be packed, and are not turned to. least: instances that operators are to have.
+    """The turns that were found, with all inputs of the search. cheapest: source of the ladder's plans. course, found:
+    on paths that the search has not seen, if the forecast has enough of them, since the search fits its turns to its
+    own paths. searched_minutes: expected violation minutes on the searched paths. allowed_minutes: the budget, None if
+    each minute has a fixed price. pricing: None if only instances are weighed. unpacked: by index, why plans of the
+    ladder cannot be packed; the search avoids these. least: min_parallelism by operator.
     """
 
     cheapest: RememberedPlans
@@ -108,7 +109,7 @@ class HorizonPlan:
         return self.ladder.plans[turn.plan]
 
     def downtime_s(self, before: int, plan: int) -> float:
-        """Of a change between plans of the ladder."""
+        """Of a change between two plans of the ladder."""
         return float(self.course.downtimes_s(self.terms)[before, plan])
 
     @property
@@ -117,7 +118,7 @@ class HorizonPlan:
 
 
 def room_between(closed: Sequence[tuple[float, float]], stop_s: Floats) -> Floats:
-    """Seconds since the closed span before each stop and to the one after it, shape (stops, 2); -1 within one.
+    """Seconds from the closed span before each stop and to the one after it, shape (stops, 2); -1 within one.
 
     >>> room_between([(100.0, 200.0), (500.0, 600.0)], np.array([50.0, 150.0, 260.0])).tolist()
     [[inf, 50.0], [-1.0, -1.0], [60.0, 240.0]]
@@ -131,18 +132,18 @@ def room_between(closed: Sequence[tuple[float, float]], stop_s: Floats) -> Float
     return room_s
 
 
-NO_RULES = Rules()
+NO_RULES = ChangeRules()
 NO_DISRUPTION = DisruptionPrices()
 
 
 def most_a_day(before_s: Sequence[float], changes_s: Sequence[float]) -> int:
-    """Changes within 24 hours, at most, of those that end with one of changes_s; seconds from the same beginning."""
+    """Most changes within any 24 hours that end with one of changes_s; all times in seconds from the same origin."""
     every = sorted([*before_s, *changes_s])
     return max((sum(end_s - DAY_S < at_s <= end_s for at_s in every) for end_s in changes_s), default=0)
 
 
 class HorizonPlanner:
-    """It remembers the ladder, cheapest plans and the price of a violation minute from one forecast to the next."""
+    """Keeps the ladder, the cheapest plans and the price of a violation minute from one forecast to the next."""
 
     def __init__(
         self,
@@ -156,9 +157,9 @@ class HorizonPlanner:
         pricing: PlanPricing | None = None,
         disruption: DisruptionPrices = NO_DISRUPTION,
     ) -> None:
-        """rescale_h: instance-hours that avoiding a rescale is worth. arrival_cv2: as `evaluate` takes it; it counts
-        where the limits bound latency. least: instances that operators are to have. pricing: of plans, instances
-        where it is None. disruption: what a change costs beside rescale_h.
+        """rescale_h: instance-hours that avoiding a rescale is worth. arrival_cv2: as for `evaluate`; used if the
+        limits bound latency. least: min_parallelism by operator. pricing: of plans, None to count instances.
+        disruption: costs of a change besides rescale_h.
         """
         self._least, self._pricing = least or {}, pricing
         self._of_instances = {} if pricing is None else pricing.of_instances
@@ -174,7 +175,7 @@ class HorizonPlanner:
         return self.cheapest.topology
 
     def believe(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> None:
-        """Plan by these from now on."""
+        """Use these profiles from now on."""
         self.cheapest = RememberedPlans(self.topology, profiles, self.cheapest.limits, arrival_cv2, self._of_instances)
         self._ladder = None
 
@@ -183,11 +184,11 @@ class HorizonPlanner:
         forecasts: Mapping[str, Forecast],
         present: Present,
         budget: Budget,
-        rules: Rules = NO_RULES,
+        rules: ChangeRules = NO_RULES,
         candidates: Sequence[Mapping[str, int]] = (),
     ) -> HorizonPlan | None:
-        """None where the forecasts are over. candidates: plans that may be chosen as well. Raises PlanError or
-        ModelError for what does not fit together.
+        """The best schedule, or None if the forecasts have ended. candidates: additional plans that may be chosen.
+        Raises PlanError or ModelError for inputs that do not fit together.
         """
         ahead = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s)
         if ahead is None:
@@ -210,7 +211,7 @@ class HorizonPlanner:
             before_s = [at_s - ahead.start_s for at_s in present.changes]
             while most_a_day(before_s, [turn.stop_s for turn in found.turns]) > rules.most_a_day:
                 if prices.rescale_h >= MAX_RESCALE_H:
-                    # Each is worth any price, as what somebody else would do about it has that price too.
+                    # No price removes enough of them, as the rescues that would replace them cost it too.
                     found = followed_course(course, (), self.terms, self._prices)
                     break
                 prices = replace(prices, rescale_h=max(MIN_RESCALE_H, 2 * prices.rescale_h))
@@ -243,9 +244,9 @@ class HorizonPlanner:
         budget: Budget,
         violation_h: float,
     ) -> list[HorizonPlan] | None:
-        """What each of several sequences of changes costs and violates, all over one course. violation_h: price of a
-        violation minute, in instance-hours. None where the forecasts are over. Raises PlanError for a change that would
-        stop the job beyond their end.
+        """Cost and violations of each of several sequences of changes, all on one course. violation_h: price of a
+        violation minute, in instance-hours. None if the forecasts have ended. Raises PlanError for a change that would
+        stop the job after their end.
         """
         of = forecasts, self.topology.sources, present.at_s, self.terms.lead_s
         ahead = outlook(*of, unseen=True) or outlook(*of)
@@ -300,7 +301,7 @@ class HorizonPlanner:
         return tuple(turns)
 
     def _turns_of(self, announced: Sequence[Announced], ladder: Ladder, ahead: Outlook) -> tuple[Turn, ...]:
-        """Those that stop with a step of the horizon, in their order."""
+        """Announced turns that stop within the horizon, in order."""
         turns = []
         for each in sorted(announced, key=lambda turn: turn.stop_s):
             step, plan = self._step_of(each, ahead), ladder.number(each.plan)
@@ -310,9 +311,9 @@ class HorizonPlanner:
         return tuple(turns)
 
     def _priced(self, ladder: Ladder) -> tuple[Floats | None, dict[int, PlanError]]:
-        """Price of each plan for an hour, in instance-hours, None where these are weighed alone; and of those that
-        cannot be packed the reason, by their number. Such a one runs at the price of as many instances elsewhere, and
-        of no less than any other.
+        """Price of each plan for an hour, in instance-hours, or None if only instances are weighed; and for plans that
+        cannot be packed the reason, by index. Such a plan has the price of as many instances elsewhere, and at least
+        that of any other plan.
         """
         if self._pricing is None:
             return None, {}
@@ -328,7 +329,7 @@ class HorizonPlanner:
         return price_h, unpacked
 
     def _moved_gib(self, ladder: Ladder) -> Floats | None:
-        """State that changes its instance from each plan to each; None where that costs nothing."""
+        """State that changes its instance between each two plans; None if that costs nothing."""
         profiles = self.cheapest.profiles
         state_gib = {name: gib for name in self.topology.order if (gib := profiles[name].state_gib)}
         if not (self._prices.moved_gib_h and state_gib):
@@ -364,7 +365,7 @@ class HorizonPlanner:
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:
-        """Whether a plan is within the limits of now."""
+        """Whether a plan is within the present limits."""
         limits, known = self.cheapest.limits, self.topology.max_parallelism
         return (
             plan.keys() == known.keys()
@@ -376,7 +377,7 @@ class HorizonPlanner:
         )
 
     def _turn_h(self, ahead: Outlook, ladder: Ladder, announced: Sequence[Announced]) -> Floats:
-        """What a stop costs beside its change: less where it was announced, and never where it must not be."""
+        """Price of a stop besides its change: lower if announced, infinite where forbidden."""
         turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
         for turn in announced:
             step, plan = self._step_of(turn, ahead), ladder.number(turn.plan)
@@ -386,11 +387,11 @@ class HorizonPlanner:
 
     @staticmethod
     def _step_of(turn: Announced, ahead: Outlook) -> int:
-        # To a millisecond: moments are kept by the microsecond.
+        # Within a millisecond: moments are stored to the microsecond.
         return ahead.step_at(turn.stop_s - ahead.start_s + 1e-3)
 
     def _mixes(self, ahead: Outlook) -> list[dict[str, float]]:
-        """What comes, beyond all paths, when each of several sources brings most: they need not peak together."""
+        """Loads beyond all paths in which one of several sources peaks, as they need not peak together."""
         sources, rates = self.topology.sources, ahead.rate_per_s
         if len(sources) == 1:
             return []
@@ -398,7 +399,7 @@ class HorizonPlanner:
         return [dict(zip(sources, (BEYOND * rates[:, step, path]).tolist(), strict=True)) for step, path in moments]
 
     def _climbed(self, ahead: Outlook, wanted: Sequence[Mapping[str, int]]) -> Ladder:
-        """The ladder that reaches beyond all paths and has the wanted plans."""
+        """The ladder that reaches beyond all paths and includes the wanted plans."""
         most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
         highest = dict(zip(self.topology.sources, most.tolist(), strict=True))
         enough = highest.keys() == self._highest.keys() and all(

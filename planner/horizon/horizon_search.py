@@ -1,9 +1,9 @@
 """Which plan from when, over the whole horizon at once: dynamic programming over time and plan on sample paths.
 
-A way is a plan that runs at a moment, with what it cost so far and what waits then on each path. Of the ways that run
-the same plan at the same moment a few go on: the cheapest, the cheapest of those that may change earlier, and the
-cheapest of those with less and less waiting. Left are those that cannot become cheaper than what is known, by a lower
-bound on the rest of the horizon. So it is exact but for the ways of which there are more than go on.
+A way is a plan that runs at a moment, with its cost so far and its backlog on each path. Of the ways with the same plan
+at the same moment a few are kept: the cheapest, the cheapest of those that may change earlier, and the cheapest with
+ever smaller backlogs. Ways that a lower bound on the rest of the horizon shows to be too expensive are dropped. The
+search is exact except where more ways than these would matter.
 """
 
 from collections.abc import Sequence
@@ -20,25 +20,26 @@ from planner.horizon.prices import ChangeTerms, Prices
 from planner.horizon.ways import LACKING, best_turns, followed
 
 ROUGH_PATHS, ROUGH = 32, (2, 1)
-"""Of the search that finds what others are held to."""
+"""Size of the search that finds the bound for the full one: paths, and ways kept that stayed and that turned."""
 FINE = (8, 4)
 
 
 @dataclass(frozen=True)
 class Course:
-    """What comes. edges_s: where steps begin, in seconds from the beginning, and where the last ends, shape (steps +
-    1,). rate_per_s: over all sources, shape (steps, paths). capacity_per_s: in the mix and on the path of that moment,
-    shape (plans, steps, paths), or (plans, 1, paths) where it is always the same. instances: shape (plans,). running:
-    the plan that runs at the beginning; waiting: tuples then. free_s: seconds from the beginning until a change may be
-    asked for. turn_h: price of a stop for a plan at the beginning of a step, beside that of the change, in
-    instance-hours, shape (steps, plans); infinite where none may be, negative where one is wanted. counts: instances of
-    each operator, shape (plans, operators), by which changes are bounded and wait; their sums where there are none.
-    price_h: of each plan for an hour, in instance-hours, shape (plans,); its instances where there is none. moved_gib:
-    state that changes its instance from each plan to each, shape (plans, plans); none moves where there is none.
-    restore_s: for which a change from each plan to each reads state again, of the same shape, beside the downtime of
-    the terms. room_s: seconds since the closed span before the beginning of a step, and to the one after it, between
-    which a change is asked for and over, shape (steps, 2); negative within one. announced: turns of an earlier plan
-    that are still to come, by which a search knows sooner what is too dear.
+    """The load and the capacities that a search works on.
+
+    edges_s: where steps begin, in seconds from the start, and where the last one ends, shape (steps + 1,). rate_per_s:
+    over all sources, shape (steps, paths). capacity_per_s: for the mix of sources at that moment on that path, shape
+    (plans, steps, paths), or (plans, 1, paths) if constant. instances: shape (plans,). running: index of the plan at
+    the start; waiting: tuples then. free_s: seconds from the start until a change may be requested. turn_h: price of a
+    stop for a plan at the beginning of a step, besides that of the change, in instance-hours, shape (steps, plans);
+    infinite where forbidden, negative where wanted. counts: instances of each operator, shape (plans, operators), which
+    bound changes and decide their lead time; None: `instances` are used. price_h: of each plan for an hour, in
+    instance-hours, shape (plans,); None: its instances. moved_gib: state that changes its instance between each two
+    plans, shape (plans, plans); None: no state moves. restore_s: time to restore state in each change, of the same
+    shape, added to the downtime of the terms. room_s: seconds from the closed span before the beginning of a step, and
+    to the one after it, within which a change is requested and over, shape (steps, 2); negative within one. announced:
+    turns of an earlier plan that are still to come; they give the search an early bound.
     """
 
     edges_s: Floats
@@ -81,21 +82,21 @@ class Course:
 
     @property
     def turns_h(self) -> Floats:
-        """turn_h, and zeros where there is none."""
+        """turn_h, or zeros."""
         return np.zeros((self.steps, self.instances.size)) if self.turn_h is None else self.turn_h
 
     @property
     def prices_h(self) -> Floats:
-        """price_h, and instances where there is none."""
+        """price_h, or instances."""
         return self.instances if self.price_h is None else self.price_h
 
     @property
     def rooms_s(self) -> Floats:
-        """room_s, and no closed span where there is none."""
+        """room_s, or unlimited room."""
         return np.full((self.steps, 2), inf) if self.room_s is None else self.room_s
 
     def downtimes_s(self, terms: ChangeTerms) -> Floats:
-        """Of a change from each plan to each, shape (plans, plans)."""
+        """Of a change between each two plans, shape (plans, plans)."""
         plans = self.instances.size
         return np.full((plans, plans), terms.downtime_s) + (0.0 if self.restore_s is None else self.restore_s)
 
@@ -108,11 +109,11 @@ class Course:
         return int(self.rate_per_s.shape[1])
 
     def least_parts(self, terms: ChangeTerms) -> tuple[Floats, Floats, Floats]:
-        """Of `planner.horizon.floors`: a search within a budget asks for them at one price after the other."""
-        told = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
-        if told not in self._least_parts:
-            self._least_parts[told] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *told)
-        return self._least_parts[told]
+        """As in `planner.horizon.floors`; cached, as a search within a budget needs them at many prices."""
+        key = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
+        if key not in self._least_parts:
+            self._least_parts[key] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *key)
+        return self._least_parts[key]
 
     @cached_property
     def _least_parts(self) -> dict[tuple[float, float, float], tuple[Floats, Floats, Floats]]:
@@ -121,7 +122,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Turn:
-    """The job stops at a moment, in seconds from the beginning, for a plan that was asked for at another."""
+    """The job stops for a plan at stop_s, requested at asked_s; both in seconds from the start."""
 
     plan: int
     asked_s: float
@@ -130,8 +131,8 @@ class Turn:
 
 @dataclass(frozen=True)
 class Found:
-    """turns in their order. instance_hours, their price paid_h in the same unit, and violation_minutes as expected over
-    the paths, of the whole horizon; cost_h: all of it at its prices. late_minutes: by path, shape (paths,).
+    """turns: in order. instance_hours, their price paid_h in the same unit, and violation_minutes: expected over the
+    paths, for the whole horizon; cost_h: total at all prices. late_minutes: by path, shape (paths,).
     """
 
     turns: tuple[Turn, ...]
@@ -143,8 +144,8 @@ class Found:
 
 
 def best_course(course: Course, terms: ChangeTerms, prices: Prices, also: Sequence[Turn] | None = None) -> Found:
-    """The turns that cost least, violations and changes at their prices. also: turns that may be taken, as a search at
-    other prices has found them: what these cost now bounds this one. Without them a search on few paths finds some.
+    """The turns of least total cost, with violations and changes at their prices. also: turns found at other prices,
+    whose cost bounds this search; None: a search on few paths finds some.
     """
     if also is None:
         rough = _thinned(course)
@@ -168,12 +169,12 @@ def _thinned(course: Course) -> Course:
 def _best_turns(
     course: Course, terms: ChangeTerms, prices: Prices, ceiling_h: float, kept: tuple[int, int]
 ) -> tuple[Turn, ...] | None:
-    """None where none cost less than ceiling_h. kept: of ways of one plan at a moment those that go on, and those that
-    turn to it.
+    """None if none cost less than ceiling_h. kept: number of ways kept of one plan at a moment: those that stayed, and
+    those that turn to it.
     """
     change_h, lead_s = _between(course, terms, prices)
     turn_h, parts = course.turns_h, course.least_parts(terms)
-    # Where somebody reacts, what is lacking is added, at the price of any other instance.
+    # With a reaction, missing instances are added at the price of any other.
     lacking_price = LACKING if terms.react_s == inf else 1.0
     floor_h, stop_h = cost_floors_h(
         *parts, course.prices_h, change_h, turn_h, course.edges_s, prices.violation_h, lacking_price
@@ -213,7 +214,7 @@ def _best_turns(
 
 
 def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, prices: Prices) -> Found:
-    """What given turns cost and violate; each begins with the step that it falls into."""
+    """Cost and violations of given turns; each begins with the step that it falls into."""
     change_h, lead_s = _between(course, terms, prices)
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
@@ -244,13 +245,13 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 
 
 def _shortest_s(down_s: Floats) -> float:
-    """Of the downtimes of all changes: what none goes below."""
+    """The shortest downtime of any change."""
     others = down_s[~np.eye(len(down_s), dtype=bool)]
     return float(others.min()) if others.size else 0.0
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
-    """Price of a change from each plan to each, and its lead time as `ChangeTerms` says, shape (plans, plans)."""
+    """Price of a change between each two plans, and its lead time as in `ChangeTerms`, shape (plans, plans)."""
     counts = course.instances[:, None] if course.counts is None else course.counts
     more = counts[None, :, :] - counts[:, None, :]
     apart = np.abs(more).sum(axis=2)

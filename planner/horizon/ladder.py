@@ -1,4 +1,4 @@
-"""The capacity ladder: the cheapest plans of ever larger loads, and what each carries in many mixes of the sources."""
+"""The capacity ladder: the cheapest plans for ever larger loads, and what each carries in any mix of the sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,20 +18,20 @@ from planner.search.remembered_plans import RememberedPlans
 
 MAX_PLANS = 64
 _LEVELS = 24
-"""Levels of the load at which plans are first asked for; between two that differ by more than one step, more are."""
+"""Load levels at which plans are computed first; more follow between two plans that differ by more than one step."""
 _FINEST = 1.005
 LATENCY_LEVELS = 50
-"""Shares of a plan's capacity at which its latency is asked for."""
+"""Shares of a plan's capacity at which its latency is computed."""
 _TOGETHER = 8
-"""Plans whose latency is asked for at once: each is under the loads of all of them, of which its own are taken."""
+"""Plans whose latency is computed in one call: each under the loads of all of them, of which only its own are used."""
 FAINT = 1e-3
-"""Share of a plan whose latency is beyond the limit under any load."""
+"""Usable share of a plan whose latency exceeds the limit under any load."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """plans: ascending in instances. instances: shape (plans,). flows: what each takes of its limits per tuple.
-    usable: share of what each could carry at which it holds the limits, shape (plans,).
+    """plans: ascending in instances. instances: shape (plans,). flows: use of each limit per tuple. usable: share of
+    each plan's capacity up to which it is within the limits, shape (plans,).
     """
 
     topology: Topology
@@ -41,15 +41,15 @@ class Ladder:
     usable: Floats
 
     def capacity_per_s(self, mix: Floats) -> Floats:
-        """Of all sources together within the limits, in mixes of shape (sources, moments) that add up to 1; shape
-        (plans, moments).
+        """Of all sources together within the limits, for mixes of shape (sources, moments) whose columns sum to 1;
+        shape (plans, moments).
         """
         several = self._linear
         if several[0].windows:
             most = np.array([of.first_crossing(np.zeros_like(mix.T), mix.T)[0] for of in several])
         else:
             used = np.array([(of.rows[0] @ mix).max(axis=0) for of in several])
-            # What takes no time carries any load.
+            # A plan whose operators take no time carries any load.
             most = np.divide(1.0, used, out=np.full_like(used, np.inf), where=used > 0)
         return most * self.usable[:, None]
 
@@ -62,7 +62,7 @@ class Ladder:
 
 
 def ladder_of(plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profiles, usable: float = 1.0) -> Ladder:
-    """usable: share of what each could carry that it may be asked to."""
+    """usable: share of each plan's capacity that may be used."""
     flows = LinearPlans(topology, profiles, placed(plans, topology.order, NOWHERE), NOWHERE)
     instances = np.array([plan.instances for plan in plans], dtype=np.float64)
     return Ladder(topology, tuple(plans), instances, flows, np.full(len(plans), usable))
@@ -74,8 +74,8 @@ def capacity_ladder(
     also: Sequence[PhysicalPlan],
     least: Mapping[str, int] | None = None,
 ) -> Ladder:
-    """Of loads along the given ones, from nothing to the last of them, which is the largest. also: plans that are to be
-    among them, as the running one. least: instances that operators have in all others.
+    """Plans for loads from nothing to each of `loads`, of which the last is the largest. also: plans to include, such
+    as the running one. least: min_parallelism of all others.
     """
     wanted = {_key(plan): plan for plan in also}
     found = dict(wanted)
@@ -93,8 +93,8 @@ def capacity_ladder(
 
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:
-    """Share of what each plan could carry up to which its latencies are within their limits, in the mix of the largest
-    load; shape (plans,).
+    """Share of each plan's capacity up to which its latencies are within their limits, in the mix of the largest load;
+    shape (plans,).
     """
     total = sum(largest.values())
     mix = np.array([[rate / total if total > 0 else 1.0 / len(largest)] for rate in largest.values()])
@@ -123,8 +123,8 @@ def _fill(
     found: dict[tuple[int, ...], PhysicalPlan],
     least: Mapping[str, int],
 ) -> None:
-    """All plans between nothing and a load, by halving what lies between two that differ; where there are more than
-    MAX_PLANS, about as many, evenly.
+    """Add all plans between nothing and a load, by bisecting between plans that differ; if there are more than
+    MAX_PLANS, about that many, evenly spaced.
     """
 
     def scaled(part: float) -> dict[str, float]:
@@ -144,7 +144,7 @@ def _fill(
 
     levels = np.linspace(1.0 / _LEVELS, 1.0, _LEVELS).tolist()
     spans = list(zip([0.0, *levels[:-1]], levels, strict=True))
-    # Downwards: where none carries the whole, that is found out once.
+    # Downwards, so that a load beyond all plans is discovered only once.
     known = worked_out([*reversed(levels), 0.0])
     finest = max(1.0, (known[1.0].instances - known[0.0].instances) / MAX_PLANS)
     while spans:

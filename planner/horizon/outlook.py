@@ -1,4 +1,4 @@
-"""What comes over the horizon, as a search takes it: steps from now on, joint sample paths, errors of the capacity."""
+"""The outlook for a search: steps from now on, joint sample paths of the load, and errors of the capacity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from planner.horizon.ladder import Ladder
 
 PATHS, MIN_PATHS = 100, 20
 FINE_STEP_S, FINE_S = 300.0, 24 * 3600.0
-"""Steps are cut or joined to these for the first day: in a longer one, a spike would last as long as the step."""
+"""Step width for the first day, by splitting or joining the forecast's: in wider steps, a spike would last too long."""
 COARSE_STEP_S = 900.0
-"""And to these from then on."""
+"""Step width after the first day."""
 CHANGES_FINE_S = 4 * 3600.0
-"""For so long changes may begin with any step, and from then on with coarse ones: that is time enough to plan anew."""
+"""Until then changes may begin with any step, later with coarse ones only: there is time to plan again."""
 _ROUNDING_S = 1e-3
 CAPACITY_ERROR = 0.02
-"""Standard deviation of the logarithm of true over believed capacity."""
+"""Standard deviation of log(true capacity / believed capacity)."""
 
 
 @dataclass(frozen=True)
 class Outlook:
     """start_s: epoch seconds. edges_s: where steps begin, in seconds from there, and where the last one ends, shape
-    (steps + 1,). rate_per_s: of each source on each path, shape (sources, steps, paths). changes: whether the job may
-    stop for another plan where a step begins, shape (steps,).
+    (steps + 1,). rate_per_s: shape (sources, steps, paths). changes: whether the job may stop for another plan when a
+    step begins, shape (steps,).
     """
 
     start_s: float
@@ -51,7 +51,7 @@ class Outlook:
         return float(self.edges_s[-1]) / 3600.0
 
     def peak_per_s(self, quantile: float, first: int = 0, last: int | None = None) -> Floats:
-        """What comes together at the highest moment of steps [first, last), on the path whose peak is that quantile of
+        """Rates at the moment of steps [first, last) with the highest total, on the path whose peak is that quantile of
         all paths' peaks; shape (sources,).
         """
         span = self.total_per_s[first:last]
@@ -60,7 +60,7 @@ class Outlook:
         return np.asarray(self.rate_per_s[:, first + int(span[:, path].argmax()), path])
 
     def split(self, moments_s: Sequence[float]) -> "Outlook":
-        """The same, with steps that begin at these moments too, in seconds from the start."""
+        """The same, with further step boundaries at these moments, in seconds from the start."""
         inside = [at_s for at_s in moments_s if 0 < at_s < self.edges_s[-1]]
         edges_s = np.unique(np.concatenate([self.edges_s, inside]))
         parts = np.searchsorted(self.edges_s, edges_s[:-1], side="right") - 1
@@ -68,12 +68,12 @@ class Outlook:
         return Outlook(self.start_s, edges_s, self.rate_per_s[:, parts], changes)
 
     def step_at(self, at_s: float) -> int:
-        """The step that a moment falls into, in seconds from the start."""
+        """The step that holds a moment, in seconds from the start."""
         return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1
 
     def capacity_per_s(self, ladder: Ladder) -> Floats:
-        """Of each plan in the mix of each moment and path, by what is believed times what that may be off by, the same
-        on all steps of a path; shape (plans, steps, paths), or (plans, 1, paths) where there is one source.
+        """Of each plan in the mix of each moment and path: believed capacity times an error that is constant along a
+        path; shape (plans, steps, paths), or (plans, 1, paths) if there is one source.
         """
         sources, steps, count = self.rate_per_s.shape
         off = _errors(count)
@@ -92,12 +92,12 @@ def outlook(
     *,
     unseen: bool = False,
 ) -> Outlook | None:
-    """From a moment on; None where the forecasts are over by then. A step begins where the lead time is over. unseen:
-    of the paths that are left out otherwise, to judge what was chosen by the others; None where these are too few.
+    """From a moment on; None if the forecasts have ended by then. A step begins where the lead time ends. unseen: use
+    the paths that are left out otherwise, to judge a choice made on the others; None if there are too few.
 
-    Paths of sources go together by their number, as forecasting.joined_paths has ordered them. Few are taken several
-    times, so that errors of the capacity are told apart from those of the forecast. A step that joins several of the
-    forecast's has the largest of each path. Raises PlanError for forecasts on different grids.
+    Path n of one source belongs to path n of the others (forecasting.joined_paths). If there are few, each is used
+    several times, with different capacity errors. A step that joins several of the forecast's steps has the largest
+    rate of each path. Raises PlanError for forecasts on different grids.
     """
     grids = {(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}
     if len(grids) > 1:
@@ -123,8 +123,8 @@ def outlook(
 
 
 def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints]:
-    """Edges of what is left of steps when some of it has passed, with one where the lead time is over; and the number
-    of the step that each is a part of.
+    """Edges of the remaining steps, with an additional one at the end of the lead time; and for each step the index of
+    the original one.
     """
     left_s = edges_s[1:] - passed_s
     left_s = left_s[left_s > 0]
@@ -133,16 +133,16 @@ def _from(edges_s: Floats, passed_s: float, lead_s: float) -> tuple[Floats, Ints
 
 
 def _changes(begin_s: Floats, passed_s: float, width_s: float) -> Flags:
-    """Whether a change may begin at moments: at any of the first hours, and of the later ones each width_s from the
-    forecast's start on, which is passed_s before them, so that planning anew finds the same moments.
+    """Whether a change may begin at moments: at any moment of the first hours, later at multiples of width_s from the
+    forecast's start (passed_s earlier), so that planning again finds the same moments.
     """
     from_whole_s = np.abs((begin_s + passed_s + width_s / 2) % width_s - width_s / 2)
     return np.asarray((begin_s < CHANGES_FINE_S) | (from_whole_s < _ROUNDING_S))
 
 
 def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
-    """Of the paths of each source that are taken, or of those that are not: none where they are too few to judge by, or
-    do not go together.
+    """Indices of each source's paths that are used, or unused; empty if those are too few to judge by, or cannot be
+    joined.
     """
     count = min(PATHS, *sizes)
     taken = [_spread(size, count) for size in sizes]
@@ -155,14 +155,12 @@ def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
 
 
 def _spread(size: int, count: int) -> Ints:
-    """So many numbers of size, evenly."""
+    """`count` indices below `size`, evenly spaced."""
     return np.asarray(np.arange(count) * size // count)
 
 
 def _sloped(paths: Floats, step_s: float, edges_s: Floats) -> Floats:
-    """Rates that go in straight lines through the middles of a forecast's wide steps: the larger of both ends of each
-    finer step.
-    """
+    """Linear interpolation through the middles of a forecast's wide steps: the larger end of each finer step."""
     middles = (edges_s / step_s - 0.5).clip(0.0, paths.shape[1] - 1.0)
     before = np.floor(middles).astype(int)
     after, part = np.minimum(before + 1, paths.shape[1] - 1), (middles - before)[:, None]
@@ -171,7 +169,7 @@ def _sloped(paths: Floats, step_s: float, edges_s: Floats) -> Floats:
 
 
 def _edges_s(step_s: float, steps: int) -> Floats:
-    """Fine steps, then coarse ones; each a whole number of the forecast's, or a part of one."""
+    """Fine steps, then coarse ones; each a multiple of the forecast's step, or a fraction of it."""
     end_s = step_s * steps
     width_s = _width_s(step_s, FINE_STEP_S)
     fine_s = min(max(FINE_S // width_s, 1.0) * width_s, end_s)
@@ -188,7 +186,7 @@ def _width_s(step_s: float, wanted_s: float) -> float:
 
 @lru_cache(8)
 def _errors(count: int) -> Floats:
-    """Factors of true over believed capacity, evenly over their distribution, the same each time."""
+    """Factors of true over believed capacity, evenly spaced in their distribution; deterministic."""
     parts = np.random.default_rng(0).permutation((np.arange(count) + 0.5) / count)
     errors: Floats = np.exp(CAPACITY_ERROR * scipy.special.ndtri(parts))
     errors.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Plans between two plans, where one change may not start and stop as many instances as lie between them."""
+"""Intermediate plans for pairs that differ by more instances than one change may start and stop."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -6,28 +6,28 @@ from modeling.arrays import Flags, Floats, Ints
 from modeling.compiled import compiled
 
 _ROUNDING_S = 1e-6
-"""Seconds that are late only by rounding: a downtime as long as the lag that is allowed makes none late."""
+"""Lateness up to this is rounding error: a downtime equal to the allowed lag makes nothing late."""
 _LESS = 0.95
-"""Of what waits in the cheapest way, what waits at most in the next one that goes on."""
+"""Largest backlog of the next way that is kept, as a fraction of the cheapest way's."""
 _MIN_PART = 0.01
-"""And what counts as nothing."""
+"""Smallest such fraction; less counts as nothing."""
 LACKING = 1.5
-"""Price of what a plan lacks to carry what comes, over what that would have cost: to be late is never cheaper."""
+"""Price of missing capacity over what it would have cost: being late is never cheaper."""
 _ADDED = 1.15
-"""What a rescue makes ready over what comes: 90 s of what waits drain in 600 s, the guard's usual time."""
+"""Capacity that a rescue provides over the load: it drains 90 s of backlog in 600 s, the guard's default."""
 _CHANGES = 2.0
-"""Of a rescue: one that adds instances, and one that takes them back."""
+"""Rescales of a rescue: one adds instances, and one removes them."""
 
 
 @compiled
 def stepped(
     waiting: float, rate_per_s: float, capacity_per_s: float, step_s: float, down_s: float, max_lag_s: float
 ) -> tuple[float, float]:
-    """Tuples that wait after a step of step_s, the job down for its first down_s, and the seconds of it in which the
-    lag was beyond max_lag_s. waiting: tuples before.
+    """Tuples that wait after a step of step_s, the job down for its first down_s, and the seconds of the step in which
+    the lag exceeded max_lag_s. waiting: tuples before.
 
-    Fluid, first come first served: while the job is down all that comes waits; after that what waits is worked off at
-    what capacity leaves. Lag is what waits over the rate at which it came.
+    Fluid, first come, first served: while the job is down all arrivals wait; afterwards the spare capacity drains them.
+    Lag is the backlog over its arrival rate.
     """
     up_s = step_s - down_s
     stopped = waiting + rate_per_s * down_s
@@ -49,7 +49,7 @@ def stepped(
 
 @compiled
 def _mean(values: Floats) -> float:
-    """Four sums side by side, which need not wait for each other."""
+    """Four partial sums, which are independent of each other."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     whole = values.size - values.size % 4
     for at in range(0, whole, 4):
@@ -76,15 +76,15 @@ def _step(
     react_s: float,
     held_s: float,
 ) -> tuple[float, float, float, float]:
-    """A step on all paths. before, after: of each the tuples that wait, and for how long more has come than is carried,
-    shape (2, paths), apart from each other in memory. told: room for what is summed up, shape (4, paths); the first row
-    gets the seconds that count as late: a minute counts that is late for a part of it, half a minute more where the
-    step is not late as a whole. strongest_per_s: what any plan carries. Given back, as means over the paths: how many
-    seconds are late; how many instances more than the plan's are added and how many are lacking, as parts of these; and
-    how many changes their rescues are.
+    """Advance all paths by one step. before, after: for each path the waiting tuples, and for how long the load has
+    exceeded the capacity, shape (2, paths), in separate memory. told: workspace of shape (4, paths); its first row gets
+    the late seconds that count: half a minute is added if the step is not late as a whole, as a minute counts that is
+    partly late. strongest_per_s: capacity of the strongest plan. Returns means over the paths: late seconds; instances
+    added and instances missing, as shares of the plan's; and number of changes by rescues.
 
-    A path that is over for react_s is rescued where a plan carries it, at the price of being late for as long, of two
-    changes and of what is added for held_s, unneeded: from then on all that comes is carried until it is less again.
+    A path over capacity for react_s is rescued if some plan carries it, at the price of being late that long, of two
+    changes and of the added instances for held_s, unneeded: from then on all arrivals are carried until the load falls
+    again.
     """
     paths = rate_per_s.size
     # Each path by itself, and without a branch: several at once by the processor's vectors.
@@ -109,7 +109,7 @@ def _step(
 
 @compiled
 def over_at(edges_s: Floats, at: int, downtime_s: float) -> int:
-    """The step at whose beginning a downtime is over that begins with a step; one more than that at least."""
+    """The step at whose beginning a downtime that begins with step `at` has ended; at least one step later."""
     steps, until = edges_s.size - 1, at + 1
     while until < steps and edges_s[until] < edges_s[at] + downtime_s - 1e-9:
         until += 1
@@ -118,7 +118,7 @@ def over_at(edges_s: Floats, at: int, downtime_s: float) -> int:
 
 @compiled
 def most_steps(edges_s: Floats, downtime_s: float) -> int:
-    """Steps that a downtime reaches into, at most, wherever it begins."""
+    """Most steps that any downtime can reach into."""
     most = 1
     for at in range(edges_s.size - 1):
         most = max(most, over_at(edges_s, at, downtime_s) - at)
@@ -127,20 +127,20 @@ def most_steps(edges_s: Floats, downtime_s: float) -> int:
 
 @compiled
 def has_room(room_s: Floats, lead_s: float, downtime_s: float) -> bool:
-    """Whether a change fits between the closed spans around its stop. room_s: since the one before and to the next."""
+    """Whether a change fits between the closed spans around its stop. room_s: from the one before and to the next."""
     return bool(lead_s <= room_s[0] + _ROUNDING_S and downtime_s <= room_s[1] + _ROUNDING_S)
 
 
 @compiled
 def down_within_s(edges_s: Floats, step: int, stop_s: float, downtime_s: float) -> float:
-    """Seconds of a step in which the job is down that stopped at or before its beginning."""
+    """Seconds of a step in which a job that stopped at or before its beginning is down."""
     step_s = edges_s[step + 1] - edges_s[step]
     return float(min(step_s, max(0.0, stop_s + downtime_s - edges_s[step])))
 
 
 @compiled
 def shortest_to_s(down_s: Floats) -> Floats:
-    """Of the downtimes of changes to each plan, shape (plans,)."""
+    """Shortest downtime of a change to each plan, shape (plans,)."""
     plans = down_s.shape[0]
     shortest_s = np.full(plans, np.inf)
     for before in range(plans):
@@ -178,14 +178,14 @@ def best_turns(
     turned: int,
 ) -> tuple[bool, Ints, Ints]:
     """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
-    plan; and the plans.
+    plan; and these plans.
 
-    price_h, turn_h, floor_h, stop_h: of cost_floors_h. lead_s, down_s: of a change from each plan to each, shape
-    (plans, plans). room_s: of Course, shape (steps, 2). carried: whether a plan carries what comes in a step on every
-    path, shape (steps, plans). stayed, turned: of the ways of one plan at a moment, how many go on, and how many of
-    those that turn to it from others are followed. Ways are kept by the moment, by plan and by place: first those that
-    stayed, then those that turned. The cheapest goes on, the cheapest of those that may change earlier, and the
-    cheapest of those with less and less waiting.
+    price_h, turn_h, floor_h, stop_h: as in cost_floors_h. lead_s, down_s: of a change between each two plans, shape
+    (plans, plans). room_s: as in Course, shape (steps, 2). carried: whether a plan carries the load of a step on every
+    path, shape (steps, plans). stayed, turned: number of ways of one plan at a moment that are kept, and of ways that
+    turn to it that are followed. Ways are stored by moment, plan and place: first those that stayed, then those that
+    turned. Kept are the cheapest, the cheapest of those that may change earlier, and the cheapest with ever smaller
+    backlogs.
     """
     steps, paths = rate_per_s.shape
     plans, moments = capacity_per_s.shape[0], capacity_per_s.shape[1]
@@ -337,7 +337,7 @@ def best_turns(
 
 @compiled
 def _strongest_per_s(capacity_per_s: Floats) -> Floats:
-    """What the plan carries that carries most, shape (steps or 1, paths)."""
+    """Largest capacity of any plan, shape (steps or 1, paths)."""
     strongest: Floats = capacity_per_s[0].copy()
     for plan in range(1, capacity_per_s.shape[0]):
         strongest = np.maximum(strongest, capacity_per_s[plan])
@@ -346,7 +346,7 @@ def _strongest_per_s(capacity_per_s: Floats) -> Floats:
 
 @compiled
 def _pick(cost_h: Floats, free_s: Floats, waits: Floats, live: Ints) -> None:
-    """Put the places of the ways that go on into live, those that may change earlier second; -1 for none."""
+    """Put the places of the ways to keep into live, with the one that may change earlier second; -1 for none."""
     _cheapest(cost_h, waits, live[1:])
     live[0], live[1] = live[1], -1
     if live[0] < 0:
@@ -361,8 +361,8 @@ def _pick(cost_h: Floats, free_s: Floats, waits: Floats, live: Ints) -> None:
 
 @compiled
 def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
-    """Put into chosen the number of the cheapest way, and of the cheapest with less and less waiting, in even parts
-    down to the least that waits in any; -1 for none.
+    """Put into chosen the index of the cheapest way, and of the cheapest with ever smaller backlogs, at geometric
+    levels down to the smallest backlog of any; -1 for none.
     """
     chosen[:] = -1
     most, part, fewest = np.inf, _LESS, np.inf
@@ -385,7 +385,9 @@ def _cheapest(cost_h: Floats, waits: Floats, chosen: Ints) -> None:
 
 @compiled
 def _turns(cost_h: Floats, before: Ints, ceiling_h: float, stayed: int) -> tuple[bool, Ints, Ints]:
-    """Of the cheapest way that reaches the end, as best_turns gives it. cost_h: at the end, shape (plans, places)."""
+    """The turns of the cheapest way that reaches the end, as best_turns returns them. cost_h: at the end, shape (plans,
+    places).
+    """
     plans, places = cost_h.shape
     best = int(cost_h.argmin())
     reached = cost_h[best // places, best % places] < ceiling_h
@@ -422,7 +424,7 @@ def followed(
     turned_at: Ints,
     turned_to: Ints,
 ) -> tuple[float, float, float, Floats]:
-    """Instance-hours, their price, that of changes and of what is lacking, and seconds that count as late by path."""
+    """Instance-hours, their price, the price of changes and missing capacity, and late seconds that count by path."""
     steps, paths = rate_per_s.shape
     moments = capacity_per_s.shape[1]
     state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))

@@ -1,1 +1,1 @@
-"""The ledger: what was forecast, planned, approved, deployed, and what came of it."""
+"""The ledger: what was forecast, planned, approved and deployed, and the outcomes."""

@@ -1,4 +1,4 @@
-"""Approvals: who gave one, and which need not be asked for again."""
+"""Approvals: who gave one, and which ones a new schedule inherits."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,22 +14,22 @@ from planner.ledger.tables import StepEventTable, StepTable
 from planner.ledger.transitions import move_step, remark, step_row
 
 INHERITED = "earlier approval"
-"""Who approves, in the ledger, where somebody has approved the same step before."""
+"""Approver, in the ledger, of a step that inherits the approval of an equal one."""
 ASKED = "; asked because "
-"""What a proposed step's reason is continued with."""
+"""Separates a proposed step's reason from why a person must approve it."""
 
 
 class Approvals:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def inherit(self, schedule_id: str, *, within: timedelta, at: datetime) -> list[str]:
-        """Approve proposed steps of the newest schedule that are the same as one that is approved and still waits.
+        """Approve proposed steps of the newest schedule that equal an approved, waiting step. Returns their ids.
 
-        The same: same plan in place of the same one, at most `within` from the deploy time that somebody approved, so
-        that many small delays do not add up. The earlier step is superseded by it. The ids of what was approved.
+        Equal: the same plan replaces the same one, at most `within` from the deploy time that a person approved, so
+        that small delays do not add up. The earlier step is superseded.
         """
         with self._database.session() as session:
             row = schedule_row_of(session, schedule_id)
@@ -58,13 +58,15 @@ class Approvals:
         return inherited
 
     def standing(self, schedule_id: str) -> list[StepEntry]:
-        """What waits approved of the topology's other schedules, by time: approving this one would call it off."""
+        """Approved, waiting steps of the topology's other schedules, by time: approving this schedule would call them
+        off.
+        """
         with self._database.session() as session:
             row = schedule_row_of(session, schedule_id)
             return _others(session, row.topology, schedule_id, (StepState.APPROVED, StepState.DUE))
 
     def approver(self, step_id: str) -> str:
-        """Who approved a step, or the one that it was inherited from; empty where nobody has."""
+        """Who approved a step, or the one it inherits from; empty if nobody has."""
         with self._database.session() as session:
             step = step_entry(step_row(session, step_id))
             query = select(StepEventTable.by).where(
@@ -77,7 +79,7 @@ class Approvals:
             return given[1] if given else by
 
     def ask(self, step_id: str, *, at: datetime, by: str, why: str) -> None:
-        """Tell in a proposed step's reason why somebody has to approve it; again with the same changes nothing."""
+        """Add to a proposed step's reason why a person must approve it. Idempotent."""
         with self._database.session() as session:
             before = step_row(session, step_id).reason
             reason = f"{before.partition(ASKED)[0]}{ASKED}{why}"
@@ -105,7 +107,7 @@ def _same(step: StepEntry, other: StepEntry, within: timedelta | None) -> bool:
 
 
 def _approval(session: Session, step: StepEntry, within: timedelta | None) -> tuple[StepEntry, str] | None:
-    """The last one that somebody gave to the same step, of whatever schedule, and who it was."""
+    """The last approval that a person gave to an equal step of any schedule, and who gave it."""
     query = (
         select(StepTable, StepEventTable.by)
         .join(StepEventTable, StepEventTable.step_id == StepTable.id)

@@ -16,13 +16,13 @@ from planner.errors import DamagedRowError, LedgerError
 
 LOCK_PATIENCE_MS = 60_000
 CONNECT_PATIENCE_S = 5
-"""Until a server that does not answer is given up: its clients would wait for minutes."""
+"""Timeout for connecting to a server; the drivers' own would be minutes."""
 
 
 class Database:
     """Short transactions on one database. Its URL may hold a password, which is never shown.
 
-    Raises LedgerError for a URL that cannot be understood or a file that cannot be made.
+    Raises LedgerError for an invalid URL or a file that cannot be created.
     """
 
     def __init__(self, url: str) -> None:
@@ -53,7 +53,7 @@ class Database:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """One transaction: all of it is kept, or nothing. Raises LedgerError where the database fails."""
+        """One transaction, committed whole or not at all. Raises LedgerError if the database fails."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -73,25 +73,25 @@ class Database:
             session.flush()
 
     def past_damage(self) -> "Database":
-        """The same for whoever shows what can be read: lists leave out damaged rows, which `damaged` names."""
+        """A copy whose lists leave out damaged rows, which `damaged` names, so that all others can be shown."""
         other = copy(self)
         other._damaged = {}
         return other
 
     @property
     def damaged(self) -> tuple[str, ...]:
-        """What is wrong with each row that was left out so far."""
+        """A message for each row that was left out so far."""
         return tuple(self._damaged or ())
 
     def leave_out(self, error: DamagedRowError) -> None:
-        """Raises the error, unless damaged rows are left out."""
+        """Note a damaged row to leave out; raises the error unless this is a copy from `past_damage`."""
         if self._damaged is None:
             raise error
         self._damaged[str(error)] = None
 
     def lock(self, connection: Connection, name: str) -> None:
-        """Let nobody else pass here for the same name until the transaction ends."""
-        # On SQLite every transaction holds the write lock from its begin.
+        """Hold an advisory lock on `name` until the transaction ends."""
+        # On SQLite every transaction holds the write lock from its start.
         if self._url.get_backend_name() == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": f"forescale {name}"})
 
@@ -105,15 +105,15 @@ class Database:
 
 
 def _patience(url: URL) -> dict[str, Any]:
-    """What the URL says itself stands."""
+    """A timeout given in the URL takes precedence."""
     waits = url.get_backend_name() == "postgresql" and "connect_timeout" not in url.query
     return {"connect_timeout": CONNECT_PATIENCE_S} if waits else {}
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:
-    """Wait for locks, check foreign keys, and begin each transaction with the write lock.
+    """Wait for locks, check foreign keys, and take the write lock at the start of each transaction.
 
-    A transaction that reads first and writes later would otherwise fail at once when another one wrote in between.
+    Otherwise a transaction that reads first and writes later would fail at once if another one wrote in between.
     """
     if not url.database or url.database == ":memory:":
         raise LedgerError(

@@ -1,4 +1,4 @@
-"""What the ledger gives back: its rows as values."""
+"""The ledger's rows as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -27,10 +27,10 @@ from planner.schedule_json import numbers_from_json, plan_from_json, schedule_fr
 
 @dataclass(frozen=True)
 class ForecastEntry:
-    """Where a forecast is kept. id: the tracking run's, or any that is unique. folder: its files.
+    """Where a forecast is stored. id: of the tracking run, or any unique one. folder: its files.
 
-    history_digest: of what it saw; history_snapshot: the commit of the history where that can be read again, empty
-    for forecasts of before this was kept.
+    history_digest: of the history it was made from; history_snapshot: the commit of that history if it can be read
+    again, empty for forecasts older than this field.
     """
 
     id: str
@@ -47,9 +47,10 @@ class ForecastEntry:
 
 @dataclass(frozen=True)
 class ScheduleEntry:
-    """A recorded schedule. forecasts: ids of what it rests on; report: path of its report, empty until there is one.
+    """A recorded schedule. forecasts: ids of those it was made from; report: path of its report, empty if there is none
+    yet.
 
-    shadow: made in shadow mode, so that nothing of it is ever deployed.
+    shadow: made in shadow mode, so never deployed.
     """
 
     id: str
@@ -61,9 +62,9 @@ class ScheduleEntry:
 
 @dataclass(frozen=True)
 class StepEntry:
-    """One step and where it stands. schedule_id is None for a step that a person made.
+    """One step and its state. schedule_id is None for a step that a person made.
 
-    reason: why it is in its state. attempt: how often its deployment was begun.
+    reason: why it is in its state. attempt: number of deployments begun.
     """
 
     id: str
@@ -83,7 +84,7 @@ class StepEntry:
 
 @dataclass(frozen=True)
 class StepEvent:
-    """One transition. from_state is None where the step was made."""
+    """One transition. from_state is None for the first."""
 
     step_id: str
     from_state: StepState | None
@@ -95,10 +96,10 @@ class StepEvent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a step: what the model had said, and what was measured, by the same names.
+    """What became of a step: predicted and measured numbers, by the same names.
 
-    downtime_s, catch_up_s, lead_s: seconds; catch_up_at_least_s in place of catch_up_s where it was not over at the
-    last look. instances_added; state_gib: keyed state of the job. A name that is missing was not told.
+    downtime_s, catch_up_s, lead_s: seconds; catch_up_at_least_s replaces catch_up_s if a backlog remained at the last
+    look. instances_added; state_gib: keyed state of the job. A missing name means unknown.
     """
 
     step_id: str
@@ -111,11 +112,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class GuardAction:
-    """What the guard did or advised, and what came of it. diagnosis, action: as their kinds are named.
+    """What the guard did or advised, and the outcome. diagnosis, action: names of their kinds.
 
-    step_id: of the step that deploys it, None for advice. plan: parallelism, empty where people do something else.
-    before, expected, measured: numbers by name: when it was decided, of its effect, when it was judged. verdict: why it
-    is in its state.
+    step_id: of the step that deploys it, None for advice. plan: parallelism, empty if a person must act. before,
+    expected, measured: numbers by name: at the decision, predicted, and at the judgement. verdict: why it is in its
+    state.
     """
 
     id: str
@@ -137,7 +138,7 @@ class GuardAction:
 
 @dataclass(frozen=True)
 class ActionCount:
-    """How many actions of the guard there were of a kind that are in a state."""
+    """Number of the guard's actions of one kind in one state."""
 
     diagnosis: str
     action: str
@@ -147,7 +148,7 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class BarredPair:
-    """An action that kept failing under a diagnosis, and is not tried again until somebody lifts that."""
+    """An action that kept failing under a diagnosis; it is not tried again until a person lifts the bar."""
 
     topology: str
     diagnosis: str
@@ -158,9 +159,9 @@ class BarredPair:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the cluster ran at a moment. status: as the cluster has it. backlog: tuples that wait, of the sources of
-    which that is known. lag_s: the longest that a tuple had waited in the minute that ends then, or in which the moment
-    lies; None where that was not measured, and `unmeasured` says why.
+    """What the cluster ran at a moment. status: the cluster's. backlog: waiting tuples, for the sources where known.
+    lag_s: the longest wait of a tuple in the minute that ends then or holds the moment; None if not measured, and
+    `unmeasured` says why.
     """
 
     topology: str
@@ -176,10 +177,10 @@ class Observation:
 class ShadowDay:
     """A whole UTC day: what ran, and what would have run under the shadow schedules, replayed over the true arrivals.
 
-    observed_minutes: in which it is known what ran; real_instance_hours and real_rescales are of these.
-    measured_minutes: in which the lag is known; real_violation_minutes are of these, with more lag than max_lag_s. The
-    others are the shadow's: of the whole day, and of the observed or measured minutes alone, which compare like with
-    like. backlog: tuples that wait at its end. notes: what a reader must know of the replay.
+    observed_minutes: with a known running plan; real_instance_hours and real_rescales cover these. measured_minutes:
+    with a known lag; real_violation_minutes are those of them with more lag than max_lag_s. The other fields are the
+    shadow's: for the whole day, and for only the observed or measured minutes, which compare like with like. backlog:
+    waiting tuples at the end of the day. notes: caveats of the replay.
     """
 
     topology: str
@@ -213,14 +214,14 @@ def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEn
 
 
 def _check_schedule(row: ScheduleTable, schedule: ScalingSchedule) -> None:
-    """Raises ValueError where the body contradicts the columns beside it, or its plans each other."""
-    for name, told, stored in (
+    """Raises ValueError if the body contradicts the columns, or its plans have different operators."""
+    for name, value, stored in (
         ("made_at", schedule.made_at, row.made_at),
         ("start", schedule.start, row.start_at),
         ("end", schedule.end, row.end_at),
     ):
-        if told != stored:
-            raise ValueError(f"its body has {name} {told}, and the column beside it {stored}")
+        if value != stored:
+            raise ValueError(f"its body has {name} {value}, and the column beside it {stored}")
     operators = set(schedule.current.parallelism)
     for step in schedule.steps:
         if differing := operators ^ set(step.plan.parallelism):
@@ -241,14 +242,14 @@ def step_event(row: StepEventTable) -> StepEvent:
 
 def outcome(row: OutcomeTable) -> Outcome:
     with reading_row(row):
-        told = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
-        return Outcome(**_columns(Outcome, row) | told)
+        numbers = {"predicted": numbers_from_json(row.predicted), "measured": numbers_from_json(row.measured)}
+        return Outcome(**_columns(Outcome, row) | numbers)
 
 
 def observation(row: ObservationTable) -> Observation:
     with reading_row(row):
-        told = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
-        return Observation(**_columns(Observation, row) | told)
+        parts = {"plan": plan_from_json(row.plan), "backlog": numbers_from_json(row.backlog)}
+        return Observation(**_columns(Observation, row) | parts)
 
 
 def shadow_day(row: ShadowDayTable) -> ShadowDay:
@@ -267,5 +268,5 @@ def barred_pair(row: GuardBlacklistTable) -> BarredPair:
 
 
 def _columns(kind: type, row: Base) -> dict[str, Any]:
-    """What the row has under the names of the fields."""
+    """The row's values for the fields of `kind`."""
     return {each.name: getattr(row, each.name) for each in fields(kind)}

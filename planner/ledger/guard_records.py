@@ -1,4 +1,4 @@
-"""What the ledger keeps of the guard: looks at the job, actions with what came of them, and pairs that are barred."""
+"""The ledger's records of the guard: looks at the job, actions with their outcomes, and barred pairs."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,31 +23,31 @@ from planner.ledger.transitions import add_step
 from planner.schedule_json import numbers_to_json
 
 GUARD = "guard"
-"""Who acts, in the ledger."""
+"""The guard's name in the ledger."""
 
 _JUDGED = {kind.value for kind in VerdictKind}
 
 
 def is_guards(step: StepEntry) -> bool:
-    """Whether the guard made the step, and no person."""
+    """Whether the guard, not a person, made the step."""
     return step.schedule_id is None and step.id.startswith(f"{GUARD}-")
 
 
 class GuardRecords:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def record_look(self, topology: str, look: Look, *, forget_before: datetime) -> None:
-        """Keep a look, in place of one of the same moment, and delete old ones."""
+        """Store a look, replacing one of the same moment, and delete old ones."""
         old = delete(GuardLookTable).where(GuardLookTable.topology == topology, GuardLookTable.at < forget_before)
         with self._database.session() as session:
             session.execute(old)
             session.merge(GuardLookTable(topology=topology, at=look.at, body=look_to_json(look)))
 
     def looks(self, topology: str) -> list[Look]:
-        """Those that are kept, oldest first."""
+        """All stored looks, oldest first."""
         kept = select(GuardLookTable).where(GuardLookTable.topology == topology).order_by(GuardLookTable.at)
         with self._database.session() as session:
             return entries_of(self._database, session, kept, _look)
@@ -55,7 +55,7 @@ class GuardRecords:
     def begin(
         self, action: Action, plan: PhysicalPlan, replaces: PhysicalPlan, *, at: datetime, expires_at: datetime
     ) -> GuardAction:
-        """Keep an action with the approved step that deploys it.
+        """Store an action with the approved step that deploys it.
 
         Raises LedgerError while an earlier action is open: one at a time, so that each can be judged.
         """
@@ -74,7 +74,7 @@ class GuardRecords:
             return guard_action(row)
 
     def advise(self, topology: str, action: Action, *, at: datetime, said_since: datetime) -> GuardAction | None:
-        """Keep what people should do; None where as much was said of that operator since a moment."""
+        """Store advice for people; None if the same was advised for that operator after said_since."""
         newest = select(GuardActionTable).where(
             GuardActionTable.topology == topology,
             GuardActionTable.state == GuardState.ADVISED.value,
@@ -109,7 +109,7 @@ class GuardRecords:
             return entries_of(self._database, session, ordered.limit(limit), guard_action)
 
     def counts(self, topology: str) -> list[ActionCount]:
-        """Of all actions and advice that are kept, by kind and state."""
+        """Counts of all stored actions and advice, by kind and state."""
         table = GuardActionTable
         kind = (table.diagnosis, table.action, table.state)
         query = select(*kind, func.count()).where(table.topology == topology).group_by(*kind).order_by(*kind)
@@ -123,9 +123,9 @@ class GuardRecords:
         return found
 
     def judge(self, action_id: str, verdict: Verdict, *, at: datetime, blacklist_after: int) -> BarredPair | None:
-        """Close an action, and bar its pair where that keeps failing since it was last lifted: what is barred by this.
+        """Close an action and bar its pair if that has kept failing since it was last lifted. Returns the new bar.
 
-        An action that is closed already stays as it is.
+        A closed action stays as it is.
         """
         with self._database.session() as session:
             row = _row(session, action_id)
@@ -146,7 +146,7 @@ class GuardRecords:
             return entries_of(self._database, session, held.order_by(GuardBlacklistTable.since), barred_pair)
 
     def lift(self, topology: str, diagnosis: str, action: str, *, at: datetime, by: str) -> BarredPair:
-        """Allow a pair again; its failures so far count no more. Raises LedgerError for one that is not barred."""
+        """Allow a pair again and forget its failures so far. Raises LedgerError if it is not barred."""
         with self._database.session() as session:
             row = session.get(GuardBlacklistTable, (topology, diagnosis, action))
             if row is None or row.lifted_at is not None:
@@ -158,7 +158,7 @@ class GuardRecords:
             return barred_pair(row)
 
     def rebase(self, before: PhysicalPlan, after: PhysicalPlan, *, max_instances: int, at: datetime) -> None:
-        """Let planned steps follow on the plan that the guard has put in place of another one."""
+        """Let planned steps follow on the plan that the guard has deployed in place of another."""
         with self._database.session() as session:
             self._database.lock(session.connection(), before.topology)
             rebase_steps(session, before, after, max_instances, at=at, by=GUARD)

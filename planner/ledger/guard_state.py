@@ -1,10 +1,10 @@
-"""Where an action of the guard stands."""
+"""The states of a guard action."""
 
 from enum import StrEnum
 
 
 class GuardState(StrEnum):
-    """OPEN: its step is being deployed, or its effect is awaited. The next three are its verdict."""
+    """OPEN: its step is being deployed, or its effect is not yet judged. The next three are verdicts."""
 
     OPEN = "open"
     EFFECTIVE = "effective"

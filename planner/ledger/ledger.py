@@ -1,4 +1,4 @@
-"""The ledger: what was forecast, what was decided, where each step stands, and what became of it."""
+"""The ledger: forecasts, decisions, the state of each step, and outcomes."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -65,63 +65,63 @@ from planner.schedule_json import numbers_to_json
 
 
 class Ledger:
-    """The ledger at a SQLAlchemy URL. Its tables are created, or brought to the newest revision, when it is opened.
+    """The ledger at a SQLAlchemy URL. Opening it creates its tables or upgrades them to the newest revision.
 
-    Every method is one transaction; all raise LedgerError for a database that fails. Nothing stays open between them.
+    Each method is one transaction and raises LedgerError if the database fails. No connection stays open in between.
     """
 
     def __init__(self, url: str) -> None:
-        from planner.ledger.migrate import upgrade_database  # Alembic, which most commands do without
+        from planner.ledger.migrate import upgrade_database  # imports Alembic, which most commands do not need
 
         self._database = Database(url)
         upgrade_database(self._database)
 
     @property
     def shadow(self) -> ShadowRecords:
-        """What is kept of topologies in shadow mode."""
+        """Records of topologies in shadow mode."""
         return ShadowRecords(self._database)
 
     @property
     def guard(self) -> GuardRecords:
-        """What the guard saw, did and must not do."""
+        """What the guard saw and did, and what it must not do."""
         return GuardRecords(self._database)
 
     @property
     def minutes(self) -> MinuteRecords:
-        """In which minutes the lag of the running job is known, and exceeded what was allowed."""
+        """Minutes in which the lag of the running job is known, and those in violation."""
         return MinuteRecords(self._database)
 
     @property
     def notices(self) -> NoticeRecords:
-        """Which service was told of which incident."""
+        """Which service was notified of which incident."""
         return NoticeRecords(self._database)
 
     @property
     def uses(self) -> ScheduleUses:
-        """Which schedules are in use, and what they rest on."""
+        """Which schedules are in use, and what they were made from."""
         return ScheduleUses(self._database)
 
     @property
     def approvals(self) -> Approvals:
-        """Who approved what, and what need not be asked again."""
+        """Who approved what, and what needs no second approval."""
         return Approvals(self._database)
 
     def past_damage(self) -> "Ledger":
-        """The same for whoever shows what can be read: lists leave out damaged rows, which `damaged` names."""
+        """A copy whose lists leave out damaged rows, which `damaged` names, so that all others can be shown."""
         other = copy(self)
         other._database = self._database.past_damage()
         return other
 
     @property
     def damaged(self) -> tuple[str, ...]:
-        """What is wrong with each row that was left out so far."""
+        """A message for each row that was left out so far."""
         return self._database.damaged
 
     def __repr__(self) -> str:
         return f"Ledger({self._database.shown!r})"
 
     def record_forecast(self, forecast: ForecastEntry) -> str:
-        """Keep a forecast; again with the same id changes nothing. The id."""
+        """Store a forecast and return its id; a known id changes nothing."""
         with self._database.session() as session:
             self._database.lock(session.connection(), forecast.topology)
             if session.get(ForecastTable, forecast.id) is None:
@@ -136,12 +136,12 @@ class Ledger:
             return entries_of(self._database, session, ordered.limit(limit), forecast_entry)
 
     def forecast_topologies(self) -> list[str]:
-        """Names of the topologies that have forecasts, in order."""
+        """Names of the topologies that have forecasts, sorted."""
         with self._database.session() as session:
             return list(session.scalars(select(ForecastTable.topology).distinct().order_by(ForecastTable.topology)))
 
     def forecasts_of(self, schedule_id: str) -> list[ForecastEntry]:
-        """What a schedule rests on, however long ago that was."""
+        """The forecasts that a schedule was made from, however old."""
         rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == schedule_id)
         with self._database.session() as session:
             rows = session.scalars(
@@ -160,15 +160,17 @@ class Ledger:
         decides: bool = True,
         asked: Mapping[str, str] | None = None,
     ) -> str:
-        """Keep a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier ones.
+        """Store a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier
+        schedules.
 
-        forecasts: ids of recorded forecasts that it rests on. shadow: its steps can never be deployed, and whatever
-        waits of earlier schedules is called off. decides: False where there was nothing to decide by: steps that a
-        shadow follows stand then, as approved ones always do. Where a schedule that was made later has been recorded
-        before, this one's own steps are called off instead. The id that comes back is the same for the same decision,
-        whenever it was made; recording it again changes nothing. asked: what any schedule has to be derived from that
-        would do as well (ScalingSchedule.answers): where the newest does, another planner was quicker, and its id comes
-        back.
+        forecasts: ids of the recorded forecasts it was made from. shadow: its steps are never deployed, and all waiting
+        steps of earlier schedules are called off. decides: False for a schedule without a basis; the shadow's earlier
+        steps then stand, as approved steps always do. If a schedule that was made later is recorded already, this one's
+        own steps are called off instead.
+
+        Returns an id that is the same for the same decision, whenever it was made; recording it again changes nothing.
+        asked: required entries of derived_from (ScalingSchedule.answers). If the newest schedule has them, another
+        planner was faster: its id is returned and nothing is stored.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
@@ -178,7 +180,7 @@ class Ledger:
             others = partial(supersede_others, session, schedule.topology, schedule_id, at=schedule.made_at, by=by)
             if session.get(ScheduleTable, schedule_id) is not None:
                 if shadow:
-                    # It may have been made in another mode meanwhile.
+                    # A schedule of another mode may have been made in between.
                     others(WAITING)
                 return schedule_id
             row = schedule_row(schedule_id, schedule, report, shadow=shadow)
@@ -194,19 +196,19 @@ class Ledger:
             for step in step_rows(schedule_id, schedule, by, shadow=shadow):
                 add_step(session, step)
             if not is_newest(session, row):
-                # Another planner was faster with a later one: this one could never be approved.
+                # Another planner has recorded a later schedule first, so this one could never be approved.
                 supersede_all(session, schedule_id, at=schedule.made_at, by=by)
                 return schedule_id
-            # What was approved stands until this schedule is approved as well: nobody may be left without a plan.
+            # Approved steps stand until this schedule is approved: a topology must not be left without a plan.
             called_off = WAITING if shadow else (StepState.PROPOSED,)
             others(called_off)
-            # Those of before were followed: what the shadow runs is made of them.
+            # Shadow steps from before this schedule stay: the shadow has followed them.
             if decides:
                 others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
 
     def _answered(self, session: Session, schedule: ScalingSchedule, asked: Mapping[str, str]) -> str:
-        """The id of the newest schedule where that does as well; else empty."""
+        """The id of the newest schedule if it answers; else empty."""
         for row in session.scalars(_newest_first(schedule.topology).limit(1)):
             entry = _schedule_entry(session, row)
             return entry.id if entry.schedule.answers(asked, schedule.made_at) else ""
@@ -215,10 +217,10 @@ class Ledger:
     def approve_schedule(
         self, schedule_id: str, *, at: datetime, by: str, why: str, only: Collection[str] | None = None
     ) -> None:
-        """Approve the schedule's proposed steps, and call off what waits of the topology's other schedules.
+        """Approve the schedule's proposed steps, and call off waiting steps of the topology's other schedules.
 
-        only: ids of steps; None for all. Where a newer schedule has been recorded since, or its steps were called off,
-        nothing is left to approve and nothing changes. Raises LedgerError for a schedule that was made in shadow mode.
+        only: ids of steps; None for all. Changes nothing if a newer schedule has been recorded or the steps were called
+        off. Raises LedgerError for a schedule of shadow mode.
         """
         with self._database.session() as session:
             row = schedule_row_of(session, schedule_id)
@@ -241,7 +243,7 @@ class Ledger:
             supersede_others(session, row.topology, schedule_id, WAITING, at=at, by=by)
 
     def record_report(self, schedule_id: str, report: str) -> None:
-        """Where the schedule's report lies."""
+        """Store the path of the schedule's report."""
         with self._database.session() as session:
             schedule_row_of(session, schedule_id).report = report
 
@@ -250,7 +252,7 @@ class Ledger:
             return _schedule_entry(session, schedule_row_of(session, schedule_id))
 
     def report(self, schedule_id: str) -> str:
-        """Where the schedule's report lies, whatever else is damaged of it; empty until there is one."""
+        """Path of the schedule's report, even if the rest of its row is damaged; empty if there is none yet."""
         with self._database.session() as session:
             report = session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id))
         return report if isinstance(report, str) else ""
@@ -273,9 +275,9 @@ class Ledger:
         by: str,
         why: str,
     ) -> str:
-        """Keep a step that a person asked for, approved by that. No schedule supersedes it. The step's id.
+        """Store a step that a person requested, which approves it; no schedule supersedes it. Returns its id.
 
-        The same request gives the same step. Raises LedgerError when it now asks for another plan.
+        The same request gives the same step. Raises LedgerError if it now asks for another plan.
         """
         step_id = _hand_made(plan.topology, request_id)
         with self._database.session() as session:
@@ -294,7 +296,7 @@ class Ledger:
         return step_id
 
     def hand_made_step(self, topology: str, request_id: str) -> StepEntry | None:
-        """What `record_hand_made_step` has kept for the request; None before."""
+        """The step that `record_hand_made_step` has stored for the request, or None."""
         with self._database.session() as session:
             known = session.get(StepTable, _hand_made(topology, request_id))
             return None if known is None else step_entry(known)
@@ -311,9 +313,9 @@ class Ledger:
         states: Collection[StepState] = tuple(StepState),
         changed_since: datetime | None = None,
     ) -> list[StepEntry]:
-        """Steps by their time of deployment. changed_since: those alone that came to their state then or later.
+        """Steps by deploy time. changed_since: only those that entered their state then or later.
 
-        Raises LedgerError where one is in a state that there is not.
+        Raises LedgerError for a step in an unknown state.
         """
         asked = {state.value for state in states}
         others = [state.value for state in StepState if state.value not in asked]
@@ -329,19 +331,19 @@ class Ledger:
             return entries_of(self._database, session, ordered, step_entry)
 
     def step_counts(self, topology: str) -> dict[StepState, int]:
-        """How many steps of the topology are in each state; all states."""
+        """Number of the topology's steps in each state, for all states."""
         query = select(StepTable.state, func.count()).where(StepTable.topology == topology).group_by(StepTable.state)
         with self._database.session() as session:
             counted = {row[0]: row[1] for row in session.execute(query)}
         return {state: counted.get(state.value, 0) for state in StepState}
 
     def due_steps(self, now: datetime, *, topology: str | None = None) -> list[StepEntry]:
-        """Approved steps whose time has come and has not gone by."""
+        """Approved steps that are due and have not expired."""
         approved = self.steps(topology=topology, states=(StepState.APPROVED, StepState.DUE))
         return [step for step in approved if step.deploy_at <= now < step.expires_at]
 
     def expire_steps(self, now: datetime, *, by: str, topology: str | None = None) -> list[str]:
-        """Call off what waits although its time has gone by. The ids of these steps."""
+        """Expire waiting steps whose time has passed. Returns their ids."""
         query = select(StepTable).where(StepTable.state.in_(WAITING), StepTable.expires_at <= now)
         if topology is not None:
             query = query.where(StepTable.topology == topology)
@@ -355,9 +357,9 @@ class Ledger:
     def transition(
         self, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
     ) -> StepEntry:
-        """Move a step on, only from the state it is expected in. Into `deploying` it counts as an attempt.
+        """Compare-and-set: move a step on from the expected state. A move to `deploying` counts as an attempt.
 
-        Raises LedgerError, naming the step's state, when it is in another one, and for a move that no step makes.
+        Raises LedgerError with the step's state if that is another, and for a transition that is not allowed.
         """
         with self._database.session() as session:
             move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
@@ -374,35 +376,36 @@ class Ledger:
         by: str,
         why: str,
     ) -> StepEntry:
-        """Let a step replace another plan than it was made for, and perhaps deploy another one: what it was made for
-        stays in its schedule. Raises LedgerError unless it is in the state that is expected.
+        """Replace the plans that a step deploys and replaces; its schedule keeps the original ones.
+
+        Raises LedgerError unless the step is in the expected state.
         """
         with self._database.session() as session:
             assume(session, step_id, expected=expected, plan=plan, replaces=replaces, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
 
     def take_withheld_places(self, step: StepEntry, *, at: datetime, by: str) -> StepEntry:
-        """Let a step that may be deployed follow on what runs where those of its schedule right before it were
-        withheld, which are called off. Again, or of another process, it changes nothing more.
+        """If the steps of its schedule right before a deployable step were withheld, call them off and let the step
+        follow on what runs. Idempotent, across processes too.
         """
         with self._database.session() as session:
             self._database.lock(session.connection(), step.topology)
             return take_withheld_places(session, step.id, at=at, by=by)
 
     def planned(self, step: StepEntry) -> PhysicalPlan:
-        """What the step's schedule says, whatever was made of it; its own plan without a schedule."""
+        """The plan in the step's schedule, however the step was changed; its own plan if it has no schedule."""
         if step.schedule_id is None:
             return step.plan
         return self.schedule(step.schedule_id).schedule.steps[step.position - 1].plan
 
     def remark(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> StepEntry:
-        """Give another reason for the state that a step stays in. Raises LedgerError unless it is in that state."""
+        """Change the reason of a step that stays in its state. Raises LedgerError unless it is in that state."""
         with self._database.session() as session:
             remark(session, step_id, expected=expected, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
 
     def resume(self, step_id: str, *, at: datetime, by: str, why: str) -> StepEntry:
-        """Count another attempt at a step that is deploying, whose deployment was cut short."""
+        """Count another attempt at a step whose deployment was cut short."""
         with self._database.session() as session:
             begin_again(session, step_id, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
@@ -414,11 +417,11 @@ class Ledger:
             return entries_of(self._database, session, query, step_event)
 
     def record_outcome(self, known: Outcome) -> None:
-        """Keep what became of a step, in place of what was kept of it before."""
+        """Store the outcome of a step, replacing an earlier one."""
         with self._database.session() as session:
             step_row(session, known.step_id)
-            told = {"predicted": numbers_to_json(known.predicted), "measured": numbers_to_json(known.measured)}
-            session.merge(OutcomeTable(**vars(known) | told))
+            numbers = {"predicted": numbers_to_json(known.predicted), "measured": numbers_to_json(known.measured)}
+            session.merge(OutcomeTable(**vars(known) | numbers))
 
     def outcome(self, step_id: str) -> Outcome | None:
         with self._database.session() as session:
@@ -428,7 +431,7 @@ class Ledger:
     def outcomes(
         self, topology: str, *, states: Collection[StepState] = tuple(StepState), limit: int = 20
     ) -> list[tuple[StepEntry, Outcome]]:
-        """What became of the topology's steps in these states, what ended last first."""
+        """Outcomes of the topology's steps in these states, the latest first."""
         newest = (
             select(StepTable, OutcomeTable)
             .join(OutcomeTable, OutcomeTable.step_id == StepTable.id)

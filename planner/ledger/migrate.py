@@ -1,4 +1,4 @@
-"""Bring a ledger's tables to the newest revision, whatever they are at, with nothing half done."""
+"""Upgrades a ledger's tables to the newest revision from any older one, in one transaction."""
 
 from functools import lru_cache
 
@@ -14,9 +14,9 @@ from planner.ledger.database import Database
 
 
 def upgrade_database(database: Database) -> None:
-    """Create or upgrade the tables; a second call changes nothing. Several processes may call it at once.
+    """Create or upgrade the tables. Idempotent and safe in several processes at once.
 
-    Raises LedgerError for a database that cannot be reached, or that a newer version has written.
+    Raises LedgerError for a database that cannot be reached, or was written by a newer version.
     """
     with database.connection() as connection:
         database.lock(connection, "upgrade")
@@ -41,7 +41,7 @@ def _config() -> Config:
 
 @lru_cache(maxsize=1)
 def _newest() -> str | None:
-    """Whoever plans many topologies opens the ledger some times for each; the revisions are in the code."""
+    """Cached: planning many topologies opens the ledger several times for each, and the revisions are in the code."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 

@@ -1,6 +1,6 @@
-"""What the ledger keeps of the running job's lag: which minutes it is known of, and which were in violation.
+"""The ledger's records of the running job's lag: minutes in which it is known, and minutes in violation.
 
-A row holds an hour, and a bit for each of its minutes: a minute that is recorded twice counts once.
+A row holds one hour with a bit per minute, so a minute that is recorded twice counts once.
 """
 
 import math
@@ -16,26 +16,27 @@ from planner.ledger.tables import LagHourTable
 
 MINUTE_S = 60
 MINUTES = 60
-"""Of an hour."""
+"""Per hour."""
 
 
 @dataclass(frozen=True)
 class MinuteCount:
-    """known: minutes of which the lag is known; in_violation: of them, those with more than was allowed then."""
+    """known: minutes with a known lag; in_violation: those of them with more lag than was allowed then."""
 
     known: int
     in_violation: int
 
 
 class MinuteRecords:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def record(self, topology: str, lags_s: Iterable[tuple[datetime, float]], *, max_lag_s: float) -> None:
-        """Keep the minutes of these moments; a moment between two minutes is of the one that ends then. A minute is in
-        violation where the lag at any of its moments exceeds max_lag_s, and stays so.
+        """Record the minutes of these moments; a moment between two minutes belongs to the one that ends.
+
+        A minute is in violation, and stays so, if the lag at any of its moments exceeds max_lag_s.
         """
         hours: dict[datetime, tuple[int, int]] = {}
         for at, lag_s in lags_s:
@@ -59,7 +60,7 @@ class MinuteRecords:
                     row.in_violation |= in_violation
 
     def count(self, topology: str, start: datetime, end: datetime) -> MinuteCount:
-        """From the minute in which `start` lies up to, and without, that of `end`."""
+        """Count the minutes from the one that holds `start` to the one before that of `end`."""
         first, last = (int(at.timestamp() // MINUTE_S) for at in (start, end))
         within = select(LagHourTable).where(
             LagHourTable.topology == topology,
@@ -81,6 +82,6 @@ def _hour(number: int) -> datetime:
 
 
 def _bits(first: int, last: int) -> int:
-    """Of the minutes [first, last) that lie in the hour."""
+    """Mask of the minutes [first, last) within the hour."""
     begin, end = (min(MINUTES, max(0, edge)) for edge in (first, last))
     return (1 << end) - (1 << begin) if begin < end else 0

@@ -1,7 +1,7 @@
-"""What the ledger keeps of messages: which service was told of which incident, so that each is told once.
+"""The ledger's records of messages: which service was notified of which incident, so that each is notified once.
 
-A row that is damaged says nothing: its message is sent again, as one too many is better than none, and the row is
-written anew.
+A damaged row counts as missing: its message is sent again, since one too many is better than none, and the row is
+rewritten.
 """
 
 import logging
@@ -19,12 +19,12 @@ from planner.ledger.tables import NoticeTable
 logger = logging.getLogger(__name__)
 
 ABANDONED = timedelta(minutes=10)
-"""A message that was begun so long ago and never told of as sent was cut short: it is begun again."""
+"""A message begun this long ago and not recorded as sent was cut short: it is begun again."""
 
 
 @dataclass(frozen=True)
 class NoticeKey:
-    """service: a digest, never its address. subject: what tells two incidents of a kind apart."""
+    """service: a digest, never its address. subject: distinguishes incidents of one kind."""
 
     service: str
     topology: str
@@ -33,7 +33,7 @@ class NoticeKey:
 
 
 class NoticeRecords:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,8 +46,8 @@ class NoticeRecords:
                 return True
 
     def begin(self, keys: Sequence[NoticeKey], at: datetime) -> list[NoticeKey]:
-        """Those of a topology that the caller is to tell of, all in one message: nobody has told of them, and nobody
-        else is about to.
+        """Claim the notices of one topology that the caller is to send, in one message: those not sent before and not
+        claimed by another process.
         """
         with self._database.session() as session:
             self._database.lock(session.connection(), keys[0].topology)
@@ -63,13 +63,13 @@ class NoticeRecords:
                     row.told_at = at
 
     def give_up(self, keys: Iterable[NoticeKey]) -> None:
-        """The message was not taken: it is due again."""
+        """Release notices whose message was not accepted: they are due again."""
         with self._database.session() as session:
             for key in keys:
                 session.execute(delete(NoticeTable).filter_by(**vars(key)).where(NoticeTable.told_at.is_(None)))
 
     def end_others(self, topology: str, kind: str, subjects: Collection[str], at: datetime) -> None:
-        """Incidents of a kind that last no longer: should one come back, it is told again."""
+        """End the incidents of a kind that are not among `subjects`: if one comes back, it is notified again."""
         lasting = (
             update(NoticeTable)
             .where(
@@ -89,7 +89,7 @@ def _row(session: Session, key: NoticeKey) -> NoticeTable | None:
 
 
 def _readable_row(session: Session, key: NoticeKey) -> NoticeTable | None:
-    """The same, without a row that is damaged, which is deleted."""
+    """The same, but a damaged row is deleted and None returned."""
     try:
         return _row(session, key)
     except DamagedRowError as error:

@@ -1,7 +1,6 @@
-"""What becomes of planned steps when the guard has put another plan in place of the one that they were to replace.
+"""Adjusts planned steps when the guard has deployed another plan than the one they were to replace.
 
-They were made for a plan that no longer runs, so compare-and-set would refuse them, and a planned peak would come upon
-too little.
+Otherwise compare-and-set would refuse them, and a planned peak would meet too few instances.
 """
 
 from collections.abc import Sequence
@@ -18,16 +17,16 @@ from planner.ledger.tables import StepTable
 from planner.ledger.transitions import assume, move_step
 
 FOLLOWS = "; follows on "
-"""What a step's reason is continued with."""
+"""Separates a step's reason from the plan it was rebased on."""
 
 
 def rebase_steps(
     session: Session, before: PhysicalPlan, after: PhysicalPlan, max_instances: int, *, at: datetime, by: str
 ) -> None:
-    """Let the topology's waiting steps follow on `after` where they followed on `before`. Again it changes nothing.
+    """Let the topology's waiting steps follow on `after` if they followed on `before`. Idempotent.
 
-    The first step that raises an operator keeps what the guard has added elsewhere, as far as max_instances go. Steps
-    before it that only lower are called off after a scale-up: more came than they were planned for.
+    The first step that raises an operator keeps what the guard added elsewhere, within max_instances. After a scale-up,
+    earlier steps that only lower are called off: the load is higher than planned.
     """
     waiting = select(StepTable).where(
         StepTable.topology == before.topology,
@@ -74,7 +73,7 @@ def _raises(plan: PhysicalPlan, other: PhysicalPlan) -> bool:
 
 
 def _with_more(plan: PhysicalPlan, other: PhysicalPlan, max_instances: int) -> PhysicalPlan:
-    """The larger count of each operator; the plan itself where that would be too much, or it places its instances."""
+    """The larger count of each operator; the plan unchanged if that exceeds max_instances or if it has a packing."""
     both = {name: max(count, other.parallelism[name]) for name, count in plan.parallelism.items()}
     if plan.packing or sum(both.values()) > max_instances:
         return plan

@@ -1,4 +1,4 @@
-"""A schedule as rows: one of its own, and one per step; and a step of no schedule."""
+"""A schedule as rows, one for itself and one per step, and the row of a step without a schedule."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ from planner.schedule_json import plan_to_json, schedule_to_json
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     """Sixteen hex digits that are the same for the same decision, whenever it was made."""
     body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
-    body["derived_from"] = {of: told for of, told in schedule.derived_from.items() if of != CALIBRATION_VERSION}
+    body["derived_from"] = {key: value for key, value in schedule.derived_from.items() if key != CALIBRATION_VERSION}
     if shadow:
         body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
-    """Raises LedgerError for an unknown one."""
+    """Raises LedgerError for an unknown id."""
     row = session.get(ScheduleTable, schedule_id)
     if row is None:
         raise LedgerError(f"the ledger has no schedule {schedule_id}; list the topology's schedules for its id")
@@ -35,7 +35,7 @@ def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
 
 
 def is_newest(session: Session, row: ScheduleTable) -> bool:
-    """Whether no schedule of the topology was made since."""
+    """Whether no schedule of the topology was made later."""
     later = (ScheduleTable.topology == row.topology, ScheduleTable.made_at > row.made_at)
     return session.scalars(select(ScheduleTable.id).where(*later).limit(1)).first() is None
 
@@ -90,7 +90,7 @@ def lone_step_row(
     by: str,
     why: str,
 ) -> StepTable:
-    """A step of no schedule, approved by whoever made it."""
+    """A step without a schedule, approved by whoever made it."""
     return StepTable(
         id=step_id,
         schedule_id=None,
@@ -109,7 +109,7 @@ def lone_step_row(
 
 
 def _expiries(steps: Sequence[ScheduledStep]) -> list[datetime]:
-    """A step is of no use after its span of load, nor once the next step's time has come."""
+    """A step expires when its span of load ends or the next step is due."""
     ends = [step.needed_until for step in steps]
     for position, (step, following) in enumerate(pairwise(steps)):
         if step.deploy_at < following.deploy_at < ends[position]:

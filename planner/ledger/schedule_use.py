@@ -1,4 +1,4 @@
-"""Which schedules are still in use, and what they rest on: nothing of that may be removed."""
+"""Which schedules are still in use, and what they were made from: none of that may be deleted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ UNSETTLED = (*WAITING, StepState.DEPLOYING)
 
 @dataclass(frozen=True)
 class ScheduleUse:
-    """live: the newest of its topology, or its horizon lasts, or a step of it waits or is being deployed. forecasts:
-    ids of those that it rests on.
+    """live: it is the newest of its topology, its horizon has not ended, or a step of it waits or is being deployed.
+    forecasts: ids of those it was made from.
     """
 
     id: str
@@ -29,27 +29,27 @@ class ScheduleUse:
 
 
 class ScheduleUses:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def topologies(self) -> list[str]:
-        """Names of all that were forecast or planned, in order."""
+        """Names of all topologies with a forecast or a schedule, sorted."""
         with self._database.session() as session:
             forecast = session.scalars(select(ForecastTable.topology).distinct())
             planned = session.scalars(select(ScheduleTable.topology).distinct())
             return sorted({*forecast, *planned})
 
     def forecasts(self, topology: str) -> list[ForecastEntry]:
-        """All of them, newest first."""
+        """All forecasts of the topology, newest first."""
         query = select(ForecastTable).where(ForecastTable.topology == topology)
         with self._database.session() as session:
             rows = session.scalars(query.order_by(ForecastTable.issued_at.desc(), ForecastTable.id))
             return [forecast_entry(row) for row in rows]
 
     def schedules(self, topology: str, now: datetime) -> list[ScheduleUse]:
-        """All of them, newest first."""
+        """All schedules of the topology, newest first."""
         columns = (ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.end_at, ScheduleTable.derived_from)
         query = select(*columns).where(ScheduleTable.topology == topology)
         with self._database.session() as session:

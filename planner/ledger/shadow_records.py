@@ -1,4 +1,4 @@
-"""What the ledger keeps of topologies in shadow mode: what a shadow would run, what ran, and a row a day of both."""
+"""The ledger's records of topologies in shadow mode: what a shadow would run, what ran, and one row a day for both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from planner.schedule_json import numbers_to_json, plan_from_json, plan_to_json
 
 @dataclass(frozen=True)
 class ShadowSpan:
-    """The unbroken run of shadow schedules up to the newest schedule. start: when the first of them was made; first:
-    the plan that really ran then. steps: what they would have deployed and still would, by their time.
+    """The unbroken run of shadow schedules up to the newest schedule. start: when the first was made; first: the plan
+    that really ran then. steps: those they would have deployed or still would, by time.
     """
 
     start: datetime
@@ -27,26 +27,26 @@ class ShadowSpan:
     steps: tuple[StepEntry, ...]
 
     def followed(self, before: datetime) -> tuple[StepEntry, ...]:
-        """Steps whose time had come before that moment."""
+        """Steps that were due before that moment."""
         return tuple(step for step in self.steps if step.deploy_at < before)
 
     def plan_at(self, at: datetime) -> PhysicalPlan:
-        """The plan that would have been asked for last before a moment."""
+        """The plan that would have been requested last before a moment."""
         followed = self.followed(at)
         return followed[-1].plan if followed else self.first
 
 
 class ShadowRecords:
-    """Every method is one transaction; all raise LedgerError for a database that fails."""
+    """Each method is one transaction and raises LedgerError if the database fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def span(self, topology: str) -> ShadowSpan | None:
-        """None where the newest schedule is to be deployed, or there is none.
+        """None if the newest schedule is not a shadow, or there is none.
 
-        A span ends at a schedule that is to be deployed, past damage at one that is damaged, and where the operators of
-        the topology became others.
+        Going back in time, a span ends before a schedule that is not a shadow, one with other operators and, on a copy
+        from `past_damage`, a damaged one.
         """
         newest = (
             select(ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.shadow, ScheduleTable.current_plan)
@@ -74,7 +74,7 @@ class ShadowRecords:
             return ShadowSpan(start, first, tuple(entries_of(self._database, session, followed, step_entry)))
 
     def record_observations(self, topology: str, observations: Sequence[Observation]) -> int:
-        """Keep what is not known yet of these moments. How many that were."""
+        """Store observations of moments that have none yet. Returns how many were new."""
         if not observations:
             return 0
         moments = [each.observed_at for each in observations]
@@ -94,7 +94,7 @@ class ShadowRecords:
         return len(new)
 
     def observations(self, topology: str, start: datetime, end: datetime) -> list[Observation]:
-        """Those of [start, end], oldest first."""
+        """Observations in [start, end], oldest first."""
         within = select(ObservationTable).where(
             ObservationTable.topology == topology,
             ObservationTable.observed_at >= start,
@@ -109,7 +109,7 @@ class ShadowRecords:
             return session.scalar(select(func.max(ObservationTable.observed_at)).where(of_topology))
 
     def record_day(self, day: ShadowDay) -> None:
-        """Keep a day; one that is kept already stays as it is."""
+        """Store a day; one that is stored already stays as it is."""
         with self._database.session() as session:
             self._database.lock(session.connection(), day.topology)
             if session.get(ShadowDayTable, (day.topology, day.day)) is None:

@@ -1,4 +1,4 @@
-"""The life of a step: its states, and which may follow which."""
+"""The life of a step: its states and their order."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,17 +23,17 @@ FOLLOWS: Mapping[StepState, frozenset[StepState]] = {
     StepState.PROPOSED: _CALLED_OFF | {StepState.APPROVED},
     StepState.APPROVED: _CALLED_OFF | {StepState.DUE},
     StepState.DUE: _CALLED_OFF | {StepState.DEPLOYING},
-    # What has touched the cluster cannot be called off any more: it holds, or it is undone.
+    # A step that has touched the cluster can no longer be called off: it holds, or it is undone.
     StepState.DEPLOYING: frozenset({StepState.VERIFIED, StepState.ROLLED_BACK}),
     StepState.VERIFIED: frozenset(),
     StepState.ROLLED_BACK: frozenset(),
     StepState.VETOED: frozenset(),
     StepState.EXPIRED: frozenset(),
     StepState.SUPERSEDED: frozenset(),
-    # Made in shadow mode: no way leads from here to the cluster, and none from elsewhere to here.
+    # Shadow mode: this state never leads to the cluster, and no other state leads to it.
     StepState.SHADOW: frozenset({StepState.SUPERSEDED}),
 }
-"""The states that may follow each; none follows a final one."""
+"""States that may follow each state; none follows a final one."""
 
 WAITING = (StepState.PROPOSED, StepState.APPROVED, StepState.DUE)
 """States of a step that has not touched the cluster and still may."""

@@ -1,4 +1,4 @@
-"""Rows of the ledger as they are read: a damaged one is named, with its table, its key and what is wrong with it."""
+"""Reads rows of the ledger; the error for a damaged one names its table, its key and the problem."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,9 +23,9 @@ Entry = TypeVar("Entry")
 def entries_of(
     database: Database, session: Session, query: Select[*tuple[Any, ...]], entry: Callable[..., Entry]
 ) -> list[Entry]:
-    """What is made of each row. query: of whole rows of one table, or of several; entry: takes one of each.
+    """The entry for each row. query: selects whole rows of one or several tables; entry: takes one of each.
 
-    Raises DamagedRowError, unless the database is one past damage.
+    Raises DamagedRowError, unless the database is a copy from `past_damage`.
     """
     try:
         return [entry(*rows) for rows in session.execute(query).all()]
@@ -43,7 +43,7 @@ def entries_of(
 
 
 def _rows(session: Session, tables: Sequence[Mapper[Any]], key: Sequence[object]) -> Iterator[Any]:
-    """One of each table. key: what their keys are, one after the other."""
+    """One row of each table. key: the tables' primary keys, concatenated."""
     rest = iter(key)
     for table in tables:
         values = {column.name: next(rest) for column in table.primary_key}
@@ -55,7 +55,7 @@ def _rows(session: Session, tables: Sequence[Mapper[Any]], key: Sequence[object]
 
 @contextmanager
 def reading_row(row: Base) -> Iterator[None]:
-    """What is made of a row within it and cannot be is a LedgerError that names the row."""
+    """Turn errors while interpreting a row into a DamagedRowError that names the row."""
     try:
         yield
     except _UNREADABLE as error:
@@ -64,7 +64,7 @@ def reading_row(row: Base) -> Iterator[None]:
 
 @contextmanager
 def reading_columns(table: str, **key: object) -> Iterator[None]:
-    """The same of some columns of the row with that key."""
+    """The same for some columns of the row with that key."""
     try:
         yield
     except _UNREADABLE as error:
@@ -72,7 +72,7 @@ def reading_columns(table: str, **key: object) -> Iterator[None]:
 
 
 def undamaged(values: Sequence[Any]) -> Sequence[Any]:
-    """The same values. Raises ValueError where one is damaged."""
+    """The same values. Raises ValueError if one is damaged."""
     for value in values:
         if isinstance(value, Damaged):
             raise ValueError(f"it holds {_shown(value.stored)}")
@@ -80,21 +80,21 @@ def undamaged(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def damaged_row(row: Base, why: str) -> DamagedRowError:
-    """The error of a row that was not written by the ledger as it stands."""
+    """The error for a row whose content the ledger cannot have written."""
     names = [column.name for column in inspect(type(row)).primary_key]
     return damaged_rows(row.__tablename__, {name: getattr(row, name) for name in names}, why)
 
 
 def damaged_rows(table: str, values: Mapping[str, object], why: str) -> DamagedRowError:
-    """The error of whichever rows have these values."""
-    told = {name: value.stored if isinstance(value, Damaged) else value for name, value in values.items()}
-    which = ", ".join(f"{name} {value!s:.80}" for name, value in told.items())
+    """The error for the rows that have these values."""
+    shown = {name: value.stored if isinstance(value, Damaged) else value for name, value in values.items()}
+    which = ", ".join(f"{name} {value!s:.80}" for name, value in shown.items())
     return DamagedRowError(f"row of {table} with {which} is damaged: {why}; {REMEDY}")
 
 
 @event.listens_for(Base, "load", propagate=True)
 def _check_columns(row: Base, _context: QueryContext) -> None:
-    """Every value is of its column's type: SQLite keeps whatever it is given in any column."""
+    """Check that every value has its column's type: SQLite stores any type in any column."""
     for column in inspect(type(row)).columns:
         value = row.__dict__.get(column.name)
         if value is None and column.nullable:

@@ -1,6 +1,6 @@
-"""Columns whose values may be damaged: read, they come back as such, so that whoever has the row can name it.
+"""Column types that return damaged values as `Damaged`, so that the reader can name the row.
 
-A database raises where a time or a body cannot be read while it fetches rows, and then nobody knows which row it was.
+SQLAlchemy would raise while fetching, when it is not known which row a bad time or body is in.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,15 @@ _Processor = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Damaged:
-    """A value that cannot be read, as it is stored."""
+    """A value that cannot be read, as stored."""
 
     stored: object
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment: always UTC, on every database, also on SQLite, which knows no time zones.
+    """A moment in UTC on every database, including SQLite, which has no time zones.
 
-    Takes any aware datetime and gives it back in UTC. Raises LedgerError for one without a time zone.
+    Takes any aware datetime. Raises LedgerError for one without a time zone.
     """
 
     impl = DateTime(timezone=True)
@@ -55,7 +55,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class StoredDate(TypeDecorator[date]):
-    """A day of UTC."""
+    """A UTC day."""
 
     impl = Date
     cache_ok = True
@@ -69,7 +69,7 @@ class StoredDate(TypeDecorator[date]):
 
 
 class StoredFlag(TypeDecorator[bool]):
-    """True or false; SQLite keeps numbers, and any other value would be true."""
+    """True or false. SQLite stores numbers, and any other value would read as true."""
 
     impl = Boolean
     cache_ok = True
@@ -83,7 +83,7 @@ class StoredFlag(TypeDecorator[bool]):
 
 
 class StoredBody(TypeDecorator[dict[str, Any]]):
-    """An object of JSON."""
+    """A JSON object."""
 
     impl: TypeEngine[Any] | type[TypeEngine[Any]] = JSON
     cache_ok = True

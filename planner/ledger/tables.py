@@ -12,7 +12,7 @@ from planner.ledger.stored_values import StoredBody, StoredDate, StoredFlag, Utc
 
 
 class Base(DeclarativeBase):
-    # SQLite can only drop or alter what has a name.
+    # SQLite can only drop or alter named constraints.
     metadata = MetaData(
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -69,7 +69,7 @@ class ScheduleTable(Base):
 
 
 class ScheduleForecastTable(Base):
-    """Which forecasts a schedule rests on."""
+    """Which forecasts a schedule was made from."""
 
     __tablename__ = "schedule_forecasts"
 
@@ -124,7 +124,7 @@ class OutcomeTable(Base):
 
 
 class ObservationTable(Base):
-    """What the cluster ran at a moment, beside a shadow. backlog is an empty object where nothing tells of it."""
+    """What the cluster ran at a moment, beside a shadow. backlog is an empty object if unknown."""
 
     __tablename__ = "observations"
 
@@ -160,7 +160,7 @@ class ShadowDayTable(Base):
 
 
 class LagHourTable(Base):
-    """Of which minutes of an hour the lag is known, and which were in violation: bit n is minute n."""
+    """Minutes of an hour with a known lag, and those in violation: bit n is minute n."""
 
     __tablename__ = "lag_hours"
 
@@ -171,7 +171,7 @@ class LagHourTable(Base):
 
 
 class GuardLookTable(Base):
-    """What the guard measured lately; older than it needs is deleted."""
+    """Recent measurements of the guard; older ones are deleted."""
 
     __tablename__ = "guard_looks"
 
@@ -181,7 +181,7 @@ class GuardLookTable(Base):
 
 
 class GuardActionTable(Base):
-    """What the guard did or advised. step_id is NULL and plan an empty object for what nobody deploys."""
+    """What the guard did or advised. For advice, step_id is NULL and plan an empty object."""
 
     __tablename__ = "guard_actions"
 
@@ -208,7 +208,7 @@ class GuardActionTable(Base):
 
 
 class GuardBlacklistTable(Base):
-    """Pairs that kept failing. lifted_at is NULL while one is barred; failures from before it do not count again."""
+    """Pairs that kept failing. lifted_at is NULL while one is barred; earlier failures do not count again."""
 
     __tablename__ = "guard_blacklist"
 
@@ -222,7 +222,9 @@ class GuardBlacklistTable(Base):
 
 
 class NoticeTable(Base):
-    """Messages by the service that took them. told_at is NULL while one is sent; over_at while its incident lasts."""
+    """Messages by the service that accepted them. told_at is NULL while one is being sent; over_at while its incident
+    lasts.
+    """
 
     __tablename__ = "notices"
 

@@ -1,4 +1,4 @@
-"""How a step goes from one state to the next: compare-and-set, every transition written down."""
+"""Transitions of a step: compare-and-set, each one recorded as an event."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -23,7 +23,7 @@ def add_step(session: Session, step: StepTable) -> None:
 def move_step(
     session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
 ) -> None:
-    """One UPDATE that only finds the step in the state it is expected in. Raises LedgerError when it does not."""
+    """One UPDATE that matches the step only in its expected state. Raises LedgerError if it does not match."""
     if to not in FOLLOWS[expected]:
         allowed = ", ".join(sorted(FOLLOWS[expected])) or "nothing: it is final"
         raise LedgerError(f"step {step_id}: {to!s} does not follow {expected!s}; what may follow is {allowed}")
@@ -35,7 +35,7 @@ def move_step(
 
 
 def begin_again(session: Session, step_id: str, *, at: datetime, by: str, why: str) -> None:
-    """Another attempt at a deployment that was cut short. Raises LedgerError unless the step is deploying."""
+    """Begin another attempt at a deployment that was cut short. Raises LedgerError unless the step is deploying."""
     changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by, "reason": why}
     _change(session, step_id, StepState.DEPLOYING, changes)
     _write_down(session, step_id, StepState.DEPLOYING, StepState.DEPLOYING, at, by, why)
@@ -52,16 +52,14 @@ def assume(
     by: str,
     why: str,
 ) -> None:
-    """Let a step replace another plan than it was made for, and perhaps deploy another one. Raises LedgerError
-    unless it is in the state that is expected.
-    """
+    """Replace the plans that a step deploys and replaces. Raises LedgerError unless it is in the expected state."""
     changes: dict[str, object] = {"plan": plan_to_json(plan), "replaces": plan_to_json(replaces)}
     _change(session, step_id, expected, changes | {"updated_at": at, "updated_by": by, "reason": why})
     _write_down(session, step_id, expected, expected, at, by, why)
 
 
 def remark(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
-    """Give another reason for the state that a step stays in. Raises LedgerError unless it is in that state."""
+    """Change the reason of a step that stays in its state. Raises LedgerError unless it is in that state."""
     _change(session, step_id, expected, {"reason": why, "updated_at": at, "updated_by": by})
     _write_down(session, step_id, expected, expected, at, by, why)
 
@@ -76,9 +74,9 @@ def supersede_others(
     by: str,
     due_from: datetime | None = None,
 ) -> None:
-    """Call off the topology's steps of all other schedules that are in one of these states.
+    """Call off the topology's steps in these states of all other schedules.
 
-    due_from: only those whose time comes then or later. What a person made by hand stays.
+    due_from: only those due then or later. Steps that a person made stay.
     """
     earlier = select(StepTable).where(
         StepTable.topology == topology,
@@ -95,14 +93,14 @@ def supersede_others(
 
 
 def supersede_all(session: Session, schedule_id: str, *, at: datetime, by: str) -> None:
-    """Call off every step of a schedule that has touched nothing yet."""
+    """Call off every step of a schedule whose steps have not touched the cluster."""
     for step in session.scalars(select(StepTable).where(StepTable.schedule_id == schedule_id)).all():
         why = "a schedule that was made later had been recorded before"
         move_step(session, step.id, expected=StepState(step.state), to=StepState.SUPERSEDED, at=at, by=by, why=why)
 
 
 def is_called_off(session: Session, schedule_id: str) -> bool:
-    """Whether another schedule has taken the place of all its steps; never of one that holds the plan."""
+    """Whether all its steps are superseded; False for a schedule without steps."""
     states = select(StepTable.state).where(StepTable.schedule_id == schedule_id)
     return set(session.scalars(states)) == {StepState.SUPERSEDED.value}
 
@@ -116,7 +114,7 @@ def step_row(session: Session, step_id: str) -> StepTable:
 
 def _change(session: Session, step_id: str, expected: StepState, changes: dict[str, object]) -> None:
     statement = update(StepTable).where(StepTable.id == step_id, StepTable.state == expected.value).values(changes)
-    # The connection tells how many rows it found, and no mapped row of the session is left with old values.
+    # Execute on the connection for the row count, and expire the session's mapped rows, which are outdated now.
     found = session.connection().execute(statement).rowcount
     session.expire_all()
     if found == 1:

@@ -1,4 +1,4 @@
-"""What becomes of a step whose schedule's steps before it were withheld: it was made for plans that never ran."""
+"""Adjusts a step after withheld ones: the plans it was to follow never ran."""
 
 from datetime import datetime
 
@@ -12,15 +12,15 @@ from planner.ledger.tables import StepEventTable, StepTable
 from planner.ledger.transitions import assume, move_step, step_row
 
 WITHHELD = "withheld"
-"""How the reason of a withheld step begins."""
+"""Prefix of a withheld step's reason."""
 
 _TO_DEPLOY = (StepState.APPROVED, StepState.DUE)
 
 
 def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: str) -> StepEntry:
-    """The step, which follows on what the withheld steps right before it would have replaced. Again it changes nothing.
+    """Let the step replace what the withheld steps right before it would have replaced. Idempotent.
 
-    Those that still wait are called off. A step that may not be deployed now is left as it is.
+    Those that still wait are called off. A step that may not be deployed now is returned unchanged.
     """
     session.execute(select(StepTable.id).where(StepTable.id == step_id).with_for_update())  # no veto in between
     step = step_entry(step_row(session, step_id))
@@ -45,11 +45,11 @@ def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: st
 
 
 def _withheld(session: Session, step: StepEntry) -> bool:
-    """Whether a step waits withheld, or its time went by while it did."""
+    """Whether a step waits withheld, or expired while it did."""
     if step.state not in (StepState.DUE, StepState.EXPIRED):
         return False
-    told = select(StepEventTable.why).where(
+    reasons = select(StepEventTable.why).where(
         StepEventTable.step_id == step.id, StepEventTable.to_state != StepState.EXPIRED.value
     )
-    why = session.scalars(told.order_by(StepEventTable.id.desc()).limit(1)).first()
+    why = session.scalars(reasons.order_by(StepEventTable.id.desc()).limit(1)).first()
     return why is not None and why.startswith(WITHHELD)

@@ -1,1 +1,1 @@
-"""Packers: which container holds which instance. One protocol, a file for each rule; docs/packing.md names sources."""
+"""Packers: which container holds which instance. One protocol, one file per rule; docs/packing.md lists the sources."""

@@ -1,4 +1,4 @@
-"""Storm's EvenScheduler (its default): workers over supervisors in turn, executors over workers in turn."""
+"""Storm's EvenScheduler (its default): workers over supervisors round robin, executors over workers round robin."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,19 +12,19 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class EvenSpread:
-    """Executors by operator name, then index, as Storm numbers tasks. It knows nothing of sizes: a worker without room
-    is an error. Where fewer workers may be had than asked for, it makes do with them, as Storm does.
+    """Executors by operator name, then index, as Storm numbers tasks. Sizes are ignored: a worker without room is an
+    error. If fewer workers are available than requested, it uses those, as Storm does.
     """
 
     offer: Offer
     name: ClassVar[str] = "even_spread"
-    redeals: ClassVar[bool] = True
+    reassigns_all: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._spread(work, self.offer.containers or 1)
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """All scheduled anew, as at a rebalance; over as many workers as run where the offer names no number."""
+        """Schedules everything anew, as a rebalance does; over as many workers as run if the offer gives no number."""
         placed_counts(running, work)
         return self._spread(work, self.offer.containers or max(len(running), 1))
 
@@ -34,5 +34,5 @@ class EvenSpread:
             filled.open()
         for turn, at in enumerate(at for name in sorted(work.parallelism) for at in work.positions(name)):
             filled.put(at, turn % len(filled))
-        filled.check("the executors dealt to it", "give more workers (containers), or larger ones")
+        filled.check("the executors assigned to it", "give more workers (containers), or larger ones")
         return filled.packing()

@@ -1,4 +1,4 @@
-"""Heron's FirstFitDecreasingPacking: the largest instances first, each into the first container that has room."""
+"""Heron's FirstFitDecreasingPacking: the largest instances first, each into the first container with room."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class FirstFitDecreasing:
-    """Sorted by memory, then cores, then as in the topology; by cores first where nothing bounds memory, or
-    cores_first asks for it.
+    """Sorted by memory, then cores, then topology order; by cores first if memory is unbounded or cores_first
+    is set.
     """
 
     offer: Offer
     cores_first: bool = False
     name: ClassVar[str] = "first_fit_decreasing"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), range(len(work.instances)))
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """Removals, then what is new: first into containers there are, those that were emptied among them."""
+        """Removals, then additions, first into existing containers, including emptied ones."""
         return self._placed(work, survivors(running, work), additions(running, work, work.topology.order))
 
     def _placed(self, work: Workload, running: Packing, positions: Iterable[int]) -> Packing:

@@ -1,4 +1,4 @@
-"""Flink: one instance of each operator of a slot-sharing group in a slot, slots of task managers."""
+"""Flink: a slot holds one instance of each operator of its slot-sharing group; task managers hold slots."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,20 +18,20 @@ DEFAULT_GROUP = "default"
 @dataclass(frozen=True)
 class FlinkSlots:
     """Slot k of a group holds instance k of each of its operators. Slots fill one task manager after the other, or are
-    spread over all (`evenly`: taskmanager.load-balance.mode SLOTS). A task manager without room is an error: Flink does
-    not look at CPU, and divides memory among slots.
+    spread over all (`evenly`: taskmanager.load-balance.mode SLOTS). A task manager without room is an error: Flink
+    ignores CPU and divides memory among slots.
     """
 
     offer: Offer
     name: ClassVar[str] = "flink_slots"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._filled(work, {}, ())
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """A slot stays where its first instance runs, as far as that task manager has slots; the highest go first, new
-        ones fill free slots before new task managers.
+        """A slot stays where its first instance runs, while that task manager has slots; the highest slots are removed
+        first, and new ones fill free slots before new task managers.
         """
         placed_counts(running, work)
         home = {each: container.id for container in running for each in container.instances}
@@ -46,7 +46,7 @@ class FlinkSlots:
         return self._filled(work, stay, running)
 
     def _slots(self, work: Workload) -> list[list[int]]:
-        """What each slot holds, group by group in the order of the topology."""
+        """Contents of each slot, group by group in topology order."""
         found: list[list[int]] = []
         for operators in slot_groups(work, self.offer.slot_groups).values():
             for number in range(max(work.parallelism[name] for name in operators)):
@@ -88,7 +88,7 @@ class FlinkSlots:
 
 
 def slot_groups(work: Workload, groups: Mapping[str, str]) -> dict[str, list[str]]:
-    """Operators by their slot-sharing group. Raises PlanError for an unknown operator."""
+    """Operators by slot-sharing group. Raises PlanError for an unknown operator."""
     if unknown := sorted(set(groups) - set(work.parallelism)):
         raise PlanError(
             f"slot groups name the unknown operator {unknown[0]!r}; known are {', '.join(work.topology.order)}"
@@ -100,7 +100,7 @@ def slot_groups(work: Workload, groups: Mapping[str, str]) -> dict[str, list[str
 
 
 def slots_needed(work: Workload, groups: Mapping[str, str]) -> int:
-    """The sum over groups of the largest parallelism in each."""
+    """Sum over groups of the largest parallelism in each."""
     return sum(max(work.parallelism[name] for name in names) for names in slot_groups(work, groups).values())
 
 

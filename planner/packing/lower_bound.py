@@ -1,4 +1,4 @@
-"""How many containers no packing can do without: what packers are measured against."""
+"""A lower bound on the number of containers, to measure packers against."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from planner.packing.workload import Workload
 
 
 def least_containers(offer: Offer, work: Workload) -> int:
-    """The volume bound: of each resource what all instances need over what one container has for them, rounded up; on
-    the fastest of the offered nodes. At least 1.
+    """The volume bound: for each resource, the need of all instances over the room of one container on the fastest
+    offered node, rounded up. At least 1.
     """
     volume = work.sizes.sum(axis=0) * (offer.least_factor, 1.0, 1.0) / offer.room
     counts = [int(np.ceil(part - 1e-6)) for part in volume]

@@ -1,4 +1,4 @@
-"""What each instance needs of a container: reserved by a person, or as the model says under a load."""
+"""What each instance needs of a container: reserved by a person, or computed by the model for a load."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from modeling.inputs.topology import Topology
 from planner.errors import PlanError
 
 USUAL_CORES = 1.0
-"""Of an instance of which nothing is known: it works on one tuple at a time. Heron's default too."""
+"""Default for an instance without data: it works on one tuple at a time. Heron's default too."""
 
 USUAL_MEMORY_MIB = 1024.0
 """Heron's default."""
@@ -24,8 +24,8 @@ USUAL_MEMORY_MIB = 1024.0
 
 @dataclass(frozen=True)
 class Needs:
-    """By operator, of each instance, shape (parallelism,). disk_mib: of state that is not in memory; an operator that
-    it does not name needs none. notes: what was assumed.
+    """By operator, the need of each instance, shape (parallelism,). disk_mib: for state that is not in memory;
+    operators without an entry need none. notes: assumptions made.
     """
 
     cores: Mapping[str, Floats]
@@ -36,7 +36,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Reserved:
-    """Of one instance, in place of what the model says; None where nothing is reserved."""
+    """Reservation for one instance, in place of the model's numbers; None for no reservation."""
 
     cores: float | None = None
     memory_mib: float | None = None
@@ -50,7 +50,7 @@ class Reserved:
 
 
 def reserved_needs(parallelism: Mapping[str, int], reserved: Mapping[str, Reserved]) -> Needs:
-    """Without a load: what is reserved, else what is usual."""
+    """Without a load: the reservations, else defaults."""
     usual = {name: np.full(count, USUAL_CORES) for name, count in parallelism.items()}
     unknown: dict[str, Floats | None] = dict.fromkeys(parallelism)
     return _needs(parallelism, usual, unknown, {}, reserved, assumed_cores=True)
@@ -59,7 +59,7 @@ def reserved_needs(parallelism: Mapping[str, int], reserved: Mapping[str, Reserv
 def loaded_needs(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, reserved: Mapping[str, Reserved]
 ) -> Needs:
-    """What is reserved, else what instances need at `rates` on nodes as fast as those where they were measured."""
+    """The reservations, else the needs at `rates`, on nodes as fast as those of the measurement."""
     disk = {
         name: profiles[name].state_gib
         * MIB_PER_GIB

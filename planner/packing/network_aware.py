@@ -1,4 +1,6 @@
-"""Unlike nodes: instances where fast nodes and short links keep the fewest tuples under way and in work."""
+"""For unequal nodes: places instances where fast nodes and short links keep the fewest tuples in transit and in
+service.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,25 +18,24 @@ from planner.packing.transit import Transit
 from planner.packing.workload import Workload
 
 SWEEPS = 2
-"""Times that every instance may go to a better node; fewer where none does."""
+"""Most passes in which every instance may move to a better node; fewer if none does."""
 
 
 @dataclass(frozen=True)
 class NetworkAware:
-    """Greedy in R-Storm's order, then improved: single instances move to the node with the least cost (see Transit)
-    that has room, or change places with one on another node; no link is overloaded. Within a node the first container
-    with room.
+    """Greedy in R-Storm's order, then improved: single instances move to the cheapest node (see Transit) with room, or
+    swap with one on another node; no link is overloaded. Within a node, the first container with room is used.
     """
 
     offer: Offer
     name: ClassVar[str] = "network_aware"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), list(range(len(work.instances))))
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """Survivors stay on their nodes; what is new is placed, and improved, around them."""
+        """Survivors stay on their nodes; new instances are placed, and improved, around them."""
         return self._placed(work, survivors(running, work), additions(running, work, work.topology.order))
 
     def _placed(self, work: Workload, running: Packing, added: list[int]) -> Packing:
@@ -72,8 +73,8 @@ class NetworkAware:
 
 
 def _best(filled: OpenContainers, transit: Transit, position: int) -> tuple[int, int | None]:
-    """The node of least cost, and the container there (None: a new one). Raises PlanError where none has room, or each
-    overloads a link.
+    """The cheapest node, and the container there (None: a new one). Raises PlanError if no node has room, or every one
+    with room overloads a link.
     """
     cheapest = np.argsort(transit.cost(position), kind="stable")
     carried, room = transit.carried(position), []

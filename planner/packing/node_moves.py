@@ -1,4 +1,4 @@
-"""Better nodes for instances that are placed: one moves to where there is room, or two change places."""
+"""Improves a placement: moves one instance to a better node with room, or swaps two."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from planner.packing.open_containers import OpenContainers
 from planner.packing.transit import MIN_GAIN, Transit
 
 TRIED = 3
-"""Partners to change places with, the best first, where sizes or links forbid it."""
+"""Swap partners to try, best first, while sizes or links rule them out."""
 
 
 def moved(filled: OpenContainers, transit: Transit, position: int) -> bool:
-    """Whether the instance went to a better node."""
+    """Whether the instance moved to a better node."""
     node, cost = transit.node_of(position), transit.cost(position)
     better = np.flatnonzero(cost < cost[node] * (1 - MIN_GAIN))
     cheapest = better[np.argsort(cost[better], kind="stable")]
@@ -32,7 +32,7 @@ def moved(filled: OpenContainers, transit: Transit, position: int) -> bool:
 
 
 def swapped(filled: OpenContainers, transit: Transit, position: int, partners: Ints) -> bool:
-    """Whether the instance changed places with one of these on another node, to the gain of both together."""
+    """Whether the instance was swapped with one of the partners on another node, with a joint gain."""
     gains = transit.swap_gains(position, partners)
     for _ in range(min(TRIED, partners.size)):
         at = int(gains.argmax())
@@ -45,7 +45,7 @@ def swapped(filled: OpenContainers, transit: Transit, position: int, partners: I
 
 
 def _exchanged(filled: OpenContainers, transit: Transit, one: int, other: int) -> bool:
-    """Whether both fit, and overload no link, in each other's places; otherwise all is as it was."""
+    """Whether both fit in each other's places and overload no link; otherwise nothing changes."""
     first, second = filled.holder(one), filled.holder(other)
     here, there = transit.node_of(one), transit.node_of(other)
     filled.take(one, first)
@@ -71,8 +71,8 @@ def _exchanged(filled: OpenContainers, transit: Transit, one: int, other: int) -
 
 
 def with_room(filled: OpenContainers, transit: Transit, position: int, nodes: Ints) -> Iterator[tuple[int, int | None]]:
-    """Those of these nodes that have room for an instance, each with its first container that has; None: a further one
-    can be opened there.
+    """The nodes with room for an instance, each with its first container that has room; None: a new one can be opened
+    there.
     """
     first = {filled.nodes[number]: int(number) for number in np.flatnonzero(filled.fits(position))[::-1]}
     further = () if filled.full else filled.free_nodes
@@ -85,6 +85,6 @@ def with_room(filled: OpenContainers, transit: Transit, position: int, nodes: In
 
 
 def put(filled: OpenContainers, transit: Transit, position: int, node: int, number: int | None) -> None:
-    """Into a container on a node; None: a new one."""
+    """Put an instance into a container on a node; None: a new one."""
     filled.put(position, filled.open(transit.nodes[node]) if number is None else number)
     transit.put(position, node)

@@ -1,4 +1,4 @@
-"""What containers may be had: how large, how many, on which nodes, and what they keep for themselves."""
+"""The containers on offer: size, number, nodes, and what they reserve for themselves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from modeling.inputs.site import NOWHERE, Site
 from planner.errors import PlanError
 
 UNITS = {"cores": "cores", "memory_mib": "MiB of memory", "disk_mib": "MiB of disk"}
-"""As messages name the columns of sizes."""
+"""Names of the columns of sizes in messages."""
 
 
 @dataclass(frozen=True)
 class Padding:
-    """What a container keeps for itself (stream manager, JVM), of each resource that is bounded: the larger of `share`
-    of its size and the amount. It counts inside the size, as in Heron, whose own amounts are `HERON`.
+    """What a container reserves for itself (stream manager, JVM), of each bounded resource: the larger of `share` of
+    its size and the amount. It is part of the size, as in Heron, whose amounts are `HERON`.
     """
 
     share: float = 0.0
@@ -39,13 +39,13 @@ HERON = Padding(0.1, 1.0, 1024.0, 1024.0)
 
 @dataclass(frozen=True)
 class Offer:
-    """None where nothing bounds.
+    """Bounds on containers; None for no bound.
 
-    site: the size of its containers, how fast nodes are, and the network between them. max_instances: of one container.
-    containers: as many as instances are dealt to, or begun with; for packers that open what they need, the most.
-    max_containers: the most for all of them. nodes: by name, how many containers fit there; empty where nobody says.
-    slots: of each container (Flink). slot_groups: the slot-sharing group of an operator, `default` where it is absent.
-    evenly: whether slots are spread over containers instead of filling one after the other.
+    site: container size, node speeds, and the network between nodes. max_instances: per container. containers: number
+    that instances are assigned to, or that packing begins with; the maximum for packers that open containers as needed.
+    max_containers: the maximum for all packers. nodes: by name, how many containers fit there; empty if unknown. slots:
+    per container (Flink). slot_groups: slot-sharing group by operator, `default` if missing. evenly: spread slots over
+    containers instead of filling one after the other.
     """
 
     site: Site = NOWHERE
@@ -77,7 +77,7 @@ class Offer:
 
     @cached_property
     def size(self) -> Floats:
-        """Of a container, infinite where nothing bounds it: cores, MiB of memory, MiB of disk."""
+        """Of a container, infinite if unbounded: cores, MiB of memory, MiB of disk."""
         bounds = (self.site.container.cores, self.site.container.memory_mib, self.disk_mib)
         return np.array([np.inf if bound is None else bound for bound in bounds])
 
@@ -89,12 +89,12 @@ class Offer:
 
     @cached_property
     def room(self) -> Floats:
-        """For the instances of one container."""
+        """What a container has for instances."""
         return np.asarray(self.size - self.kept)
 
     @property
     def most(self) -> int | None:
-        """Containers that there may be: as max_containers and the nodes say."""
+        """Maximum number of containers, from max_containers and the nodes."""
         bounds = [] if self.max_containers is None else [self.max_containers]
         counts = list(self.nodes.values())
         if counts and None not in counts:
@@ -102,7 +102,7 @@ class Offer:
         return min(bounds, default=None)
 
     def factor(self, node: str) -> float:
-        """By what an instance needs more CPU there than it was measured with."""
+        """CPU that an instance needs on this node, as a multiple of what was measured."""
         return float(self.site.service_factor.get(node, 1.0))
 
     @property
@@ -112,13 +112,13 @@ class Offer:
 
 
 def site_nodes(site: Site) -> set[str]:
-    """All that the site names: with a speed of their own, or at the end of a link."""
+    """All nodes in the site: with their own speed, or at the end of a link."""
     return {*site.service_factor, *(site.network.nodes if site.network is not None else ())}
 
 
 def offered_nodes(site: Site, named: Mapping[str, int | None], place: str) -> Mapping[str, int | None]:
-    """Those that are named; else all that the site knows, with as many containers as need be. place: where they are
-    named, for messages. Raises PlanError for one that no link of the site leads to.
+    """The named nodes; else all of the site's, with unlimited containers. place: where they are named, for messages.
+    Raises PlanError for a node without a link in the site.
     """
     known = site_nodes(site)
     if site.network is not None and (unknown := sorted(set(named) - known)):
@@ -127,7 +127,7 @@ def offered_nodes(site: Site, named: Mapping[str, int | None], place: str) -> Ma
 
 
 def padding_of(text: str | float, place: str) -> Padding:
-    """A share, or `heron` for its own amounts. Raises PlanError for another."""
+    """A share, or `heron` for Heron's amounts. Raises PlanError for other values."""
     if text == "heron":
         return HERON
     try:

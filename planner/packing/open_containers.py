@@ -1,4 +1,4 @@
-"""Containers being filled: what each holds and has left. It lives as long as one call of a packer."""
+"""Containers while they are filled: contents and remaining room, for the duration of one call of a packer."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,13 +18,15 @@ _ROUNDING = 1e-9
 
 
 class OpenContainers:
-    """Containers by number, from 0, in the order of their ids. free_nodes: those that hold one container more.
+    """Containers by index from 0, in the order of their ids. free_nodes: those with room for another container.
 
-    Raises PlanError where an instance fits no container that may be had, even alone.
+    Raises PlanError if an instance fits no possible container, even alone.
     """
 
     def __init__(self, offer: Offer, work: Workload, running: Packing = (), most: int | None = None) -> None:
-        """running: what is placed already, by the instances of `work`. most: containers, beside what is offered."""
+        """running: containers to begin with, with instances of `work`. most: maximum number, in addition to the
+        offer's.
+        """
         self.offer, self.work = offer, work
         bounds = [bound for bound in (most, offer.most) if bound is not None]
         self.most = max(min(bounds), len(running)) if bounds else None
@@ -79,17 +81,17 @@ class OpenContainers:
 
     def fits_on(self, position: int, node: str) -> bool:
         """Whether an empty container there has room for an instance."""
-        # Memory and disk are the same on every node, and fit one.
+        # Memory and disk needs are the same on every node, and were checked to fit.
         return float(self.work.sizes[position, 0]) * self.offer.factor(node) <= float(self._room[0])
 
     @property
     def full(self) -> bool:
-        """Whether no container can be opened any more."""
+        """Whether the maximum number of containers is open."""
         return self.most is not None and len(self) >= self.most
 
     def open(self, node: str | None = None) -> int:
-        """A new container, its id one above the largest; on the next node in turn where none is given. Raises PlanError
-        where there are as many as there may be.
+        """A new container, its id one above the largest; on the next node in turn if none is given. Raises PlanError at
+        the maximum number.
         """
         if self.full:
             raise PlanError(
@@ -100,13 +102,13 @@ class OpenContainers:
         return self._add(max(self.ids, default=0) + 1, where)
 
     def put(self, position: int, number: int) -> None:
-        """Whether it fits or not."""
+        """Put an instance into a container, whether or not it fits."""
         self._used[number] += self.work.sizes[position] * (self._factor[number], 1.0, 1.0)
         self._count[number] += 1
         self.held[number].append(position)
 
     def take(self, position: int, number: int) -> None:
-        """Out of a container that holds it."""
+        """Remove an instance from the container that holds it."""
         self._used[number] -= self.work.sizes[position] * (self._factor[number], 1.0, 1.0)
         self._count[number] -= 1
         self.held[number].remove(position)
@@ -116,15 +118,17 @@ class OpenContainers:
         return next(number for number, held in enumerate(self.held) if position in held)
 
     def place(self, position: int) -> int:
-        """Into the first container that has room, else into a new one. Raises PlanError where none can be opened."""
+        """Put an instance into the first container with room, else into a new one. Raises PlanError if none can be
+        opened.
+        """
         fits = self.fits(position)
         number = int(fits.argmax()) if fits.any() else self.open_for(position)
         self.put(position, number)
         return number
 
     def open_for(self, position: int, preferred: Sequence[str] | None = None) -> int:
-        """A new container on a node that is fast enough for the instance: the first of those preferred, else the next
-        in turn. Raises PlanError where there is none.
+        """A new container on a node that is fast enough for the instance: the first preferred one, else the next in
+        turn. Raises PlanError if there is none.
         """
         if self.full:
             raise PlanError(self._exhausted(position))
@@ -133,7 +137,7 @@ class OpenContainers:
         return self._add(max(self.ids, default=0) + 1, node)
 
     def check(self, what: str, remedy: str) -> None:
-        """Raises PlanError for a container that holds more than it has room for, with what it holds and a remedy."""
+        """Raises PlanError for an overfull container, with its contents (`what`) and a remedy."""
         limit = self.offer.max_instances
         for number, (used, count) in enumerate(zip(self.used, self.count, strict=True)):
             for at, unit in enumerate(UNITS.values()):
@@ -144,9 +148,8 @@ class OpenContainers:
                     )
             if limit is not None and count > limit:
                 raise PlanError(
-                    f"container {self.ids[number]} holds {count_of(count, 'instance')}, more than the {limit} "
-                    "that it may "
-                    f"(max_instances); allow more of them, or {remedy}"
+                    f"container {self.ids[number]} holds {count_of(count, 'instance')} > max_instances of {limit}; "
+                    f"allow more of them, or {remedy}"
                 )
 
     def packing(self) -> Packing:
@@ -180,7 +183,7 @@ class OpenContainers:
         parts = [f"{size:.4g} {unit}" for size, unit in zip(sizes, UNITS.values(), strict=True) if size > 0]
         return (
             f"no room for {instance} ({', '.join(parts) or 'which needs nothing'}): {len(self)} containers are the "
-            f"most that may be had; allow more, give larger ones, or lower the parallelism of {instance.operator!r}"
+            f"maximum; allow more, give larger ones, or lower the parallelism of {instance.operator!r}"
         )
 
 

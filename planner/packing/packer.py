@@ -1,4 +1,4 @@
-"""The role of a packer: from parallelism and needs to containers, and from the containers that run to others."""
+"""The role of a packer: from parallelism and needs to containers, and from running containers to new ones."""
 
 from typing import ClassVar, Protocol
 
@@ -9,16 +9,17 @@ Packing = tuple[Container, ...]
 
 
 class Packer(Protocol):
-    """Deterministic, without state; whatever a container may hold is known to it since it was made.
+    """Deterministic and stateless; it is created with the bounds on containers.
 
-    name: of the registry. redeals: whether `repack` deals everything anew, as the engine does; otherwise survivors stay
-    in their containers. Both methods raise PlanError where an instance fits no container, or containers are exhausted.
+    name: in the registry. reassigns_all: whether `repack` assigns everything anew, as the engine does; otherwise
+    survivors stay in their containers. Both methods raise PlanError if an instance fits no container, or containers run
+    out.
     """
 
     name: ClassVar[str]
-    redeals: ClassVar[bool]
+    reassigns_all: ClassVar[bool]
 
     def pack(self, work: Workload) -> Packing: ...
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """From the packing that runs to the parallelism of `work`. Ids of containers are kept, empty ones are gone."""
+        """From the running packing to the parallelism of `work`. Container ids are kept, empty containers dropped."""

@@ -30,7 +30,7 @@ PACKERS: Mapping[str, Callable[[Offer], Packer]] = {
 
 
 def packer_named(name: str, offer: Offer) -> Packer:
-    """Raises PlanError for a name that no packer has."""
+    """Raises PlanError for an unknown name."""
     if name not in PACKERS:
         raise PlanError(f"no packer {name!r}; known are {', '.join(PACKERS)}")
     return PACKERS[name](offer)

@@ -1,4 +1,4 @@
-"""Removals: which instances of a running packing go where a parallelism falls, and what the others are called then."""
+"""Removals: which instances leave a running packing when a parallelism falls, and how the others are renumbered."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from planner.packing.workload import Workload
 
 
 def survivors(running: Packing, work: Workload) -> Packing:
-    """The running packing without the instances that `work` has no more; emptied containers stay, to be filled again.
+    """The running packing without the instances that `work` no longer has; emptied containers stay, to be filled again.
 
-    Heron's order (its scorers): of the operators with the largest instances first; each time from a container that
-    holds nothing else, then from the one with the fewest instances, then the largest share of the operator, then the
-    highest id. Of several in a container the one with the highest index goes. The others are counted anew, in their
-    order, as an engine does that numbers by rank. Raises ModelError for a packing that is none of the topology's.
+    Heron's order (its scorers): operators with the largest instances first; each time from a container that holds
+    nothing else, then from the one with the fewest instances, then the largest share of the operator, then the highest
+    id. Within a container the highest index is removed. The remaining instances are renumbered in order, as by an
+    engine that numbers by rank. Raises ModelError for a packing that does not fit the topology.
     """
     counts = placed_counts(running, work)
     held: dict[int, dict[str, list[int]]] = {container.id: {} for container in running}
@@ -36,17 +36,17 @@ def survivors(running: Packing, work: Workload) -> Packing:
 
 
 def additions(running: Packing, work: Workload, order: Sequence[str]) -> list[int]:
-    """Positions of the instances that the running packing lacks, operators in this order."""
+    """Positions of the instances that the running packing does not have, operators in this order."""
     counts = placed_counts(running, work)
     return [at for name in order for at in work.positions(name, min(counts.get(name, 0), work.parallelism[name]))]
 
 
 def placed_counts(running: Packing, work: Workload) -> Mapping[str, int]:
-    """How many instances of each operator run. Raises ModelError for a packing that is none of the topology's."""
+    """Running instances of each operator. Raises ModelError for a packing that does not fit the topology."""
     counts = Counter(instance.operator for container in running for instance in container.instances)
     lacking = {name: 1 for name in work.parallelism if name not in counts}
     PhysicalPlan(work.topology.name, {**counts, **lacking}).check(work.topology)
-    # Each instance once, each container by an id of its own.
+    # Checks that each instance is placed once and that container ids are unique.
     PhysicalPlan(work.topology.name, dict(counts), running)
     return counts
 
@@ -62,7 +62,9 @@ def _remove(held: Mapping[int, dict[str, list[int]]], name: str, excess: int) ->
 
 
 def _score(container: Mapping[str, list[int]], name: str, id: int) -> tuple[bool, int, int, int]:
-    """Least is taken from first. Among as many instances the largest share is the most of the operator."""
+    """The container with the smallest score loses an instance. Among equal totals, the most instances of the operator
+    is also the largest share.
+    """
     total, own = sum(map(len, container.values())), len(container[name])
     return own < total, total, -own, -id
 

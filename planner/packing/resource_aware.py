@@ -1,4 +1,4 @@
-"""R-Storm's idea (Peng et al. 2015): each instance to the nearest container, in free cores and memory."""
+"""R-Storm's rule (Peng et al. 2015): each instance to the nearest container, in free cores and memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from planner.packing.task_order import in_turns
 from planner.packing.workload import Workload
 
 SAME_NODE, OTHER_NODE = 0.5, 1.0
-"""Network distance from the reference container, where no network tells; 0 to itself."""
+"""Network distance from the reference container if there is no network in the site; 0 to itself."""
 
 
 @dataclass(frozen=True)
 class ResourceAware:
-    """The distance of an instance to a container is Euclidean, in what would be left free of each bounded resource (as
-    a share of the container's room) and in the network distance to the reference, which is the first container. All of
-    them are bounds here; R-Storm lets CPU be exceeded.
+    """The distance of an instance to a container is Euclidean, in the free share of each bounded resource after placing
+    it and in the network distance to the reference, the first container. All resources are hard bounds here; R-Storm
+    lets CPU be exceeded.
     """
 
     offer: Offer
     name: ClassVar[str] = "resource_aware"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), range(len(work.instances)))
@@ -45,7 +45,7 @@ class ResourceAware:
         return filled.packing()
 
     def _nearest(self, filled: OpenContainers, position: int, distance: Mapping[str, float]) -> int | None:
-        """The nearest container with room; a new one is opened only where none has."""
+        """The nearest container with room; None if none has, so that a new one is opened."""
         fits = filled.fits(position)
         if not fits.any():
             return None
@@ -57,7 +57,7 @@ class ResourceAware:
         return int(np.where(fits, squared, np.inf).argmin())
 
     def _distances(self, running: Sequence[str]) -> dict[str, float]:
-        """Of every node from that of the reference container, the first of those that run."""
+        """Of every node from that of the reference container, the first running one."""
         return {node: self._between(running[0], node) for node in {*running, *self.offer.nodes}}
 
     def _between(self, node: str, other: str) -> float:
@@ -71,5 +71,5 @@ class ResourceAware:
         return SAME_NODE + (OTHER_NODE - SAME_NODE) * share
 
     def _by_distance(self, filled: OpenContainers, distance: Mapping[str, float]) -> list[str]:
-        """Nodes with room for a further container, the nearest to the reference first; of as near the fastest."""
+        """Nodes with room for another container, by distance from the reference, then speed."""
         return sorted(filled.free_nodes, key=lambda node: (distance.get(node, 0.0), self.offer.factor(node), node))

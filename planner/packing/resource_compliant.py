@@ -1,4 +1,4 @@
-"""Heron's ResourceCompliantRRPacking: round robin over as few containers as hold what they are dealt."""
+"""Heron's ResourceCompliantRRPacking: round robin over the fewest containers that can hold their parts."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -19,13 +19,13 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class ResourceCompliant:
-    """Operators in the order of the topology; from the offered number of containers on (1 where it names none) one more
-    is tried until every container holds its part, at most as many as there are instances.
+    """Operators in topology order. Starts with the offered number of containers (1 if not given) and adds one until
+    every container holds its part, up to the number of instances.
     """
 
     offer: Offer
     name: ClassVar[str] = "resource_compliant"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         instances = len(work.instances)
@@ -34,15 +34,15 @@ class ResourceCompliant:
         first = min(self.offer.containers or 1, instances)
         for count in range(max(first, least_containers(self.offer, work)), most + 1):
             if self._holds(work, nodes[:count]):
-                return _dealt(work, nodes[:count])
+                return _assigned(work, nodes[:count])
         raise PlanError(
             f"{most} containers, the maximum, cannot hold the round robin packing; allow more, give larger ones, or "
             "pack with first_fit_decreasing"
         )
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """Removals, then what is new: in turns over containers that have room, after as many were added as its volume
-        asks for. Those that stay empty are dropped.
+        """Removals, then additions in turn over containers with room, after opening as many as the additional volume
+        needs. Containers that stay empty are dropped.
         """
         left, added = survivors(running, work), additions(running, work, work.topology.order)
         if not added:
@@ -57,7 +57,7 @@ class ResourceCompliant:
             stuck = _in_turns(filled, added)
             if stuck is None:
                 return filled.packing()
-            filled.open_for(stuck)  # where no node that may be had is fast enough, further turns do not help
+            filled.open_for(stuck)  # raises PlanError if no available node is fast enough
             further += 1
 
     def _holds(self, work: Workload, nodes: list[str]) -> bool:
@@ -69,7 +69,7 @@ class ResourceCompliant:
         return bool((used <= self.offer.room * (1 + 1e-9)).all())
 
     def _further(self, running: Packing, work: Workload) -> int:
-        """What the change adds to the whole, in containers as large as the largest that runs, padding included."""
+        """Volume that the change adds, in containers as large as the largest running one, padding included."""
         change: Floats = np.zeros(3)
         largest: Floats = np.zeros(3)
         for name, count in work.parallelism.items():
@@ -83,7 +83,7 @@ class ResourceCompliant:
 
 
 def _in_turns(filled: OpenContainers, positions: list[int]) -> int | None:
-    """Each into the next container in turn that has room; the first that finds none."""
+    """Put each into the next container in turn with room; returns the first without room."""
     turn = 0
     for at in positions:
         fits = np.roll(filled.fits(at), -turn)
@@ -102,7 +102,7 @@ def _nodes_in_turn(offer: Offer, work: Workload, count: int) -> list[str]:
     return opened.nodes
 
 
-def _dealt(work: Workload, nodes: list[str]) -> Packing:
+def _assigned(work: Workload, nodes: list[str]) -> Packing:
     held: list[list[Instance]] = [[] for _ in nodes]
     for turn, instance in enumerate(work.instances):
         held[turn % len(nodes)].append(instance)

@@ -1,4 +1,4 @@
-"""Heron's RoundRobinPacking: instances dealt over a given number of containers, operator by operator."""
+"""Heron's RoundRobinPacking: instances assigned round robin to a given number of containers, operator by operator."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -15,27 +15,27 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Operators with the largest instances (memory, then cores) first. Nothing is moved for its size: a container that
-    has no room is an error. Raises PlanError for more containers than instances too, as Heron does.
+    """Operators with the largest instances (memory, then cores) first. Sizes do not change the order: a container
+    without room is an error. As in Heron, more containers than instances raise PlanError too.
     """
 
     offer: Offer
     name: ClassVar[str] = "round_robin"
-    redeals: ClassVar[bool] = True
+    reassigns_all: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
-        return self._dealt(work, self.offer.containers or 1)
+        return self._assigned(work, self.offer.containers or 1)
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """All dealt anew, over as many containers as hold no more instances on average than the running ones; another
-        number of containers where the offer names one.
+        """Assigns everything anew, over as many containers as hold no more instances on average than the running ones;
+        over another number if the offer gives one.
         """
         placed, asked = sum(placed_counts(running, work).values()), self.offer.containers
         if not placed or (asked is not None and asked != len(running)):
             return self.pack(work)
-        return self._dealt(work, ceil(len(work.instances) * len(running) / placed))
+        return self._assigned(work, ceil(len(work.instances) * len(running) / placed))
 
-    def _dealt(self, work: Workload, count: int) -> Packing:
+    def _assigned(self, work: Workload, count: int) -> Packing:
         if count > len(work.instances):
             raise PlanError(
                 f"{count_of(count, 'container')} for {count_of(len(work.instances), 'instance')}; give at most "
@@ -47,5 +47,5 @@ class RoundRobin:
         order = (at for name in work.by_memory() for at in work.positions(name))
         for turn, at in enumerate(order):
             filled.put(at, turn % count)
-        filled.check("the instances dealt to it", "give more containers, or larger ones")
+        filled.check("the instances assigned to it", "give more containers, or larger ones")
         return filled.packing()

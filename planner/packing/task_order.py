@@ -9,7 +9,7 @@ from planner.packing.workload import Workload
 
 
 def breadth_first(topology: Topology) -> list[str]:
-    """Operators by how few streams lead to them from a source, in the order of the topology among as many.
+    """Operators by the number of streams from the nearest source, then in topology order.
 
     >>> from modeling.inputs.topology import Operator, Stream
     >>> job = Topology("job", tuple(map(Operator, "abcd")), (Stream("a", "b"), Stream("b", "c"), Stream("a", "d")))
@@ -22,7 +22,7 @@ def breadth_first(topology: Topology) -> list[str]:
 
 
 def in_turns(work: Workload, positions: Iterable[int]) -> list[int]:
-    """These instances, one of each operator in turn, so that neighbours come close to each other."""
+    """These instances, one of each operator in turn, so that neighbours are placed close together."""
     rank = {name: at for at, name in enumerate(breadth_first(work.topology))}
     waiting: dict[str, list[int]] = {name: [] for name in rank}
     for at in positions:

@@ -1,4 +1,4 @@
-"""What instances send each other: as they are routed by the model's own routing."""
+"""Traffic between instances, as the model routes it."""
 
 from collections.abc import Mapping
 
@@ -18,9 +18,10 @@ BITS = 8
 def stream_traffic(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]
 ) -> dict[str, Floats]:
-    """By stream name, tuples per second from each instance to each, shape (upstream, downstream).
+    """By stream name, tuples per second between each two instances, shape (upstream, downstream).
 
-    Of a plan without a packing: what prefers its own container counts as a shuffle. Raises ModelError as arrival_rates.
+    For a plan without a packing: a grouping that prefers its own container counts as a shuffle. Raises ModelError as
+    arrival_rates does.
     """
     known = KnownRouting(topology, profiles)
     found: dict[str, Floats] = {}
@@ -34,7 +35,9 @@ def stream_traffic(
 
 
 def traffic_matrix(work: Workload, weight: Mapping[str, float], default: float = 1.0) -> Floats:
-    """From each instance (row) to each, shape (instances, instances): tuples per second times the stream's weight."""
+    """From each instance (row) to each (column), shape (instances, instances): tuples per second times the stream's
+    weight.
+    """
     size = len(work.instances)
     matrix = np.zeros((size, size))
     for stream in work.topology.streams:

@@ -1,7 +1,7 @@
-"""Heavy streams together: containers are grown one by one by the instance that exchanges most with what they hold.
+"""Heavy streams together: containers are filled one by one with the instance that exchanges most with their contents.
 
-The greedy pairing of traffic-aware schedulers of Storm (Aniello et al. 2013; T-Storm, Xu et al. 2014), under limits on
-what a container holds. What stays within a container is neither serialised nor sent.
+The greedy pairing of traffic-aware schedulers of Storm (Aniello et al. 2013; T-Storm, Xu et al. 2014), with limits on a
+container's contents. Traffic within a container is neither serialised nor sent.
 """
 
 from dataclasses import dataclass
@@ -22,19 +22,21 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class TrafficAware:
-    """Where the offer names a number of containers, none holds more than its even part of the instances (rounded up).
-    Streams count by their bytes where the site tells those of all of them, else by tuples.
+    """If the offer gives a number of containers, none holds more than an even share of the instances (rounded up).
+    Streams are weighted by bytes if the site has bytes_per_tuple of all of them, else by tuples.
     """
 
     offer: Offer
     name: ClassVar[str] = "traffic_aware"
-    redeals: ClassVar[bool] = False
+    reassigns_all: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._grown(work, (), list(range(len(work.instances))))
 
     def repack(self, running: Packing, work: Workload) -> Packing:
-        """Removals; then what is new goes where it exchanges most and has room, then into containers grown of it."""
+        """Removals; then each addition goes to the container it exchanges most with, if that has room, the rest into
+        new ones.
+        """
         return self._grown(work, survivors(running, work), additions(running, work, work.topology.order))
 
     def _grown(self, work: Workload, running: Packing, added: list[int]) -> Packing:
@@ -50,7 +52,7 @@ class TrafficAware:
 
 
 def exchange(offer: Offer, work: Workload) -> Floats:
-    """Between each two instances, both ways, shape (instances, instances). Raises PlanError without traffic."""
+    """Traffic between each two instances, both ways, shape (instances, instances). Raises PlanError without traffic."""
     if work.topology.streams and not work.traffic_per_s:
         raise PlanError("the traffic between instances is unknown; give a load")
     known = offer.site.bytes_per_tuple
@@ -60,7 +62,7 @@ def exchange(offer: Offer, work: Workload) -> Floats:
 
 
 def _joined(filled: OpenContainers, exchanged: Floats, added: list[int], part: int) -> list[int]:
-    """Puts what is new into containers that run, the heaviest first; returns what found no room."""
+    """Put additions into running containers, the heaviest first; returns those without room."""
     left: list[int] = []
     if not len(filled):
         return added
@@ -77,7 +79,7 @@ def _joined(filled: OpenContainers, exchanged: Floats, added: list[int], part: i
 
 
 def _grow(filled: OpenContainers, number: int, exchanged: Floats, left: Ints, first: int, part: int) -> Ints:
-    """Fills one container, beginning with `first`; returns what is left. Of equals the first in order is taken."""
+    """Fill one container, beginning with `first`; returns the remaining instances. Ties go to the first in order."""
     within = np.zeros(left.size)
     chosen = int(np.flatnonzero(left == first)[0])
     while True:
@@ -94,6 +96,8 @@ def _grow(filled: OpenContainers, number: int, exchanged: Floats, left: Ints, fi
 
 
 def _same_node_first(offer: Offer, filled: OpenContainers) -> list[str]:
-    """Nodes with room for a further container; the last one used first, as neighbours grow after each other."""
+    """Nodes with room for another container; the last used one first, so that successive containers are near each
+    other.
+    """
     last = filled.nodes[-1] if filled.nodes else ""
     return sorted(filled.free_nodes, key=lambda node: (node != last, offer.factor(node), node))

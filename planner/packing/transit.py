@@ -1,4 +1,4 @@
-"""Tuples under way between nodes and in work on them: what a placement on unlike nodes costs."""
+"""The cost of a placement on unequal nodes: tuples in transit between nodes and in service on them."""
 
 import numpy as np
 
@@ -9,21 +9,21 @@ from planner.packing.workload import Workload
 
 BITS_PER_MBIT = 1e6
 MIN_GAIN = 1e-9
-"""Tuples under way and in work, and part of an instance's cost, below which all stays as it is."""
+"""Smaller gains, in tuples and as a share of an instance's cost, change nothing."""
 
 MS_PER_S = 1000.0
 
 
 class Transit:
-    """Where instances sit, and what that costs. It lives as long as one call of a packer.
+    """The placement of instances and its cost, for the duration of one call of a packer.
 
-    The cost of an instance on a node is the mean number of its tuples in work or under way (Little 1961): its CPU
-    seconds per second times the node's factor, and for each node that it exchanges tuples with their rate times the
-    delay, and the share of the link that they take up. Nodes are numbered as `nodes`.
+    The cost of an instance on a node is the mean number of its tuples in service or in transit (Little 1961): its CPU
+    seconds per second times the node's factor, and for each node that it exchanges tuples with, their rate times the
+    delay, plus the share of the link that they take up. Nodes are numbered as in `nodes`.
     """
 
     def __init__(self, offer: Offer, work: Workload) -> None:
-        """Raises ModelError for a node that the network lacks."""
+        """Raises ModelError for a node that the network does not have."""
         self.nodes = sorted(offer.nodes)
         size, count = len(work.instances), len(self.nodes)
         self._delay_s, self._bits_per_s = np.zeros((count, count)), np.full((count, count), np.inf)
@@ -39,16 +39,16 @@ class Transit:
         factors = np.array([offer.factor(node) for node in self.nodes])
         self._cost = factors[:, None] * work.sizes[:, 0]
         self._number = np.full(size, -1, dtype=np.int64)
-        # Bits from each instance to each node and back, and those that cross from node to node.
+        # Bits per second from each instance to each node and back, and between nodes.
         self._to, self._from, self._used = np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, count))
 
     def cost(self, position: int) -> Floats:
-        """Of an instance on each node, wherever it sits."""
+        """Of an instance on each node, wherever it is."""
         return np.asarray(self._cost[:, position])
 
     def swap_gains(self, position: int, partners: Ints) -> Floats:
-        """By how much less is under way and in work after an instance changed places with each of these, shape
-        (partners,); 0 on its own node. What both exchange goes on crossing (Kernighan and Lin 1970).
+        """Reduction of tuples in transit and in service if the instance swaps with each partner, shape (partners,); 0
+        on the same node. The traffic between the two still crosses afterwards (Kernighan and Lin 1970).
         """
         here, there = self.node_of(position), self._number[partners]
         own, bits = self.cost(position), self._sent_bits[position] + self._received_bits[position]
@@ -58,9 +58,9 @@ class Transit:
         return np.asarray(np.where(there == here, 0.0, gains))
 
     def worth_swapping(self, positions: Ints) -> list[int]:
-        """Those of these instances that gain together with one of the others, those that gain most first.
+        """Those of these instances that could gain jointly with another one, by decreasing gain.
 
-        An upper bound: bits that both exchange are taken not to cross any more.
+        An upper bound: traffic in bits between the two is assumed not to cross any more.
         """
         at = self._number[positions]
         here = self._cost[at, positions]
@@ -74,7 +74,7 @@ class Transit:
         return [int(positions[number]) for number in order if best[number] > MIN_GAIN]
 
     def carried(self, position: int) -> Flags:
-        """On which nodes an instance that sits nowhere leaves every link with bandwidth for all that crosses it."""
+        """For an unplaced instance, the nodes on which it overloads no link."""
         if not self._sends_bits:
             return np.ones(len(self.nodes), dtype=np.bool_)
         there = (self._used + self._to[:, position] <= self._bits_per_s).all(axis=1)
@@ -82,7 +82,7 @@ class Transit:
         return np.asarray(there & back)
 
     def overloaded(self) -> tuple[str, str, float, float] | None:
-        """The link that carries most beyond its bandwidth: from, to, Mbit/s that cross it, and that it has."""
+        """The most overloaded link: from, to, traffic in Mbit/s, and bandwidth in Mbit/s."""
         beyond = np.where(np.isfinite(self._bits_per_s), self._used / self._bits_per_s, 0.0)
         start, end = np.unravel_index(int(beyond.argmax()), beyond.shape)
         if beyond[start, end] <= 1 + MIN_GAIN:

@@ -1,4 +1,4 @@
-"""What is to be packed: instances, what each needs, and what they send each other."""
+"""What to pack: instances, their needs, and the traffic between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,9 @@ RESOURCES = ("cores", "memory_mib", "disk_mib")
 
 @dataclass(frozen=True)
 class Workload:
-    """traffic_per_s: by stream name, tuples from each instance to each, shape (upstream, downstream); empty where no
-    load is known. Raises ModelError for a parallelism that does not fit the topology, PlanError for needs of others.
+    """traffic_per_s: by stream name, tuples per second between each two instances, shape (upstream, downstream); empty
+    without a load. Raises ModelError for a parallelism that does not fit the topology, PlanError for needs that do not
+    fit it.
     """
 
     topology: Topology
@@ -40,7 +41,7 @@ class Workload:
 
     @cached_property
     def instances(self) -> tuple[Instance, ...]:
-        """In the order of the topology; positions of other fields refer to it."""
+        """In topology order; positions in other fields refer to it."""
         return tuple(Instance(name, at) for name in self.topology.order for at in range(self.parallelism[name]))
 
     @cached_property
@@ -49,7 +50,7 @@ class Workload:
 
     @cached_property
     def first(self) -> Mapping[str, int]:
-        """Position of the first instance of each operator; the others follow it."""
+        """Position of the first instance of each operator; the others follow."""
         starts: dict[str, int] = {}
         for name in self.topology.order:
             starts[name] = sum(self.parallelism[each] for each in starts)
@@ -67,16 +68,16 @@ class Workload:
 
     @cached_property
     def largest(self) -> Mapping[str, Floats]:
-        """By operator, the most that one of its instances needs of each resource, shape (3,)."""
+        """By operator, the largest need of one of its instances for each resource, shape (3,)."""
         return {
             name: self.sizes[start : start + self.parallelism[name]].max(axis=0) for name, start in self.first.items()
         }
 
     def positions(self, operator: str, begin: int = 0) -> range:
-        """Of the operator's instances from index `begin` on."""
+        """Positions of the operator's instances from index `begin` on."""
         start = self.first[operator]
         return range(start + begin, start + self.parallelism[operator])
 
     def by_memory(self) -> list[str]:
-        """Operators, those with the largest instances first: by memory, then cores, then as in the topology."""
+        """Operators with the largest instances first: by memory, then cores, then topology order."""
         return sorted(self.topology.order, key=lambda name: (-self.largest[name][1], -self.largest[name][0]))

@@ -1,1 +1,1 @@
-"""What plans cost for an hour: by their instances, or by the containers and nodes that a packing of them opens."""
+"""Hourly cost of plans: by instances, or by the containers and nodes that their packing uses."""

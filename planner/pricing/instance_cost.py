@@ -1,4 +1,4 @@
-"""What instances take up and cost: CPU, memory and price of one instance, and of a plan for an hour."""
+"""Resources and price of one instance, and of a plan for an hour."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from modeling.inputs.operator_profile import OperatorProfile
 
 @dataclass(frozen=True)
 class InstanceCost:
-    """What one instance of an operator takes up; None where nobody knows.
+    """Resources of one instance of an operator; None if unknown.
 
-    cores, memory_mib: reserved for it, or what it uses when it is busy all the time. state_mib: memory of the state of
-    all instances together, where memory_mib does not hold it. price_per_hour: in the currency of the topology file.
+    cores, memory_mib: reserved, or used when it is always busy. state_mib: memory of the state over all instances,
+    unless included in memory_mib. price_per_hour: in the currency of the topology file.
     """
 
     cores: float | None = None
@@ -23,7 +23,7 @@ class InstanceCost:
 
 @dataclass(frozen=True)
 class HourlyCost:
-    """Of a whole plan for an hour; None where it is not known of every operator."""
+    """Of a whole plan for an hour; None unless known for every operator."""
 
     cores: float | None
     memory_gib: float | None
@@ -31,7 +31,7 @@ class HourlyCost:
 
 
 def measured_cost(profile: OperatorProfile) -> InstanceCost:
-    """What the profile tells of an instance that is busy all the time."""
+    """From the profile, for an instance that is always busy."""
     busy = profile.service_s > 0
     cores = profile.cpu_s / profile.service_s if busy and profile.cpu_s is not None else None
     memory_mib = profile.memory_mib
@@ -41,7 +41,7 @@ def measured_cost(profile: OperatorProfile) -> InstanceCost:
 
 
 def hourly_cost(plan: Mapping[str, int], costs: Mapping[str, InstanceCost]) -> HourlyCost:
-    """costs: by operator; those that lack are not known."""
+    """costs: by operator; missing ones are unknown."""
     every = [(count, costs.get(name, InstanceCost())) for name, count in plan.items()]
     memory_mib = _summed(
         (count * each.memory_mib + each.state_mib if each.memory_mib is not None else None) for count, each in every

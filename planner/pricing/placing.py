@@ -1,4 +1,4 @@
-"""Where instances of a plan would go: a packer, and what instances need whatever load comes."""
+"""Packs plans for pricing: a packer, and needs of instances that do not depend on the load."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,8 @@ from planner.pricing.instance_cost import InstanceCost
 
 @dataclass(frozen=True)
 class Placing:
-    """costs: by operator, what an instance takes up: reserved, else measured of one that is busy all the time, else
-    what is usual. So a plan needs the same whatever load comes. Streams are weighed by what 1 tuple a second at each
-    source makes of them.
+    """costs: by operator, needs of an instance: reserved, else measured when always busy, else the default. A plan thus
+    needs the same under any load. Streams are weighted by their rates under 1 tuple per second at each source.
     """
 
     topology: Topology
@@ -28,13 +27,11 @@ class Placing:
     packer: Packer
 
     def pack(self, parallelism: Mapping[str, int]) -> Packing:
-        """Raises PlanError where it cannot be packed."""
+        """Raises PlanError if it cannot be packed."""
         return self.packer.pack(self._workload(parallelism))
 
     def repack(self, running: PhysicalPlan, parallelism: Mapping[str, int]) -> Packing:
-        """From the containers that run, or anew where what runs there leaves it no way. Raises PlanError where it
-        cannot be packed.
-        """
+        """From the running containers, or anew if that fails. Raises PlanError if it cannot be packed."""
         work = self._workload(parallelism)
         try:
             return self.packer.repack(running.packing, work)

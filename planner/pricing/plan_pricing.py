@@ -1,4 +1,4 @@
-"""What a plan costs for an hour, and what stands for an instance-hour in it."""
+"""The hourly cost of a plan, and the price that stands for an instance-hour."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,13 +10,13 @@ from planner.pricing.placing import Placing
 from planner.pricing.site_prices import SitePrices
 
 ALIKE = 8
-"""Instances of each operator in the plan whose mean instance stands for the price of an instance-hour."""
+"""Instances of each operator in the plan whose mean instance gives the price of an instance-hour."""
 
 
 class PlanPricing(Protocol):
-    """In any currency. instance_per_hour: what stands for an instance-hour where prices and rescales are weighed
-    against each other: the mean instance of a plan with ALIKE of each operator. of_instances: price of an instance of
-    each operator; empty where one costs what another does.
+    """In any currency. instance_per_hour: the price of an instance-hour where prices and rescales are compared: the
+    mean instance of a plan with ALIKE of each operator. of_instances: price of an instance of each operator; empty if
+    all cost the same.
     """
 
     @property
@@ -26,14 +26,14 @@ class PlanPricing(Protocol):
     def of_instances(self) -> Mapping[str, float]: ...
 
     def per_hour(self, parallelism: Mapping[str, int]) -> float:
-        """Raises PlanError where the plan cannot be had."""
+        """Raises PlanError if the plan cannot be packed."""
 
 
 class InstancePricing:
-    """A plan costs what its instances cost."""
+    """The cost of a plan is that of its instances."""
 
     def __init__(self, costs: Mapping[str, InstanceCost]) -> None:
-        """Raises PlanError for costs that do not tell the price of each operator, or say that all are free."""
+        """Raises PlanError if an operator has no price, or all prices are 0."""
         self._costs = costs
         lacking = [name for name, cost in costs.items() if cost.price_per_hour is None]
         if lacking:
@@ -48,10 +48,10 @@ class InstancePricing:
 
 
 class ContainerPricing:
-    """A plan costs what the containers and nodes cost that its packing opens, as if it were packed anew."""
+    """The cost of a plan is that of the containers and nodes that its packing uses, when packed from scratch."""
 
     def __init__(self, placing: Placing, prices: SitePrices) -> None:
-        """Raises PlanError where not even one instance of each operator can be packed, or that costs nothing."""
+        """Raises PlanError if not even one instance of each operator can be packed, or if that costs nothing."""
         self._placing, self._prices = placing, prices
         self._known: dict[tuple[int, ...], float | PlanError] = {}
         self.of_instances: Mapping[str, float] = {}
@@ -73,7 +73,7 @@ class ContainerPricing:
 
 
 def _mean_instance(topology: Topology, pricing: PlanPricing) -> float:
-    """Of ALIKE of each operator, or as many as are allowed and can be packed."""
+    """Of a plan with ALIKE of each operator, or as many as are allowed and can be packed."""
     count = ALIKE
     while True:
         parallelism = {name: min(count, topology.operator(name).max_parallelism) for name in topology.order}

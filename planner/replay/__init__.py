@@ -1,1 +1,1 @@
-"""The judge: what policies would have done on a real arrival trace, minute by minute, and what that would have cost."""
+"""The judge: replays policies on a real arrival trace, minute by minute, and measures what they would have cost."""

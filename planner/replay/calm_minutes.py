@@ -1,7 +1,7 @@
-"""Minutes in which all that comes is taken in at once, many at a time: what the simulator would do one by one.
+"""Computes many calm minutes together, with the same result as the simulator's minute-by-minute steps.
 
-Nothing waits in such a minute, no limit is full and nothing is asked of the job, so all that it shows follows from the
-rates of that minute alone. Most minutes of a replay are like that.
+In a calm minute all arrivals are taken in at once: nothing waits, no limit is full and no change is under way, so its
+metrics follow from its rates alone. Most minutes of a replay are calm.
 """
 
 import math
@@ -20,16 +20,16 @@ from planner.replay.load import Load
 from planner.replay.reality import Reality
 
 SPAN = 360
-"""Minutes that are worked out together."""
+"""Minutes computed together."""
 _KEPT = 8
-"""Spans that are remembered: time goes forward, so few are asked for again."""
+"""Cached spans: time goes forward, so few are requested again."""
 
 
 @dataclass(frozen=True)
 class CalmSpan:
-    """calm_until: of each minute, the next one in which a network does not take in at once what comes, itself where
-    it is that. per_s: what comes to each source, shape (minutes, sources). busiest: the busy share of the busiest
-    instance of each operator, in topological order, shape (minutes, operators).
+    """calm_until: for each minute, the next one in which a network cannot take in all arrivals, itself included. per_s:
+    arrivals at each source, shape (minutes, sources). busiest: busy share of the busiest instance of each operator, in
+    topological order, shape (minutes, operators).
     """
 
     calm_until: list[int]
@@ -39,7 +39,7 @@ class CalmSpan:
 
 @dataclass(frozen=True)
 class _Under:
-    """The network of a plan from one moment until the next at which reality turns."""
+    """The network of a plan from one moment until the next turn of reality."""
 
     parallelism: Mapping[str, int]
     from_s: float
@@ -48,23 +48,22 @@ class _Under:
 
 
 class CalmMinutes:
-    """Of one load in one reality."""
+    """Calm minutes of one load in one reality."""
 
     def __init__(self, load: Load, reality: Reality) -> None:
         self._start_s = load.start_s
         counts = np.column_stack([load.rate_per_s[name] for name in reality.topology.sources]) * MINUTE_S
-        # As a trace tells it: a rate of the window, and what comes of it in a minute.
+        # The same rounding as in ArrivalTrace: from the rate of a window to its tuples per minute.
         self._per_s = (counts / MINUTE_S * MINUTE_S) / MINUTE_S
         self._reality = reality
         self._spans = lru_cache(_KEPT)(self._span)
         self._under: _Under | None = None
 
     def until(self, state: SimulatorState, at_s: float, to_s: float) -> tuple[int, int, FluidNetwork] | None:
-        """Numbers of the first minute and of that after the last of those from at_s on, up to to_s, that are calm
-        without a break, at most to the end of a span; None where there are none. And the network of all of them. state:
-        as it is at at_s, but for the time.
+        """Indices of the first calm minute from at_s on and of the one after the last, up to to_s and at most to the
+        end of a span, and their network; None if the first minute is not calm. state: at at_s, except for its time.
         """
-        # What a checkpoint covers is told by the simulator alone.
+        # Only the simulator tracks what a checkpoint covers.
         if at_s % MINUTE_S or at_s < state.down_until_s or any(state.content) or self._reality.terms.checkpoints:
             return None
         under = self._under
@@ -73,7 +72,7 @@ class CalmMinutes:
             under = self._under = _Under(state.parallelism, at_s, self._reality.turn_s(at_s), network)
         event_s = under.until_s if state.asked is None else min(under.until_s, state.asked.stop_s)
         first = int(at_s - self._start_s) // MINUTE_S
-        # A minute at whose end something happens is the simulator's.
+        # A minute that ends with an event is left to the simulator.
         end_s = min(to_s, at_s + (math.ceil((event_s - at_s) / MINUTE_S) - 1) * MINUTE_S) if event_s <= to_s else to_s
         last = int(end_s - self._start_s) // MINUTE_S
         if last <= first or under.network.linear.windows:
@@ -99,7 +98,7 @@ class CalmMinutes:
 
 @dataclass(frozen=True, eq=False)
 class _Same:
-    """A network by what it is, not by what it holds: it is no key of a dictionary otherwise."""
+    """A network as a cache key, compared by identity, as networks are not hashable."""
 
     network: FluidNetwork
 
@@ -111,9 +110,7 @@ class _Same:
 
 
 def _weighted(weights: Floats, per_s: Floats) -> Floats:
-    """Sums of rates by weights of shape (sums, sources), in the order in which the simulator adds up; shape (minutes,
-    sums).
-    """
+    """Sums of rates with weights of shape (sums, sources), added in the simulator's order; shape (minutes, sums)."""
     total = np.zeros((len(per_s), len(weights)))
     for source in range(per_s.shape[1]):
         total = total + per_s[:, source, None] * weights[:, source]

@@ -1,4 +1,4 @@
-"""What a network sustains in any mix of its sources, many mixes at once."""
+"""The capacity of a network for many mixes of its sources at once."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from planner.clusters.fluid_queues import FluidNetwork
 
 
 def capacity_per_s(network: FluidNetwork, rates_per_s: Floats) -> Floats:
-    """Of all sources together, shape (moments,), in the mixes of rates of shape (moments, sources).
+    """Over all sources, shape (moments,), in the mixes given by rates of shape (moments, sources).
 
-    Where nothing comes, the mix is that of the last moment at which something came, even shares before the first.
+    Without arrivals, the mix is that of the last moment with arrivals, or equal shares before the first.
     """
     total = rates_per_s.sum(axis=1)
     some = total > 0

@@ -1,4 +1,4 @@
-"""Policies against each other over one load: what each is given, and how all are run."""
+"""Compares policies on one load: what each is given, and how all are run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
@@ -39,22 +39,22 @@ from planner.replay.run import Replayed, replay
 from planner.replay.variation import POISSON, Variation
 
 GUARD_SETTLE_S = 180.0
-"""Of a guard beside a schedule, which sees soon whether it did enough."""
+"""For a guard beside a schedule, which can judge its actions sooner."""
 NEVER = 1_000_000
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Everything that policies share.
+    """Everything that the policies share.
 
-    believed: what is known of the operators. load: of the replay; past: what came before it and is known. limits: of
-    any plan; headroom: the utilisation that our planner may plan for. rescale_h: instance-hours that avoiding a rescale
-    is worth to it. slot_s, quantile: what those plan for who have no more of a forecast. engine: what truly happens at
-    a rescale. max_lag_s: of the target. metrics_delay_s: how late a minute's metrics are. forecasts: as the pipeline
-    would have made them, None where none are asked for. step_s, horizon_s: width of a forecast's step, and how far it
-    looks. allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our
-    planner. pricing, disruption: what plans cost, and changes beside rescale_h, to our planner; instances alone where
-    pricing is None. priced_by: the same for the same pricing. forecast_every_s: from one forecast to the next.
+    believed: known profiles of the operators. load: of the replay; past: known arrivals before it. limits: on any plan;
+    headroom: the utilisation that our planner may plan for. rescale_h: instance-hours that avoiding a rescale is worth
+    to our planner. slot_s, quantile: what policies plan for that use only quantiles of a forecast. engine: the true
+    behaviour at a rescale. max_lag_s: of the target. metrics_delay_s: delay of a minute's metrics. forecasts: as the
+    pipeline would have made them, None if no policy needs them. step_s, horizon_s: step and reach of a forecast.
+    allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our planner.
+    pricing, disruption: costs of plans, and of changes besides rescale_h, for our planner; pricing None counts
+    instances. priced_by: equal for equal pricing. forecast_every_s: between forecasts.
     """
 
     topology: Topology
@@ -81,24 +81,24 @@ class Contest:
     forecast_every_s: int = HOURLY_S
 
     def within_budget_of(self, name: str) -> "Contest":
-        """The same with the share of violations that the name of a policy tells, if it tells one."""
+        """The same with the budget of violations in a policy's name, if it has one."""
         own = own_budget(name)
         return self if own is None else replace(self, allowed_share=own)
 
     def reality(self, seed: int, *, ahead: bool = False) -> Reality:
-        """ahead: of one who orders instances in time, whatever they take to come."""
+        """ahead: for a policy that orders instances in time, so that lead time does not matter."""
         engine = replace(self.engine, lead_s=0.0) if ahead else self.engine
         wrong = replace(self.differences, seed=seed)
         return Reality(self.topology, self.believed, engine, wrong, self.load.start_s, self.load.end_s)
 
     def need(self, max_utilisation: float | None = None) -> Need:
-        """By what is believed, with the headroom of the planner where none is told."""
+        """By the believed profiles, with the limits' headroom by default."""
         headroom = max_utilisation or self.limits.max_utilisation
         return Need(self.topology, self.believed, replace(self.limits.with_free_latency(), max_utilisation=headroom))
 
     @property
     def most(self) -> dict[str, int]:
-        """Instances that each operator may have."""
+        """Maximum instances of each operator."""
         allowed = self.limits.max_parallelism
         return {
             operator.name: min(operator.max_parallelism, self.limits.max_instances, allowed.get(operator.name, 2**31))
@@ -112,7 +112,7 @@ class Contest:
         return self.need().plan({source: float(rates[at]) * share for source, rates in self.load.rate_per_s.items()})
 
     def first(self) -> Mapping[str, int]:
-        """The plan that runs at the start: for the last hour before it, or for the first one where nothing is known."""
+        """The plan at the start: for the last hour before it, or for the first one if nothing is known."""
         known = self.past.rate_per_s if self.past is not None else self.load.rate_per_s
         hour = slice(-60, None) if self.past is not None else slice(0, 60)
         return self.need().plan({source: float(rates[hour].max()) for source, rates in known.items()})
@@ -133,20 +133,20 @@ class Contest:
         return self.forecasts
 
     def asked_quantiles(self) -> Forecasts:
-        """`asked` for those who look at quantiles alone."""
+        """`asked` for policies that use only quantiles."""
         forecasts = self.asked()
         return forecasts.without_paths() if isinstance(forecasts, PipelineForecasts) else forecasts
 
     @property
     def restart_s(self) -> float:
-        """Downtime that those are told who know of one alone: all state is read again, under the plan of the start."""
+        """Downtime for policies that know a single one: all state is restored, under the first plan."""
         if not self.engine.parallel_restore:
             return self.engine.whole_s
         first = self.first()
         return self.engine.change_s(self.topology, first, first)
 
     def ahead_s(self) -> float:
-        """From asking for a plan until it runs."""
+        """Time from requesting a plan until it runs."""
         return self.engine.lead_s + self.restart_s
 
     def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
@@ -161,7 +161,7 @@ class Contest:
         )
 
     def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Policy:
-        # Until the guard has seen enough of what is too much, and what it asks for has come.
+        # Time for the guard to see an overload in its window, and for its instances to start.
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
         terms = ChangeTerms(
@@ -183,7 +183,7 @@ class Contest:
             pricing=self.pricing,
             disruption=self.disruption,
         )
-        # What failed is barred by nobody: the next forecast plans anew.
+        # Never bar an action: the next forecast plans again anyway.
         guard = replace(
             self.guard_terms(),
             utilisation=self.limits.max_utilisation,
@@ -198,7 +198,7 @@ def _hindsight(contest: Contest, seed: int) -> Policy:
     true = Need(contest.topology, reality.profiles, replace(contest.limits.with_free_latency(), max_utilisation=FULL))
     ladder = plan_ladder(true, contest.load)
     found = hindsight_within(contest.load, reality, ladder, contest.max_lag_s, contest.allowed_share)
-    # It is replayed without lead time: who knows all ahead orders in time.
+    # Replayed without lead time: with full knowledge, instances are ordered in time.
     return AtMoments("hindsight", found.changes, "the plan that proved best")
 
 
@@ -210,10 +210,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "hpa-50": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.50, c.most),
     "hpa-70": lambda c, _: HorizontalPodAutoscaler(c.topology, 0.70, c.most),
     "dhalion": lambda c, _: Dhalion(c.topology, c.most),
-    # Three evaluations of five minutes: with one of a minute, as published, it flaps where metrics are noisy.
+    # Three evaluations of five minutes: with one of one minute, as published, it flaps on noisy metrics.
     "ds2": lambda c, _: Ds2(Ds2Settings(300.0, 1, 3), "ds2"),
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
-    # Whoever tunes it knows how long the job is down.
+    # A user who tunes it knows how long the job is down.
     "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
         "flink-autoscaler-tuned", replace(TUNED, restart_s=c.restart_s)
     ),
@@ -225,10 +225,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     "planner-level": lambda c, _: c.planned("planner-level", c.level()),
     "hindsight": _hindsight,
 }
-"""By name, each made anew for a replay with a seed. What each does, and where its rules come from: docs/replay.md."""
+"""By name; each replay with a seed creates its own. Rules and sources: docs/replay.md."""
 
 ALL_KNOWING = frozenset({"planner-perfect", "planner-level", "hindsight"})
-"""Policies that are told what comes, and that nobody can have."""
+"""Policies that know the future, as bounds on what is possible."""
 
 ON_REQUEST = frozenset({"planner-level"})
 """Policies that are replayed only where they are named."""
@@ -240,19 +240,19 @@ OURS = frozenset({"planner", "planner-perfect", "planner-level"})
 """Our planner, with the forecasts of its pipeline, with perfect ones and with those of a perfect level."""
 
 BUDGETED = OURS | {"hindsight"}
-"""Policies that use what share of the minutes may be in violation."""
+"""Policies that use the allowed share of violations."""
 
 FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
-"""Policies that ask for the pipeline's forecasts."""
+"""Policies that use the pipeline's forecasts."""
 
 
 def _takes(name: str) -> int:
-    """How long a policy takes to be replayed, by rank."""
+    """Rank of a policy by duration of its replay."""
     return 2 * (name in OURS) + (name in FORECASTING or name.startswith("flink") or name in ("guard", "hindsight"))
 
 
 def check_policy(name: str) -> None:
-    """Raises PlanError for a name that is no policy's, or a budget that it cannot have."""
+    """Raises PlanError for an unknown policy, or a budget for one that uses none."""
     if (base := policy_of(name)) not in POLICIES:
         raise PlanError(f"--policies names {base!r}; known are {', '.join(POLICIES)}")
     if own_budget(name) is not None and base not in BUDGETED:
@@ -263,7 +263,7 @@ def check_policy(name: str) -> None:
 
 
 def run_one(contest: Contest, name: str, seed: int) -> Replayed:
-    """One policy under one seed. Raises PlanError or ModelError, naming the policy."""
+    """Replay one policy with one seed. Raises PlanError or ModelError, naming the policy."""
     base, contest = policy_of(name), contest.within_budget_of(name)
     replayed = replay(
         POLICIES[base](contest, seed),
@@ -281,10 +281,10 @@ def run_one(contest: Contest, name: str, seed: int) -> Replayed:
 def run_all(
     contest: Contest, wanted: Sequence[tuple[str, int]], executor: Executor
 ) -> Iterator[tuple[str, int, Replayed | str]]:
-    """Policies with their seeds, as they are done; or why one cannot be replayed.
+    """Replay policies with their seeds; yields results as they finish, or why one cannot be replayed.
 
-    Whoever stops asking stops those that have not begun. Those that take longest begin first, so that no process is
-    left alone with one of them at the end.
+    Closing the iterator cancels replays that have not begun. The longest begin first, so that no process runs one alone
+    at the end.
     """
     order = sorted(wanted, key=lambda each: _takes(policy_of(each[0])), reverse=True)
     waiting = {executor.submit(run_one, contest, name, seed): (name, seed) for name, seed in order}

@@ -1,4 +1,4 @@
-"""The forecasts that policies may ask for: what the pipeline would have said at a moment, or what truly came."""
+"""Forecasts for policies: what the pipeline would have made at a moment, or the true arrivals."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,15 +16,15 @@ DAY = 24 * 60
 
 
 class Forecasts(Protocol):
-    """Forecasts by source, as they were known at a moment; none where none could be made, and why not."""
+    """Forecasts by source, as known at a moment."""
 
     def at(self, at_s: float) -> Mapping[str, Forecast]:
-        """The newest ones that were made by then, empty where there are none."""
+        """The newest that were available by then; empty if there are none."""
         ...
 
 
 class PerfectForecasts:
-    """What truly comes: the bound of what better forecasts are worth, and nothing that anybody could have."""
+    """The true arrivals: an upper bound on the value of better forecasts, not available in practice."""
 
     def __init__(self, topology: str, load: Load, step_s: int, horizon_s: int, every_s: float = 3600.0) -> None:
         self._topology, self._load, self._step_s, self._horizon_s = topology, load, step_s, horizon_s
@@ -41,9 +41,9 @@ class PerfectForecasts:
         first = round((_start_s(issued_s, self._step_s) - self._load.start_s) / MINUTE_S)
         per_step, steps = self._step_s // MINUTE_S, self._horizon_s // self._step_s
         every = self._load.rate_per_s[source]
-        # Beyond the end it stays as it was.
+        # After the end, the last rate continues.
         minutes = np.arange(first, first + steps * per_step).clip(0, every.size - 1)
-        # The largest minute of each step, as a plan must carry that.
+        # The largest minute of each step, which a plan must carry.
         came = every[minutes].reshape(steps, per_step).max(axis=1)
         return _forecast(self._topology, source, issued_s, self._step_s, came[None])
 

@@ -1,8 +1,8 @@
-"""The best that could have been done, knowing all that came: dynamic programming over time, plan and lag.
+"""The optimum with full knowledge of the arrivals: dynamic programming over time, plan and lag.
 
-Plans change at the beginnings of minutes. A minute is late whose lag is too long at its beginning, at its end, or where
-a downtime ends within it. What a backlog will cost is interpolated
-between the lags of a grid; the backlog itself is carried exactly when the plans are followed.
+Plans change at the beginnings of minutes. A minute is late if its lag is too long at its beginning, at its end, or
+where a downtime ends within it. The future cost of a backlog is interpolated between the lags of a grid; the backlog
+itself is exact when the plans are followed.
 """
 
 import math
@@ -22,16 +22,16 @@ from planner.replay.need import Need
 from planner.replay.reality import Reality
 
 NEVER = 1e6
-"""Price of a violation minute in instance-hours at which none is accepted that can be avoided."""
+"""Price of a violation minute, in instance-hours, at which every avoidable one is avoided."""
 
 _PRICES = 0.01, 100.0
-"""Between which the price of a violation minute is sought."""
+"""Range in which the price of a violation minute is bisected."""
 
 _SMALL_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 FINE = 32
-"""Lags of the grid from there up to the one that is allowed."""
+"""Lags of the grid from there up to the allowed one."""
 _COARSE = 16
-"""Lags from the one that is allowed to MAX_LAG_S."""
+"""Lags from the allowed one to MAX_LAG_S."""
 MAX_LAG_S = 4 * 3600.0
 MAX_PLANS = 48
 
@@ -39,7 +39,7 @@ MAX_PLANS = 48
 @dataclass(frozen=True)
 class Hindsight:
     """instance_hours, violation_minutes: of the optimum. changes: plans by the moment at which the job stops for them;
-    the first one runs from the beginning.
+    the first runs from the start.
     """
 
     instance_hours: float
@@ -48,8 +48,8 @@ class Hindsight:
 
 
 def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, int]]:
-    """The cheapest plans of so many loads of those that come, ascending in instances, at most MAX_PLANS of them; the
-    largest one carries the peak twice.
+    """The cheapest plans for `loads` samples of the load, ascending in instances, at most MAX_PLANS; the largest
+    carries twice the peak.
     """
     rates = np.column_stack([load.rate_per_s[source] for source in need.topology.sources])
     total = rates.sum(axis=1)
@@ -58,7 +58,7 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
     some = [rates[at] for at in picked]
     some += [rates[order[-1]] * factor for factor in (1.1, 1.25, 1.5, 2.0)]
     plans = {}
-    # Those between two of one plan need not be worked out.
+    # In this order, loads between two with the same plan come from the cache.
     for each in map(some.__getitem__, _ends_first(len(some))):
         plan = need.plan(dict(zip(need.topology.sources, each.tolist(), strict=True)))
         plans[tuple(plan.values())] = plan
@@ -70,7 +70,7 @@ def plan_ladder(need: Need, load: Load, loads: int = 400) -> list[Mapping[str, i
 
 
 def _ends_first(count: int) -> Iterator[int]:
-    """0 to count - 1: the ends, what lies in the middle between them, between these, and so on.
+    """0 to count - 1 by bisection: the ends, the middle between them, the middles of the halves, and so on.
 
     >>> list(_ends_first(6))
     [0, 5, 2, 1, 3, 4]
@@ -92,10 +92,10 @@ def hindsight(
     price_instance_hours: float = NEVER,
     fine: int = FINE,
 ) -> Hindsight:
-    """The plans with the fewest instance-hours, where a violation minute costs so many of them.
+    """The plans with the fewest instance-hours when a violation minute costs price_instance_hours.
 
-    fine: lags of the grid up to max_lag_s. A way that needs a lag between two of them may be missed, in favour of one
-    that is safe.
+    fine: lags of the grid up to max_lag_s. A solution that needs a lag between two of them may be missed, in favour of
+    a safe one.
     """
     return _Case.of(load, reality, ladder, max_lag_s, fine).best(price_instance_hours)
 
@@ -108,10 +108,10 @@ def hindsight_within(
     allowed_share: float,
     tries: int = 6,
 ) -> Hindsight:
-    """The plans with the fewest instance-hours of those that violate in at most that share of the minutes.
+    """The plans with the fewest instance-hours among those that violate in at most allowed_share of the minutes.
 
-    The price of a violation minute is bisected. What lies between two prices is not found: it is the optimum for the
-    share that it violates in, which is no more than the allowed one.
+    Bisects the price of a violation minute. Solutions between two prices are not found: the result is the optimum for
+    its own share of violations, which is at most the allowed one.
     """
     best = hindsight(load, reality, ladder, max_lag_s)
     coarse = _Case.of(load, reality, ladder, max_lag_s, _COARSE)
@@ -128,14 +128,14 @@ def hindsight_within(
 
 
 class _Flow(NamedTuple):
-    """What comes and goes by the minute. Minutes beyond the end, which a downtime may reach into, bring nothing.
+    """Arrivals and capacities by minute. Minutes after the end, which a downtime may reach into, have no arrivals.
 
-    came, again: tuples of each minute, and those that a stop at its beginning has read once more, shape (more,): the
-    minutes and those that a downtime reaches into. drained: what a plan works off in a minute, shape (plans, more).
-    cost_h: of a minute, shape (plans,). grid: tuples that wait at the beginning of a minute for each lag, shape (more,
-    lags). allowed: how many may wait there; resumed: likewise where the downtime of a change to a plan ends within that
-    minute, shape (plans, more). span: minutes that such a downtime reaches into, of the last of which it takes a part,
-    rest; a whole one where that is 0; both of shape (plans,).
+    came, again: tuples of each minute, and tuples read again after a stop at its beginning, shape (more,): the minutes
+    and those that a downtime reaches into. drained: capacity of a plan in a minute, shape (plans, more). cost_h: of a
+    minute, shape (plans,). grid: waiting tuples at the beginning of a minute for each lag, shape (more, lags). allowed:
+    how many may wait there; resumed: the same at the moment within that minute at which the downtime of a change to a
+    plan ends, shape (plans, more). span: minutes that such a downtime reaches into; rest: the part of the last one, 0
+    for a whole one; both of shape (plans,).
     """
 
     came: Floats
@@ -188,7 +188,7 @@ class _Case:
         return _Case(ladder, load.start_s, flow)
 
     def best(self, price_h: float) -> Hindsight:
-        """Where a violation minute costs so many instance-hours."""
+        """The optimum at this price of a violation minute, in instance-hours."""
         first, stays, chosen = _decided(self.flow, price_h)
         cost_h, late, stops, plans = _followed(self.flow, first, stays, chosen)
         moments = [float(self.start_s), *(float(self.start_s + at * MINUTE_S) for at in stops.tolist())]
@@ -197,7 +197,7 @@ class _Case:
 
 
 def _downtimes_s(reality: Reality, ladder: Sequence[Mapping[str, int]]) -> Floats:
-    """Of a change to each plan, from that other plan from which it is back soonest; shape (plans,)."""
+    """Shortest downtime of a change to each plan, over all other plans; shape (plans,)."""
     plans = [PhysicalPlan(reality.topology.name, dict(plan)) for plan in ladder]
     restore_s = reality.terms.restore.between_s(reality.topology, plans)
     np.fill_diagonal(restore_s, np.inf if len(plans) > 1 else 0.0)
@@ -205,7 +205,7 @@ def _downtimes_s(reality: Reality, ladder: Sequence[Mapping[str, int]]) -> Float
 
 
 def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:
-    """The grid of lags, in minutes, and the place in it of the one that is allowed."""
+    """The grid of lags in minutes, and the index of the allowed one."""
     small_s = [lag_s for lag_s in _SMALL_S if lag_s < max_lag_s]
     lags_s = [*small_s, *np.linspace(small_s[-1], max_lag_s, fine)[1:]]
     above_s = np.geomspace(max_lag_s + 1.0, max(MAX_LAG_S, 4 * max_lag_s), _COARSE).tolist()
@@ -213,8 +213,8 @@ def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:
 
 
 def _waiting(came: Floats, moments: Floats, lags_min: Floats) -> Floats:
-    """Tuples that wait at moments, in minutes, where the lag is one of these: shape (moments, lags)."""
-    # Before the start it was as in the first minute.
+    """Waiting tuples at moments, in minutes, for each lag: shape (moments, lags)."""
+    # Before the start, assume the rate of the first minute.
     early = math.ceil(float(lags_min[-1])) + 1
     edges = np.arange(-early, came.size + 1, dtype=np.float64)
     cumulated = np.concatenate([[0.0], np.cumsum(np.concatenate([np.full(early, came[0]), came]))])
@@ -224,16 +224,16 @@ def _waiting(came: Floats, moments: Floats, lags_min: Floats) -> Floats:
 
 @compiled
 def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
-    """The plan to begin with; whether to stay, by minute, plan and lag; the plan to change to, by minute and lag."""
+    """The first plan; whether to stay, by minute, plan and lag; the plan to change to, by minute and lag."""
     plans, lags = flow.cost_h.size, flow.grid.shape[1]
     depth = max(1, flow.span.max())
-    # least_h[minute % depth]: from a minute on, under a plan with a lag, of the minutes that are still asked for.
+    # least_h[minute % depth]: least cost from a minute on, by plan and lag, for the minutes that are still needed.
     least_h = np.zeros((depth, plans, lags))
     stays, chosen = np.zeros((flow.minutes, plans, lags), np.bool_), np.zeros((flow.minutes, lags), np.int64)
     stay_h, change_h = np.empty((plans, lags)), np.empty(lags)
     stopped, stopped_late = np.empty(lags), np.empty(lags, np.int64)
     for at in range(flow.minutes - 1, -1, -1):
-        # Views that are made once cost nothing in the loops.
+        # Make views once, outside the loops.
         here, after = flow.grid[at], flow.grid[at + 1]
         came, allowed, allowed_after = flow.came[at], flow.allowed[at], flow.allowed[at + 1]
         for plan in range(plans):
@@ -258,7 +258,7 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
                 continue
             whole = span - int(rest > 0)
             if whole != stopped_for:
-                # Until a plan runs again, none differs from another.
+                # While the job is down, all plans give the same result.
                 for lag in range(lags):
                     stopped[lag], stopped_late[lag] = _stopped(flow, at, whole, here[lag])
                 stopped_for = whole
@@ -284,14 +284,16 @@ def _decided(flow: _Flow, price_h: float) -> tuple[int, Flags, Ints]:
 
 @compiled
 def _stayed(waiting: float, came: float, drained: float, allowed: float, allowed_after: float) -> tuple[float, int]:
-    """What waits after a minute, and 1 where that is late at its beginning or its end."""
+    """Waiting tuples after a minute, and 1 if it is late at its beginning or its end."""
     after = max(0.0, waiting + came - drained)
     return after, int(waiting > allowed or after > allowed_after)
 
 
 @compiled
 def _stopped(flow: _Flow, at: int, whole: int, waiting: float) -> tuple[float, int]:
-    """What waits after so many whole minutes of a downtime that begins with one, and how many of them are late."""
+    """Waiting tuples after `whole` minutes of a downtime that begins with minute `at`, and how many of them are
+    late.
+    """
     waiting, late = waiting + flow.again[at], 0
     for minute in range(at, at + whole):
         waiting = max(0.0, waiting + flow.came[minute])
@@ -303,7 +305,7 @@ def _stopped(flow: _Flow, at: int, whole: int, waiting: float) -> tuple[float, i
 def _resumed(
     waiting: float, late: int, rest: float, came: float, drained: float, allowed_after: float, resumed: float
 ) -> tuple[float, int]:
-    """The same after the last minute of a downtime that takes a part of it, rest; then a plan runs again."""
+    """The same after the last minute of a downtime, of which it takes the part `rest`; then a plan runs again."""
     longest = waiting + rest * came
     waiting = max(0.0, waiting + came - (1 - rest) * drained)
     return waiting, late + int(waiting > allowed_after or longest > resumed)
@@ -311,7 +313,7 @@ def _resumed(
 
 @compiled
 def _above(known: Floats, waiting: float, above: int) -> int:
-    """The number of the first of them, but for the very first, that is not below, looked for from one on."""
+    """Index of the first value, from `above` on, that is not below `waiting`; at most the last."""
     while above < known.size - 1 and known[above] < waiting:
         above += 1
     return above
@@ -319,7 +321,7 @@ def _above(known: Floats, waiting: float, above: int) -> int:
 
 @compiled
 def _between(known: Floats, values: Floats, waiting: float, above: int) -> float:
-    """The value between that at a number and that before it."""
+    """Linear interpolation between the value at an index and the one before it."""
     width = known[above] - known[above - 1]
     if width <= 0 or waiting >= known[above]:
         return float(values[above])
@@ -331,11 +333,11 @@ def _between(known: Floats, values: Floats, waiting: float, above: int) -> float
 
 @compiled
 def _followed(flow: _Flow, plan: int, stays: Flags, chosen: Ints) -> tuple[float, int, Ints, Ints]:
-    """The optimum from the beginning on: instance-hours, late minutes, and where the job stops for which plans."""
+    """The optimum from the start on: instance-hours, late minutes, and the minutes and plans of the stops."""
     at, waiting, cost_h, late = 0, 0.0, 0.0, 0
     stops, plans, found = np.empty(flow.minutes, np.int64), np.empty(flow.minutes, np.int64), 0
     while at < flow.minutes:
-        # The lag of the grid above: what is done there is safe here.
+        # Round the lag up to the grid: a decision for a longer lag is safe for this one.
         lag = 0
         while lag < flow.grid.shape[1] - 1 and flow.grid[at, lag] * (1 + 1e-9) + 1e-9 < waiting:
             lag += 1

@@ -1,7 +1,7 @@
-"""What the last day would have cost under others: the guard alone, and the best that hindsight could have planned.
+"""Cost of the last day under alternatives: the guard alone, and the optimum in hindsight.
 
-Both face the arrivals that really came, by the believed profiles, with the lead time and the downtime of planning. What
-really ran stands beside them as far as it is known; it faced the real cluster.
+Both use the true arrivals, the believed profiles, and the lead time and downtime of planning. What really ran is shown
+beside them as far as it is known; it ran on the real cluster.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ from planner.replay.run import replay
 from planner.replay.timeline import track_of
 
 LOADS = 96
-"""Of the day, that hindsight has the cheapest plan for."""
+"""Sampled loads of the day for which hindsight has the cheapest plan."""
 
 
 @dataclass(frozen=True)
 class DayCost:
-    """Of one way to run the day. minutes_known: in which it is known whether they were in violation."""
+    """One way to run the day. minutes_known: minutes for which it is known whether they were in violation."""
 
     instance_hours: float
     violation_minutes: float
@@ -37,7 +37,7 @@ class DayCost:
 
 @dataclass(frozen=True)
 class LastDay:
-    """ran: what really ran, None where nobody knows all of it, as `unknown` says. notes: on the arrivals."""
+    """ran: what really ran, None if it is not fully known, as `unknown` explains. notes: on the arrivals."""
 
     start: datetime
     end: datetime
@@ -50,8 +50,8 @@ class LastDay:
 
 @dataclass(frozen=True)
 class DayTerms:
-    """What all of them are held to. least: instances that operators are to have. allowed_share: of minutes in
-    violation; price_h: of one, in instance-hours, in place of it.
+    """Terms for all alternatives. least: min_parallelism by operator. allowed_share: of minutes in violation; price_h:
+    price of one, in instance-hours, instead.
     """
 
     engine: EngineTerms
@@ -70,8 +70,8 @@ def last_day(
     ran: DayCost | None = None,
     unknown: str = "",
 ) -> LastDay:
-    """first: the plan that the guard begins with; hindsight begins with one of its own. Raises PlanError or ModelError
-    for what does not fit together.
+    """first: the guard's first plan; hindsight chooses its own. Raises PlanError or ModelError for inputs that do not
+    fit together.
     """
     limits, max_lag_s = terms.guard.limits, terms.guard.max_lag_s
     world = Reality(topology, profiles, terms.engine, Differences(), load.start_s, load.end_s)
@@ -86,7 +86,7 @@ def last_day(
     track = track_of(guarded, max_lag_s)
     need = Need(topology, profiles, replace(limits.with_free_latency(), max_utilisation=FULL))
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
-    # Who knows all ahead orders in time.
+    # With full knowledge, instances are ordered in time, so lead time does not matter.
     ahead = Reality(topology, profiles, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
     if terms.price_h is None:
         best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share)

@@ -1,4 +1,4 @@
-"""The load of a replay: what arrived at each source in each minute, gaps filled and wide windows told apart."""
+"""The load of a replay: arrivals per source and minute, with gaps filled and wide windows interpolated."""
 
 import hashlib
 import math
@@ -14,14 +14,14 @@ from planner.errors import PlanError
 
 MINUTE_S = 60
 MAX_MISSING = 0.1
-"""Share of a trace that may be filled in; more of it would be a replay of guesses."""
+"""Largest share of a trace that may be filled in; with more, the replay would rest on guesses."""
 MAX_MINUTES = 4 * 366 * 24 * 60
 
 
 @dataclass(frozen=True)
 class Load:
-    """start_s: epoch seconds of the first minute, a multiple of 60. rate_per_s: shape (minutes,), per source. notes:
-    what was done to the trace to have a rate for each minute, in sentences.
+    """start_s: epoch seconds of the first minute, a multiple of 60. rate_per_s: by source, shape (minutes,). notes:
+    sentences on how the trace was completed.
     """
 
     start_s: int
@@ -45,7 +45,7 @@ class Load:
         return datetime.fromtimestamp(self.end_s, UTC)
 
     def between(self, from_s: float, until_s: float) -> "Load":
-        """The minutes that lie in that span."""
+        """The minutes within that span."""
         first, last = (
             round((min(max(at, self.start_s), self.end_s) - self.start_s) / MINUTE_S) for at in (from_s, until_s)
         )
@@ -56,14 +56,14 @@ class Load:
         return replace(self, rate_per_s={source: rates * factor for source, rates in self.rate_per_s.items()})
 
     def digest(self) -> str:
-        """SHA-256 over what arrives when: another load, another digest."""
-        told = hashlib.sha256(str(self.start_s).encode())
+        """SHA-256 over all arrivals and their times."""
+        digest = hashlib.sha256(str(self.start_s).encode())
         for source, rates in sorted(self.rate_per_s.items()):
-            told.update(source.encode() + np.ascontiguousarray(rates, dtype="<f8").tobytes())
-        return told.hexdigest()
+            digest.update(source.encode() + np.ascontiguousarray(rates, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     def traces(self) -> dict[str, ArrivalTrace]:
-        """What the simulator replays."""
+        """Input for the simulator."""
         start = datetime.fromtimestamp(self.start_s, UTC)
         return {
             source: ArrivalTrace(_Counted(start, MINUTE_S, rates * MINUTE_S))
@@ -85,13 +85,13 @@ def minute_load(
     may_be_silent: bool = False,
     most_missing: float = MAX_MISSING,
 ) -> Load:
-    """Every source by minutes, over the span that all of them tell of. may_be_silent: nothing at all may have come.
+    """Rates of every source by minute, over the span that all of them cover. may_be_silent: whether there may be no
+    arrivals.
 
-    Windows shorter than a minute are added up. In wider ones the rate goes in straight lines through the middles of the
-    windows, which keeps a staircase of the trace's making from looking like jumps of the load. Missing windows are
-    bridged likewise. replayed_from_s: before it arrivals are only learnt from, and any number may be missing. Raises
-    PlanError where more than most_missing of what is replayed of a source is missing, or the span is too short or too
-    long.
+    Windows shorter than a minute are summed. In wider ones the rate is interpolated linearly through the middles of the
+    windows, as steps of the trace would look like jumps of the load. Missing windows are interpolated too.
+    replayed_from_s: earlier arrivals are only learned from, and any number of them may be missing. Raises PlanError if
+    more than most_missing of a source's replayed windows are missing, or the span is too short or too long.
     """
     if not series:
         raise PlanError("a replay needs arrivals of at least one source; none was given")
@@ -111,8 +111,8 @@ def minute_load(
     notes: list[str] = []
     rates = {}
     for source, each in series.items():
-        rates[source], told = _by_minute(source, each, start_s, minutes, replayed_from_s, most_missing)
-        notes += told
+        rates[source], source_notes = _by_minute(source, each, start_s, minutes, replayed_from_s, most_missing)
+        notes += source_notes
     if not may_be_silent and not any(rate.any() for rate in rates.values()):
         raise PlanError(f"nothing arrives at {', '.join(rates)} in the whole trace; give one with arrivals")
     return Load(start_s, rates, tuple(notes))
@@ -133,11 +133,11 @@ def _by_minute(
     counts = np.asarray(each.counts, dtype=np.float64)
     for what, of in (("", replayed), (" before the replay", ~replayed)):
         if lacking := np.count_nonzero(of & ~known):
-            told = f"{lacking} of {np.count_nonzero(of)} windows of {window_s} s{what} are missing"
-            notes.append(f"{source}: {told}, and bridged in straight lines")
+            gaps = f"{lacking} of {np.count_nonzero(of)} windows of {window_s} s{what} are missing"
+            notes.append(f"{source}: {gaps}, and bridged in straight lines")
     filled = _bridged(counts, known, known)
     if not known[~replayed].all():
-        # What was known before the replay knows nothing of what came in it.
+        # Gaps before the replay are filled without knowledge of the replay.
         filled = np.where(replayed, filled, _bridged(counts, known & ~replayed, known))
     counts = filled
     at_s = start_s - begin_s + MINUTE_S * np.arange(minutes + 1)
@@ -152,9 +152,7 @@ def _by_minute(
 
 
 def _bridged(counts: Floats, by: Flags, known: Flags) -> Floats:
-    """Counts that are not known, in straight lines between those to go by; all known ones where there are none of
-    these.
-    """
+    """Unknown counts, interpolated between those in `by`; between all known ones if `by` is empty."""
     by = by if by.any() else known
     at = np.arange(counts.size)
     return np.where(known, counts, np.interp(at, at[by], counts[by]))

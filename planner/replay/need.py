@@ -1,4 +1,4 @@
-"""What a load needs, asked many times: the cheapest plan by the model, remembered."""
+"""The cheapest plan for a load by the model, cached for many requests."""
 
 import math
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ _FINENESS = math.log(1.0025)
 
 
 class Need:
-    """Loads are rounded up by at most a quarter of a per cent, so that those nearly alike are worked out once."""
+    """Loads are rounded up by at most 0.25 %, so that similar loads share a plan."""
 
     def __init__(self, topology: Topology, profiles: Profiles, limits: Limits) -> None:
         self.topology, self.profiles, self.limits = topology, profiles, limits
         self._known = RememberedPlans(topology, profiles, limits)
 
     def plan(self, load_per_s: Mapping[str, float]) -> Mapping[str, int]:
-        """The fewest instances that hold the limits under the load; the strongest plan where none does."""
+        """The fewest instances within the limits under the load; the strongest plan if there are none."""
         rounded = {source: _rounded_up(load_per_s[source]) for source in self.topology.sources}
         return self._known.plan(rounded).parallelism
 
 
 def _rounded_up(rate_per_s: float) -> float:
-    """The least number of a grid of steps of a quarter of a per cent that is not below."""
+    """The next grid value, in steps of 0.25 %."""
     return 0.0 if rate_per_s <= 0 else math.exp(math.ceil(math.log(rate_per_s) / _FINENESS - 1e-9) * _FINENESS)

@@ -1,7 +1,7 @@
-"""Names of policies in a replay: one that keeps to a share of violations of its own has it in its name.
+"""Names of policies in a replay, with an optional budget of violations.
 
-`planner@0.02` is `planner`, allowed 2 % of the minutes in violation whatever others are allowed. A timeline needs
-nothing else to tell what each policy was asked for.
+`planner@0.02` is `planner` with 2 % of the minutes allowed in violation, whatever others are allowed. The name thus
+tells a timeline's reader each policy's budget.
 """
 
 from planner.errors import PlanError
@@ -10,7 +10,7 @@ MARK = "@"
 
 
 def policy_of(name: str) -> str:
-    """Which policy it is, whatever its budget.
+    """The policy's name without its budget.
 
     >>> policy_of("planner@0.02")
     'planner'
@@ -19,20 +19,20 @@ def policy_of(name: str) -> str:
 
 
 def own_budget(name: str) -> float | None:
-    """The share of the minutes that this policy alone may violate in, None where it has what all have.
+    """The share of minutes in violation that the name allows; None if it has no budget of its own.
 
-    Raises PlanError for what is no share.
+    Raises PlanError for a value that is no share.
 
     >>> own_budget("planner@0.02")
     0.02
     """
-    _, mark, told = name.partition(MARK)
+    _, mark, text = name.partition(MARK)
     if not mark:
         return None
     try:
-        share = float(told)
+        share = float(text)
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise PlanError(f"policy {name!r} has the budget {told!r}; give a share of the minutes from 0 to 1, as @0.02")
+        raise PlanError(f"policy {name!r} has the budget {text!r}; give a share of the minutes from 0 to 1, as @0.02")
     return share

@@ -1,6 +1,6 @@
-"""Forecasts as the pipeline makes them, for each hour of a replay: trained every refit_s, and asked from newer counts.
+"""Forecasts as the pipeline makes them, for each hour of a replay: trained every refit_s, issued from newer counts.
 
-They are kept by the digest of what they saw, so that a second replay of the same history costs no forecasting.
+They are cached by a digest of their inputs, so that a second replay of the same history needs no forecasting.
 """
 
 import hashlib
@@ -32,21 +32,21 @@ from planner.horizon.prices import HOURLY_S
 from planner.replay.known_history import between, known_at, known_events
 
 CACHE_VERSION = 2
-"""Raised where forecasters change what they say of the same history."""
+"""Raised when forecasters give another forecast for the same history."""
 
 KNOWN_AFTER_S = 300.0
-"""From the hour that a forecast looks on from until the job that makes it is done."""
+"""Seconds from the hour at which a forecast starts until the job that makes it has finished."""
 
 MAX_JUDGED = 300
-"""Of a source's forecasts, the newest: as many as the forecast job looks back on."""
+"""Newest forecasts of a source that are judged; the forecast job uses as many."""
 
 NO_EVENTS = EventCalendar()
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What one training serves: the moments at which it is asked. demoted: horizons that forecasts have been losing at
-    by then, with why.
+    """What one training serves: the moments at which it issues forecasts. demoted: horizons at which forecasts had been
+    losing by then, with the reason.
     """
 
     series: ArrivalSeries
@@ -59,13 +59,13 @@ class _Block:
     demoted: Mapping[int, str] = field(default_factory=dict)
 
     def without(self, demoted: Mapping[int, str]) -> "_Block":
-        """The same with the naive forecaster standing in at some horizons, kept beside it."""
+        """The same with the naive forecaster at some horizons, stored beside it."""
         horizons = "-".join(str(horizon_s) for horizon_s in sorted(demoted))
         return replace(self, demoted=demoted, folder=self.folder.with_name(f"{self.folder.name}-{horizons}"))
 
 
 class PipelineForecasts:
-    """Forecasts of each source at each hour. `prepare` makes those that are not kept yet."""
+    """Forecasts of each source at each hour. `prepare` makes those that are not stored yet."""
 
     def __init__(
         self,
@@ -77,13 +77,13 @@ class PipelineForecasts:
         calendar: EventCalendar = NO_EVENTS,
         every_s: int = HOURLY_S,
     ) -> None:
-        """folder: where forecasts are kept. refit_s: how old what was trained may be; 0 for every forecast. calendar:
-        events of all sources; each counts as known from the start, an outage once it is over. every_s: from one
-        forecast to the next.
+        """folder: where forecasts are stored. refit_s: maximum age of a training; 0 trains for every forecast.
+        calendar: events of all sources; each counts as known from the start, an outage once it has ended. every_s:
+        between forecasts.
         """
         self._calendar = calendar
         self._series, self._terms, self._train_days = series, terms, train_days
-        # What is asked on the hour is trained on the hour.
+        # Forecasts are issued on the hour, so trainings are on the hour too.
         self._refit_s, self._folder = max(1, math.ceil(refit_s / every_s)) * every_s, folder
         self._every_s = every_s
         self._keys: dict[tuple[str, float], str] = {}
@@ -92,21 +92,23 @@ class PipelineForecasts:
         self._with_paths = True
 
     def without_paths(self) -> "PipelineForecasts":
-        """The same for those who look at quantiles alone: its paths are most of a forecast, and slow to read."""
+        """The same without sample paths, for policies that use only quantiles: paths are most of a forecast and slow to
+        read.
+        """
         others = copy(self)
         others._with_paths = False
         return others
 
     @property
     def digest(self) -> str:
-        """Of everything that they depend on."""
+        """Over everything that the forecasts depend on."""
         counts = "|".join(f"{source} {series.digest()}" for source, series in self._series.items())
-        told = f"{self._told}|{counts}|{self._calendar.digest()}|{self._every_s}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = f"{self._terms_text}|{counts}|{self._calendar.digest()}|{self._every_s}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
-    def _told(self) -> str:
-        # Forecasters whose library is not installed stay out of the race.
+    def _terms_text(self) -> str:
+        # Forecasters whose library is missing do not compete.
         libraries = "|".join(f"{name} {_version(name)}" for name in ("forescale", "prophet", "statsmodels"))
         return f"{CACHE_VERSION}|{libraries}|{self._terms}|{self._train_days}|{self._refit_s}"
 
@@ -117,15 +119,16 @@ class PipelineForecasts:
         return self._newest[1]
 
     def _asked_s(self, at_s: float) -> float:
-        """When what is newest at a moment was asked."""
+        """When the newest forecast of a moment was issued."""
         return (at_s - KNOWN_AFTER_S) // self._every_s * self._every_s
 
     def prepare(
         self, from_s: float, until_s: float, executor: Executor, progress: Callable[[int, int], None]
     ) -> tuple[str, ...]:
-        """Make what lacks of that span. Told is what could not be forecast, and where the naive forecaster stood in.
+        """Make the missing forecasts of that span. Returns notes on what could not be forecast, and where the naive
+        forecaster stood in.
 
-        progress: made, and how many there are.
+        progress: called with the number made, and the total.
         """
         blocks = [block for block in self._blocks(from_s, until_s) if not self._whole(block)]
         total, done = sum(len(block.asked_s) for block in blocks), 0
@@ -151,9 +154,9 @@ class PipelineForecasts:
             yield f"{source}: trained {count} times with the naive forecaster in place of what had been losing"
 
     def _demote(self, from_s: float, until_s: float, executor: Executor) -> None:
-        """Make those anew at which earlier ones of the replay had been losing when they were trained."""
-        told = hashlib.sha256(f"{self.digest}|{from_s}|{until_s}".encode()).hexdigest()[:24]
-        kept = self._folder / f"demoted-{told}.json"
+        """Remake forecasts whose predecessors in the replay had been losing when they were trained."""
+        digest = hashlib.sha256(f"{self.digest}|{from_s}|{until_s}".encode()).hexdigest()[:24]
+        kept = self._folder / f"demoted-{digest}.json"
         if kept.exists():
             self._demoted = {(source, train_s): name for source, train_s, name in json.loads(kept.read_bytes())}
             return
@@ -174,7 +177,7 @@ class PipelineForecasts:
         part.replace(kept)
 
     def _failures(self, from_s: float, until_s: float) -> Iterator[str]:
-        """Of each source, at how many hours it was not forecast, and why the first time."""
+        """For each source, at how many hours it was not forecast, and the first reason."""
         failed: dict[str, list[Path]] = {}
         hours = 0
         for block in self._blocks(from_s, until_s):
@@ -196,31 +199,33 @@ class PipelineForecasts:
                 asked_s = tuple(float(at) for at in moments if at > series.start.timestamp())
                 if asked_s:
                     folder = self._folder / self._key(source, train_s)
-                    # The first hours of a replay were served by what had been trained before it.
+                    # The first hours of a replay use a training from before it.
                     events = self._events(source, train_s)
                     at_s = min(train_s, asked_s[0])
                     yield _Block(series, at_s, asked_s, self._terms, self._train_days, folder, events)
                 train_s += self._refit_s
 
     def _events(self, source: str, train_s: float) -> EventCalendar:
-        """That touch what one training learns from, or what it is asked of."""
+        """Events that affect what one training learns from or forecasts."""
         start = datetime.fromtimestamp(train_s, UTC) - timedelta(days=self._train_days)
         reach = datetime.fromtimestamp(train_s + self._refit_s + self._terms.horizon_s, UTC)
         return self._calendar.of_source(source).between(start, reach)
 
     def _key(self, source: str, train_s: float) -> str:
-        """Of everything that the forecasts of one training depend on but the counts, which stand in their names."""
+        """Digest of everything that a training's forecasts depend on, except their times, which are in the file
+        names.
+        """
         if (source, train_s) not in self._keys:
             series = self._series[source]
-            told = f"{self._told}|{source}|{train_s}"
+            text = f"{self._terms_text}|{source}|{train_s}"
             until = datetime.fromtimestamp(train_s + self._refit_s, UTC)
-            # The first is trained on what came train_days before it, and the last asked of what came until then.
+            # The training uses train_days before its time, and its last forecast is issued refit_s later.
             first_seen_s = timedelta(days=self._train_days, seconds=self._refit_s)
             seen = between(series, until - first_seen_s, until)
-            told += f"|{seen.digest() if seen is not None else ''}"
+            text += f"|{seen.digest() if seen is not None else ''}"
             if (events := self._events(source, train_s)).events:
-                told += f"|{events.digest()}"
-            self._keys[source, train_s] = hashlib.sha256(told.encode()).hexdigest()[:24]
+                text += f"|{events.digest()}"
+            self._keys[source, train_s] = hashlib.sha256(text.encode()).hexdigest()[:24]
         return self._keys[source, train_s]
 
     @staticmethod
@@ -228,7 +233,7 @@ class PipelineForecasts:
         return all(_kept(block.folder, at_s) or _failure(block.folder, at_s).exists() for at_s in block.asked_s)
 
     def _joined(self, hour_s: float) -> JoinedForecasts:
-        """With paths that go together between sources as the history shows it by then."""
+        """With paths joined across sources according to the history known by then."""
         at = datetime.fromtimestamp(hour_s, UTC)
         known = {
             s: known_at(each, at, self._train_days, self._calendar.of_source(s)) for s, each in self._series.items()
@@ -236,7 +241,7 @@ class PipelineForecasts:
         return joined_forecasts(self._read(hour_s), known)
 
     def _read(self, hour_s: float) -> Mapping[str, Forecast]:
-        """Of all sources, or none: a plan needs them all."""
+        """Of all sources, or none: a plan needs all of them."""
         found = {}
         for source in self._series:
             train_s = hour_s // self._refit_s * self._refit_s
@@ -256,7 +261,7 @@ def _version(library: str) -> str:
 
 
 def _made(block: _Block) -> None:
-    """Forecasts of one training, and beside them why one could not be made. Raises ForecastError where they cannot be
+    """Make the forecasts of one training, and record why one could not be made. Raises ForecastError if they cannot be
     written.
     """
     block.folder.mkdir(parents=True, exist_ok=True)
@@ -283,7 +288,7 @@ def _made(block: _Block) -> None:
 
 
 def _losing(block: _Block, past: Sequence[Forecast]) -> dict[int, str]:
-    """Horizons to demote, by what was known when the block was trained."""
+    """Horizons to demote, by what was known at the training."""
     try:
         history = _known(block, datetime.fromtimestamp(block.train_s, UTC))
     except (ForecastError, HistoryError):
@@ -298,7 +303,7 @@ def _keep_failure(folder: Path, at_s: float, reason: str) -> None:
 
 
 def _known(block: _Block, at: datetime) -> ArrivalSeries:
-    """What was over at a moment, and no window more. Raises ForecastError where nothing was."""
+    """Windows that had ended by that moment. Raises ForecastError if there are none."""
     seen = known_at(block.series, at, block.train_days, block.calendar)
     if seen is None:
         raise ForecastError(f"source {block.series.source!r} has no history before {at}")

@@ -1,4 +1,4 @@
-"""The role of a policy: which plan to ask for, from nothing but what it has seen so far."""
+"""The role of a policy: which plan to request, given only what it has seen so far."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from modeling.inputs.topology import Topology
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Metrics of whole minutes, oldest first, as a monitoring system has them: averages over each minute, late by its
-    delay. Nothing in them is of a minute that a policy could not know.
+class MinuteMetrics:
+    """Metrics of whole minutes, oldest first, as a monitoring system has them: averages over each minute, delayed. They
+    contain no minute that a policy could not know yet.
 
     start_s: epoch seconds, shape (minutes,). up_s: seconds of each minute in which the job ran, shape (minutes,).
     arrivals_per_s, taken_per_s: tuples that came to each source, and that it took in, shape (minutes, sources), in the
-    topology's order. backlog: that waited there at the minute's end, likewise. records_in_per_s: into each operator;
-    busy: share of the time that its instances worked, on average over them; busiest: of the busiest one; suspended:
-    share of the time that they could have worked but waited for room downstream; all of shape (minutes, operators).
-    streams_per_s: tuples given out on each stream, before an ALL grouping copies them, shape (minutes, streams). While
-    the job is down nothing is taken in and nobody is busy.
+    topology's order. backlog: waiting tuples at the minute's end, same shape. records_in_per_s: into each operator;
+    busy: mean busy share of its instances; busiest: of the busiest one; suspended: share of the time in which they
+    waited for room downstream; all of shape (minutes, operators). streams_per_s: tuples emitted on each stream, before
+    an ALL grouping copies them, shape (minutes, streams). While the job is down nothing is taken in and no instance is
+    busy.
     """
 
     topology: Topology
@@ -36,19 +36,19 @@ class Measured:
     suspended: Floats
     streams_per_s: Floats
 
-    def last(self, seconds: float, since_s: float = -np.inf) -> "Measured":
-        """The minutes that lie in the last so many seconds of what is known, and after since_s."""
+    def last(self, seconds: float, since_s: float = -np.inf) -> "MinuteMetrics":
+        """The minutes within the last `seconds` of what is known, and after since_s."""
         return self.taken(self.rows_of_last(seconds, since_s))
 
     def rows_of_last(self, seconds: float, since_s: float = -np.inf) -> slice:
-        """The rows of `last`, for those who look at few of the columns."""
+        """The rows of `last`, for policies that use few of the columns."""
         if not self.start_s.size:
             return slice(0)
         first = max(self.start_s[-1] + 60 - seconds, since_s)
         return slice(int(self.start_s.searchsorted(first)), None)
 
-    def taken(self, rows: slice) -> "Measured":
-        return Measured(
+    def taken(self, rows: slice) -> "MinuteMetrics":
+        return MinuteMetrics(
             self.topology,
             self.start_s[rows],
             self.up_s[rows],
@@ -71,31 +71,31 @@ class Measured:
 class Seen:
     """What a policy knows at a moment; times in epoch seconds.
 
-    plan: the parallelism that runs, or was asked for last. running_since_s: since when the plan that runs has run.
-    changing: a change was asked for and is not done. measured: of all minutes so far, those before the replay began
-    included where only arrivals are known: there all else is 0.
+    plan: the parallelism that runs, or was requested last. running_since_s: since when the running plan has run.
+    changing: a requested change is not done. measured: all minutes so far, including those before the replay, for which
+    only arrivals are known and everything else is 0.
     """
 
     at_s: float
     plan: Mapping[str, int]
     running_since_s: float
     changing: bool
-    measured: Measured
+    measured: MinuteMetrics
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A plan to ask for, and why, in one sentence with its numbers."""
+    """A plan to request, and why, in one sentence with its numbers."""
 
     plan: Mapping[str, int]
     why: str
 
 
 class Policy(Protocol):
-    """One way to scale. It may keep what it saw: each replay makes a new one.
+    """One way to scale. It may keep state: each replay creates a new one.
 
-    name: as in tables. every_s: how often it is asked, a multiple of 60 s or a divisor of it. first: the plan that runs
-    when the replay begins; None to begin with the plan that carries the load of that moment.
+    name: as in tables. every_s: interval between decisions, a multiple of 60 s or a divisor of it. first: the plan at
+    the start of the replay; None for one that carries the load of that moment.
     """
 
     @property
@@ -106,5 +106,5 @@ class Policy(Protocol):
     def first(self) -> Mapping[str, int] | None: ...
 
     def decide(self, seen: Seen) -> Decision | None:
-        """What to ask for; None to leave things as they are. A plan that runs already changes nothing."""
+        """The plan to request; None for no change. Requesting the running plan changes nothing."""
         ...

@@ -1,4 +1,4 @@
-"""What a replay happens in: the simulated engine, and a reality that differs from what the model believes of it."""
+"""The world of a replay: the simulated engine, and a reality that differs from the model's beliefs."""
 
 import math
 from bisect import bisect_right
@@ -23,13 +23,13 @@ DAY_S = 86400
 
 @dataclass(frozen=True)
 class Differences:
-    """How reality differs from what is believed; nothing differs by default.
+    """How reality differs from what is believed; by default it does not.
 
-    service_error: standard deviation of the logarithm of each operator's true service time over the believed one.
-    metric_noise: likewise, of how busy operators are seen to be; counters are exact. slow_every_s, slow_for_s,
-    slow_factor: so often, on average, one instance of one operator takes so many times as long for a tuple, for so
-    long. failure_every_s: so often, on average, the job fails and starts again under the same plan. key_drift: share of
-    the keys' shares that is dealt anew each day. seed: of all of it.
+    service_error: standard deviation of log(true / believed service time) over operators. metric_noise: the same for
+    the observed busy shares; counters are exact. slow_every_s, slow_for_s, slow_factor: mean interval at which one
+    instance of one operator becomes slow_factor times as slow for slow_for_s. failure_every_s: mean interval at which
+    the job fails and restarts under the same plan. key_drift: fraction of the keys' shares that is redistributed each
+    day. seed: of all random draws.
     """
 
     seed: int = 0
@@ -55,7 +55,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class _Span:
-    """One instance of an operator is slow over it. place: which, as a share of the parallelism that runs."""
+    """A span in which one instance of an operator is slow. place: which instance, as a fraction of the parallelism."""
 
     from_s: float
     until_s: float
@@ -64,7 +64,7 @@ class _Span:
 
 
 class Reality:
-    """A `World` of the simulator: the truth about the operators, and what goes wrong when."""
+    """A `World` of the simulator: the true operators, and what goes wrong when."""
 
     calm_s = 60.0
 
@@ -77,10 +77,10 @@ class Reality:
         from_s: float,
         until_s: float,
     ) -> None:
-        """believed: what policies and planners know of the operators. from_s, until_s: the span of the replay."""
+        """believed: profiles that policies and planners know. from_s, until_s: the span of the replay."""
         self.topology, self.terms, self.differences = topology, terms, differences
         self._from_s = from_s
-        # A stream of its own for each, so that what is drawn first stays as it is where more is made to differ.
+        # A random stream per kind, so that enabling one difference does not change the draws of another.
         service, failing, slowing = (np.random.default_rng([differences.seed, at]) for at in range(3))
         factors = np.exp(differences.service_error * service.standard_normal(len(topology.order))).tolist()
         self.profiles = {
@@ -126,20 +126,20 @@ class Reality:
 
         def of(keys: KeyHistogram | None, number: int) -> KeyHistogram | None:
             at = self.topology.order.index(name)
-            return keys and _dealt_anew(keys, self.differences.key_drift, [self.differences.seed, at, number, day])
+            return keys and _redistributed(keys, self.differences.key_drift, [self.differences.seed, at, number, day])
 
         streams = {s: of(keys, 1 + n) or keys for n, (s, keys) in enumerate(sorted(profile.stream_keys.items()))}
         return replace(profile, keys=of(profile.keys, 0), stream_keys=streams)
 
 
 def slower(profile: OperatorProfile, factor: float) -> OperatorProfile:
-    """The same operator where each tuple takes so many times as long."""
+    """The same operator with `factor` times the service times."""
     streams = {stream: seconds * factor for stream, seconds in profile.stream_service_s.items()}
     return replace(profile, service_s=profile.service_s * factor, stream_service_s=streams)
 
 
 def _moments(from_s: float, until_s: float, every_s: float, rng: np.random.Generator) -> list[float]:
-    """Of a Poisson process, in whole seconds."""
+    """Moments of a Poisson process, in whole seconds."""
     found: list[float] = []
     at_s = from_s
     while math.isfinite(every_s) and (at_s := at_s + float(rng.exponential(every_s))) < until_s:
@@ -147,22 +147,22 @@ def _moments(from_s: float, until_s: float, every_s: float, rng: np.random.Gener
     return found
 
 
-def _dealt_anew(keys: KeyHistogram, part: float, seed: list[int]) -> KeyHistogram:
-    """The same keys; a part of each share has gone to another key."""
+def _redistributed(keys: KeyHistogram, part: float, seed: list[int]) -> KeyHistogram:
+    """The same keys, with a part of each share moved to another key."""
     names = list(keys.shares)
     if not names:
         return keys
     others = np.random.default_rng(seed).permutation(len(names))
     shares = list(keys.shares.values())
-    dealt = {
+    drifted = {
         name: (1 - part) * shares[at] + part * shares[other]
         for at, (name, other) in enumerate(zip(names, others, strict=True))
     }
-    return replace(keys, shares=dealt)
+    return replace(keys, shares=drifted)
 
 
 def _with_a_slow_one(plan: PhysicalPlan, slow: _Span, factor: float) -> tuple[PhysicalPlan, Site]:
-    """The plan with one instance alone on a slow node, all others on a sound one."""
+    """The plan with one instance alone on a slow node, all others on a normal one."""
     count = plan.parallelism[slow.operator]
     bad = Instance(slow.operator, min(count - 1, int(slow.place * count)))
     every = [Instance(name, at) for name, many in plan.parallelism.items() for at in range(many)]

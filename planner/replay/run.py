@@ -1,4 +1,4 @@
-"""replay(): one policy over one load, minute by minute, prequentially: it sees what was over, and nothing else."""
+"""replay(): one policy on one load, minute by minute, prequentially: it sees only minutes that have ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,19 +17,19 @@ from planner.errors import PlanError
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import Load
-from planner.replay.policy import Measured, Policy, Seen
+from planner.replay.policy import MinuteMetrics, Policy, Seen
 from planner.replay.reality import Reality
 
 CALM_KEPT = 8
-"""Spans of calm minutes that are remembered: time goes forward, so few are asked for again."""
+"""Cached spans of calm minutes: time goes forward, so few are requested again."""
 BUSY, BUSIEST = 5, 6
-"""Places of these among the columns of a minute."""
+"""Indices of these columns."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A decision that was carried out, or was overtaken before that: in_effect_s is None then. Times in epoch seconds,
-    in_effect_s when the new plan ran.
+    """A decision that was carried out, or superseded before that: then in_effect_s is None. Times in epoch seconds;
+    in_effect_s: when the new plan ran.
     """
 
     decided_s: float
@@ -40,12 +40,12 @@ class Taken:
 
 @dataclass(frozen=True)
 class Replayed:
-    """One policy, one seed, minute by minute; arrays of shape (minutes,) unless told.
+    """One policy with one seed, minute by minute; arrays of shape (minutes,) unless stated otherwise.
 
-    start_s: epoch seconds. arrivals_per_s, capacity_per_s: over all sources; the capacity is what the running plan
-    sustains in the mix of that minute. parallelism: at the minute's end, shape (minutes, operators), in the topology's
-    order. backlog: tuples that wait at all sources at its end. lag_s: the longest wait in it. down_s: seconds of
-    downtime. utilisation: of the busiest instance.
+    start_s: epoch seconds. arrivals_per_s, capacity_per_s: over all sources; capacity of the running plan in the mix of
+    that minute. parallelism: at the minute's end, shape (minutes, operators), in the topology's order. backlog: tuples
+    waiting at all sources at its end. lag_s: the longest wait in it. down_s: seconds of downtime. utilisation: of the
+    busiest instance.
     """
 
     policy: str
@@ -77,11 +77,11 @@ def replay(
     most: Mapping[str, int] | None = None,
     max_instances: int = 10_000,
 ) -> Replayed:
-    """Run a policy over a load. first: the plan that runs at the start, unless the policy begins with one of its own.
+    """Run a policy on a load. first: the plan at the start, unless the policy has its own.
 
-    past: arrivals before the start that the policy knows. metrics_delay_s: how old a minute must be to be seen. most:
-    instances that each operator may have; max_instances: all together. A plan that has more grows as far as it may.
-    Raises PlanError for a plan that does not fit the topology, with the name of the policy.
+    past: arrivals before the start that the policy knows. metrics_delay_s: age from which a minute is visible. most:
+    maximum instances of each operator; max_instances: of all together. A plan beyond them is followed as far as they
+    allow. Raises PlanError for a plan that does not fit the topology, with the name of the policy.
     """
     world = _Run(policy, load, reality, past, metrics_delay_s)
     state = started(reality.network(policy.first or first, load.start_s), dict(policy.first or first), load.start_s)
@@ -109,7 +109,9 @@ def replay(
 
 
 def _at(state: SimulatorState, at_s: float) -> SimulatorState:
-    """The state after calm minutes that it has not gone through: counters that no replay reads stay behind."""
+    """The state moved over calm minutes that it has not gone through; counters that replays do not read are not
+    updated.
+    """
     return state if state.at_s == at_s else replace(state, at_s=at_s)
 
 
@@ -120,7 +122,7 @@ def _target(state: SimulatorState) -> dict[str, int]:
 def _allowed(
     plan: Mapping[str, int], now: Mapping[str, int], most: Mapping[str, int], max_instances: int
 ) -> dict[str, int]:
-    """The plan, or where it has too many instances, as much of the way to it from the present one as is allowed."""
+    """The plan, or if it has too many instances, as much of the way to it from the present one as is allowed."""
     capped = {name: min(count, most.get(name, count)) for name, count in plan.items()}
     for percent in range(100, 0, -1):
         part = {name: now[name] + (count - now[name]) * percent // 100 for name, count in capped.items()}
@@ -137,7 +139,7 @@ def _check(policy: Policy, topology: Topology, plan: Mapping[str, int]) -> None:
 
 
 class _Run:
-    """The columns of a replay as they grow."""
+    """The columns of a replay while they are filled."""
 
     def __init__(self, policy: Policy, load: Load, reality: Reality, past: Load | None, delay_s: float) -> None:
         self._policy, self._load, self._reality, self._delay_s = policy, load, reality, delay_s
@@ -145,10 +147,10 @@ class _Run:
         topology = reality.topology
         self._before = 0 if past is None else past.minutes
         size, sources, operators = self._before + load.minutes, len(topology.sources), len(topology.order)
-        # Minutes before the start tell of arrivals alone.
+        # Minutes before the start have arrivals only.
         first_s = float(load.start_s) - MINUTE_S * self._before
         self._start_s: Floats = first_s + MINUTE_S * np.arange(size, dtype=np.float64)
-        # One row a minute: what a policy is told, then lag, downtime and utilisation.
+        # One row per minute: what a policy sees, then lag, downtime and utilisation.
         widths = (
             1,
             sources,
@@ -183,13 +185,13 @@ class _Run:
         ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
         rows = slice(0, max(0, min(ended, self._filled)))
         up_s, *others = (column[rows] for column in self._columns[:-3])
-        measured = Measured(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
+        measured = MinuteMetrics(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
         changing = state.asked is not None or at_s < state.down_until_s
         return Seen(at_s, _target(state), state.down_until_s, changing, measured)
 
     def moved(self, state: SimulatorState, at_s: float, to_s: float) -> SimulatorState:
-        """The state at to_s, with all minutes from at_s on taken in. It may stay behind by calm minutes, in which
-        nothing but the time changes.
+        """The state at to_s, with all minutes from at_s on recorded. It may lag behind by calm minutes, in which only
+        the time changes.
         """
         while at_s < to_s:
             calm = self._calm.until(state, at_s, to_s)
@@ -197,14 +199,14 @@ class _Run:
                 self._take_calm(*calm, state.parallelism)
                 at_s = float(self._load.start_s + MINUTE_S * calm[1])
             else:
-                # A minute at a time: the next one may be calm.
+                # One minute only: the next one may be calm.
                 at_s, before_s = min(to_s, (at_s // MINUTE_S + 1) * MINUTE_S), at_s
                 state, minutes = advanced(_at(state, before_s), self._reality, self.traces, at_s, exactly=True)
                 self._take(minutes)
         return state
 
     def _take_calm(self, first: int, last: int, network: FluidNetwork, parallelism: Mapping[str, int]) -> None:
-        """Minutes of the load from the first one to that before the last one, which lie in one span."""
+        """Record the minutes from `first` to the one before `last`, which lie in one span."""
         rates = self._rates(network)
         number, begin = divmod(first, SPAN)
         rows = slice(self._before + first, self._before + last)
@@ -218,7 +220,7 @@ class _Run:
         self._filled = rows.stop
 
     def _rows_of_calm(self, network: int, number: int) -> Floats:
-        """What is told of the minutes of a span, as if all of them were calm, without noise."""
+        """The rows of a span as if all of its minutes were calm, without noise."""
         rates = self._known[network]
         span = self._calm.span(rates.network, number)
         into, worked, streams = rates.flows_of(span.per_s)
@@ -269,7 +271,7 @@ class _Run:
             self._filled += 1
 
     def _rates(self, network: FluidNetwork) -> "_Rates":
-        # The rates hold on to their network, so that no other one gets its number.
+        # The rates keep their network alive, so that its id is not reused.
         if id(network) not in self._known:
             self._known[id(network)] = _Rates(network, self._reality.topology)
         return self._known[id(network)]
@@ -299,24 +301,24 @@ class _Run:
 
 
 class _Rates:
-    """What metrics a network shows at rates of its sources."""
+    """Metrics of a network for given rates of its sources."""
 
     def __init__(self, network: FluidNetwork, topology: Topology) -> None:
         self.network, self._operators = network, len(topology.order)
         flows = {flow.name: flow for flow in network.flows}
-        # Per tuple a second of each input: tuples into the operator, the mean busy share of its instances, and tuples
-        # on streams, which come after the outsides of sources among the channels.
+        # Per tuple per second of each input: tuples into the operator, mean busy share of its instances, and tuples on
+        # streams, which follow the sources' inputs in the channels.
         into = [flows[name].entering_per_s[0] for name in topology.order]
         worked = [flows[name].worked_s()[0].mean(axis=0) for name in topology.order]
         self._per_input = np.array([*into, *worked, *network.per_input[len(topology.sources) :]])
 
     def flows(self, taken_per_s: list[float]) -> tuple[list[float], list[float], list[float]]:
-        """Tuples into each operator, the busy share of its instances (above 1 too), tuples on each stream."""
-        told = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
-        return told[: self._operators], told[self._operators : 2 * self._operators], told[2 * self._operators :]
+        """Tuples into each operator, the busy share of its instances (may exceed 1), tuples on each stream."""
+        flows = (self._per_input @ np.array(self.network.linear.inputs_per_s(taken_per_s))).tolist()
+        return flows[: self._operators], flows[self._operators : 2 * self._operators], flows[2 * self._operators :]
 
     def flows_of(self, taken_per_s: Floats) -> tuple[Floats, Floats, Floats]:
-        """The same of many minutes, where there are no windows; taken in: shape (minutes, sources)."""
+        """The same for many minutes, if there are no windows; taken_per_s: shape (minutes, sources)."""
         into, worked, streams = np.split(
             taken_per_s @ self._per_input.T, (self._operators, 2 * self._operators), axis=1
         )

@@ -1,4 +1,4 @@
-"""Scores of a timeline: cost and violations together, per policy, over all seeds."""
+"""Scores of a timeline: cost and violations per policy, over all seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Budget:
-    """Of violations, in shares of all minutes. asked: what is allowed; used: mean over the seeds; overdrawn: by how
-    much a seed used more than was asked, 0 where it did not, likewise.
+class BudgetScore:
+    """Of violations, as shares of all minutes. asked: the allowed share; used: mean over the seeds; overdrawn: mean
+    excess of used over asked, 0 for seeds within it.
     """
 
     asked: float
@@ -28,11 +28,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Score:
-    """One policy; means over the seeds. violation_share: of all minutes, at the target's lag; violation_minutes_at: a
+    """One policy; means over the seeds. violation_share: of all minutes, at the target's lag; violation_minutes_at: per
     day, by lag in seconds. lag_p50_s …: of the lags of the minutes. recovery_s: from the beginning of a downtime to the
-    end of the minute in which nothing waits any more, mean and longest over all of them, None without any; one that
-    lasts beyond the end counts up to there. best: on the Pareto front of instance-hours and violation minutes.
-    cpu_hours, memory_gib_hours, price: of what the timeline tells of one instance, None where it does not.
+    end of the minute in which the backlog is gone, mean and longest over all downtimes, None without any; one that
+    exceeds the replay counts up to its end. best: on the Pareto front of instance-hours and violation minutes.
+    cpu_hours, memory_gib_hours, price: from the timeline's data on one instance, None without it.
     """
 
     policy: str
@@ -43,7 +43,7 @@ class Score:
     violation_minutes: float
     violation_share: float
     violation_minutes_at: Mapping[float, float]
-    budget: Budget
+    budget: BudgetScore
     lag_p50_s: float
     lag_p95_s: float
     lag_p99_s: float
@@ -59,7 +59,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Difference:
-    """A policy against another one, paired by seed: mean, and where it lies with 95 % (Student's t); no interval of a
+    """A policy compared with another one, paired by seed: mean, and 95 % confidence interval (Student's t), None for a
     single seed.
     """
 
@@ -84,14 +84,14 @@ def scores(timeline: Timeline) -> list[Score]:
 
 
 def differences(timeline: Timeline, against: str) -> list[Difference]:
-    """Of every other policy that has a seed in common with that one, in the order of the timeline."""
+    """Of every other policy that shares a seed with `against`, in the order of the timeline."""
     seeds = {track.seed for track in timeline.of(against)}
     others = [name for name in timeline.policies if name != against]
     return [difference(timeline, name, against) for name in others if seeds & {t.seed for t in timeline.of(name)}]
 
 
 def difference(timeline: Timeline, policy: str, against: str) -> Difference:
-    """Of the seeds that both were replayed with."""
+    """Over the seeds that both were replayed with."""
     mine, others = ({track.seed: track for track in timeline.of(name)} for name in (policy, against))
     seeds = sorted(set(mine) & set(others))
     hours = np.array([_hours(mine[seed]) - _hours(others[seed]) for seed in seeds])
@@ -115,7 +115,7 @@ def recoveries_s(track: Track) -> list[float]:
     for begin in begins.tolist():
         at = int(np.searchsorted(free, begin))
         end = int(free[at]) if at < free.size else track.minute.size
-        # A minute at whose end nothing waits, but at whose beginning something did, still belongs to it.
+        # The minute in which the backlog is worked off still belongs to the recovery.
         end += at < free.size and bool(track.backlog[end - 1] > 0)
         found.append(60.0 * (end - begin))
     return found
@@ -138,7 +138,7 @@ def _score(policy: str, timeline: Timeline) -> Score:
         violation_minutes=float(np.mean([track.violation.sum() for track in tracks])),
         violation_share=float(used.mean()),
         violation_minutes_at={bound: float(np.mean(lag > bound)) * 1440 for bound in LAGS_S},
-        budget=Budget(asked, float(used.mean()), float(np.maximum(0.0, used - asked).mean())),
+        budget=BudgetScore(asked, float(used.mean()), float(np.maximum(0.0, used - asked).mean())),
         lag_p50_s=p50,
         lag_p95_s=p95,
         lag_p99_s=p99,
@@ -152,7 +152,7 @@ def _score(policy: str, timeline: Timeline) -> Score:
 
 
 def _costs(tracks: Sequence[Track], per_instance: Mapping[str, InstanceCost]) -> dict[str, float | None]:
-    """Of the plan that runs in each minute, summed; means over the seeds."""
+    """Sums over the plan of each minute; means over the seeds."""
     hourly = [[hourly_cost(plan, per_instance) for plan in track.plans] for track in tracks]
 
     def mean(of: Callable[[HourlyCost], float | None]) -> float | None:

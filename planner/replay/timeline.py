@@ -1,6 +1,6 @@
-"""The timeline: what happened minute by minute under each policy, as a Parquet file from which scores are recomputed.
+"""The timeline: each policy minute by minute, as a Parquet file from which scores are recomputed.
 
-Beside `timeline.parquet` stands `timeline.decisions.parquet`. Both are documented in docs/replay.md.
+Decisions are in `timeline.decisions.parquet`, next to `timeline.parquet`. Both are documented in docs/replay.md.
 """
 
 import json
@@ -55,7 +55,7 @@ DECISIONS = pa.schema(
 class Track:
     """One policy and seed of a timeline, arrays of shape (minutes,); the columns of the file.
 
-    minute: epoch seconds. plan: number in `plans`.
+    minute: epoch seconds. plan: index in `plans`.
     """
 
     policy: str
@@ -75,7 +75,7 @@ class Track:
 
     @property
     def changes_s(self) -> Floats:
-        """When the decisions that were carried out took effect."""
+        """When the decisions that were carried out took effect, in epoch seconds."""
         effects = [each.in_effect_s for each in self.decisions if each.in_effect_s is not None]
         return np.array(effects, dtype=np.float64)
 
@@ -86,8 +86,8 @@ class Track:
 
 @dataclass(frozen=True)
 class Timeline:
-    """max_lag_s: the target that `violation` tells of. notes: what a reader must know of the load and the profiles.
-    per_instance: what an instance of each operator takes up and costs. allowed_share: of all minutes, in violation.
+    """max_lag_s: the target of `violation`. notes: caveats of the load and the profiles. per_instance: resources and
+    cost of an instance of each operator. allowed_share: of all minutes, in violation.
     """
 
     topology: str
@@ -131,7 +131,7 @@ def decisions_path(path: Path) -> Path:
 
 
 def write_timeline(timeline: Timeline, path: Path) -> None:
-    """Both files, each whole or not at all. Raises PlanError where they cannot be written."""
+    """Write both files, each one atomically. Raises PlanError if they cannot be written."""
     head = {
         "schema_version": SCHEMA_VERSION,
         "topology": timeline.topology,
@@ -158,7 +158,7 @@ def write_timeline(timeline: Timeline, path: Path) -> None:
 
 
 def read_timeline(path: Path) -> Timeline:
-    """What was written. Raises PlanError naming the file for what is no timeline."""
+    """Raises PlanError with the file's name if it is no timeline."""
     try:
         for file in (path, decisions_path(path)):
             check_regular(file)

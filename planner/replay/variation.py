@@ -1,4 +1,4 @@
-"""How arrivals vary within the steps of a forecast, read off the days before it, as the planning job reads it."""
+"""Variation of arrivals within the steps of a forecast, estimated from the days before it, as in the planning job."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from modeling.queueing.dispersion import dispersion_of_history
 
 @dataclass(frozen=True)
 class Variation:
-    """series: by source. span: of the days that are read. given: in place of what they tell."""
+    """series: by source. span: length of history to use. given: a value to use instead."""
 
     series: Mapping[str, ArrivalSeries]
     span: timedelta
@@ -21,12 +21,12 @@ class Variation:
 
     @property
     def digest(self) -> str:
-        """Of all that it is read off."""
+        """Over everything that the estimate depends on."""
         counts = " ".join(f"{source} {each.digest()}" for source, each in self.series.items())
         return hashlib.sha256(f"{self.span} {self.given} {counts}".encode()).hexdigest()
 
     def at(self, until: datetime) -> float | Arrivals:
-        """From what came before that; Poisson at sources of which too little is known."""
+        """From the history before `until`; Poisson for sources with too little of it."""
         if self.given is not None:
             return self.given
         found = {source: _found(each, until - self.span, until) for source, each in self.series.items()}

@@ -1,1 +1,1 @@
-"""Search for the cheapest plan that holds the target."""
+"""Search for the cheapest plan within the limits."""

@@ -1,4 +1,6 @@
-"""The cheapest plan that carries a load within the limits: the least price, and more where latency asks for it."""
+"""The cheapest plan that carries a load within the limits: least price, with more instances if latency requires
+them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,9 +25,9 @@ from modeling.wording import count_of
 from planner.limits import Limits
 
 SHARE_ROUNDING = 1e-3
-"""How near to the largest share of a load that can be carried strongest_plan comes."""
+"""Precision of strongest_plan in the share of the load."""
 ALIKE: Mapping[str, float] = MappingProxyType({})
-"""Prices of instances where one costs what another does."""
+"""Prices for instances that all cost the same."""
 
 
 def cheapest_plan(
@@ -36,10 +38,10 @@ def cheapest_plan(
     arrival_cv2: float | Arrivals = 1.0,
     price: Mapping[str, float] = ALIKE,
 ) -> PhysicalPlan | Excuse:
-    """The cheapest plan that the model says holds the limits under the load, or why there is none.
+    """The cheapest plan that meets the limits under the load by the model, or why there is none.
 
-    price: of an instance of each operator, any unit, 1 where it is not named. Latencies are those of arrivals as
-    `evaluate` takes them. Where the cheapest has more instances than are allowed, the one with the fewest stands.
+    price: of an instance of each operator, in any unit, 1 if missing. arrival_cv2: for latencies, as `evaluate` takes
+    it. If the cheapest has more instances than are allowed, the plan with the fewest is returned.
     """
     return cheapest_plans(topology, profiles, [load_per_s], limits, arrival_cv2, price)[0]
 
@@ -52,7 +54,7 @@ def cheapest_plans(
     arrival_cv2: float | Arrivals = 1.0,
     price: Mapping[str, float] = ALIKE,
 ) -> list[PhysicalPlan | Excuse]:
-    """cheapest_plan of several loads, worked out side by side where the limits bound latency."""
+    """cheapest_plan for several loads, computed together if the limits bound latency."""
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
     bounds, found = limits.latency_bounds_s, list[PhysicalPlan | Excuse]()
     slow: dict[int, Begun] = {}
@@ -94,12 +96,13 @@ def strongest_plan(
     price: Mapping[str, float] = ALIKE,
     known: tuple[float, float] | None = None,
 ) -> tuple[PhysicalPlan, float]:
-    """The plan that carries most of the load within the limits, and the share of the load it carries (0 to 1].
+    """The plan that carries the largest share of the load within the limits, and that share in (0, 1].
 
-    For a load that no plan carries: bisects on the load's scale, to SHARE_ROUNDING. Where the latency is missed
-    at every scale, it is left free. Raises ModelError when not even one instance of each operator is allowed.
+    For a load that no plan carries: bisects the load's scale, to SHARE_ROUNDING. If the latency limits are missed at
+    every scale, they are dropped. Raises ModelError when not even one instance of each operator is allowed.
 
-    known: a share that a plan carries, or 0, and one that none does, where it is known that none carries the whole.
+    known: a share that some plan carries, or 0, and one that none carries, if it is known that no plan carries the
+    whole load.
     """
 
     def scaled(share: float) -> dict[str, float]:
@@ -113,7 +116,7 @@ def strongest_plan(
     best = cheapest_plan(topology, profiles, scaled(low), limits, arrival_cv2, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
-        # What is asked next is one of two: where latency is bounded, three side by side take little longer than one.
+        # The next share is one of two: with bounds on latency, computing three together takes little longer than one.
         shares = [middle, (low + middle) / 2, (middle + high) / 2] if limits.latency_bounds_s else [middle]
         found_at = cheapest_plans(topology, profiles, list(map(scaled, shares)), limits, arrival_cv2, price)
         several = dict(zip(shares, found_at, strict=True))
@@ -146,7 +149,7 @@ def _excuse(
 
 
 def _too_late(question: Question, plan: PhysicalPlan, limits: Limits) -> Excuse:
-    """Of the bound that is missed by most, under the plan that the utilisation asks for alone."""
+    """For the most exceeded latency bound, under the plan that utilisation alone requires."""
     late = {share: float(question.latency_s([plan.parallelism], share)[0]) for share in limits.latency_bounds_s}
     worst = max(late, key=lambda share: late[share] / limits.latency_bounds_s[share])
     remedy = "more instances do not help within the limits: allow more latency, or make the operators faster"
@@ -161,7 +164,7 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
         most = question.most[operator]
         plan = PhysicalPlan(topology.name, {operator: given})
         return _excuse(plan, "instances", operator, given, most, f"allow {count_of(given, 'instance')} of {operator}")
-    # Of plans that have all instances that are allowed, or fewer of this operator: the least busy one.
+    # Among plans with all allowed instances, or fewer of this operator: the least busy one.
     many = {name: counts[-1] for name, counts in allowed.items()}
     several = [{**many, operator: count} for count in allowed[operator]]
     used = question.used(several)

@@ -1,7 +1,7 @@
-"""Cheapest plans of one topology, asked for many loads: each once, and those between two alike not at all.
+"""Caches the cheapest plans of one topology for many loads, and skips loads between two with the same plan.
 
-With one source, a plan that is the cheapest one for two loads is so for all between them: it carries the larger one,
-and what were cheaper would carry the smaller one too. Where no plan carries a load, none carries a larger one.
+With one source, a plan that is the cheapest for two loads is so for all loads between: it carries the larger one, and a
+cheaper plan would carry the smaller one too. If no plan carries a load, none carries a larger one.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _REMEMBERED = 65536
 
 
 class RememberedPlans:
-    """strongest_plan of one topology, profiles, limits, variation of arrivals and prices of instances."""
+    """strongest_plan for one topology, with fixed profiles, limits, variation of arrivals and prices of instances."""
 
     def __init__(
         self,
@@ -32,21 +32,21 @@ class RememberedPlans:
     ) -> None:
         self.topology, self.profiles, self.limits = topology, profiles, limits
         self.arrival_cv2, self.price = arrival_cv2, price
-        # Behind sessions more tuples may need fewer instances, and a bound on latency is searched for step by step.
+        # Behind session windows more tuples may need fewer instances. With latency bounds the search is stepwise.
         windows = [window.kind for name in topology.order for window in profiles[name].windowed.values()]
         self._monotone = len(topology.sources) == 1 and WindowKind.SESSION not in windows
         self._ordered = self._monotone and not limits.latency_bounds_s
         self._known: dict[tuple[float, ...], PhysicalPlan] = {}
-        # Of loads that are carried whole, ascending.
+        # Loads that are carried whole, ascending, and their plans.
         self._rates: list[float] = []
         self._plans: list[PhysicalPlan] = []
-        # The load from which on nothing carries it, as far as it is known, and the plan that carries most.
+        # The smallest load known to be beyond all plans, and the plan that carries most.
         self._beyond: tuple[float, PhysicalPlan] | None = None
-        # Of loads that were worked out at once: the largest that is carried whole, the smallest that nothing carries.
+        # Among loads computed together: the largest that is carried whole, the smallest that no plan carries.
         self._carried, self._not_carried = 0.0, inf
 
     def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
-        """The plan that carries most of the load. Raises ModelError as strongest_plan."""
+        """The plan that carries the largest share of the load. Raises ModelError as strongest_plan does."""
         key = self._key(load_per_s)
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
@@ -55,7 +55,9 @@ class RememberedPlans:
         return self._known[key]
 
     def work_out(self, loads_per_s: Sequence[Mapping[str, float]]) -> None:
-        """Plans of several loads at once, where that is quicker than one after the other: under a bound on latency."""
+        """Compute plans for several loads together if that is faster than one by one, which it is with a bound on
+        latency.
+        """
         if not self.limits.latency_bounds_s:
             return
         several = {self._key(load): load for load in loads_per_s}
@@ -63,7 +65,7 @@ class RememberedPlans:
         found = cheapest_plans(
             self.topology, self.profiles, [several[key] for key in new], self.limits, self.arrival_cv2, self.price
         )
-        # Those that no plan carries whole are worked out as they are asked for.
+        # Loads that no plan carries whole are computed on demand.
         whole = {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
         self._known |= whole
         self._not_carried = min([self._not_carried, *(key[0] for key in new if key not in whole)])

@@ -1,1 +1,1 @@
-"""Shadow mode: what would have run under schedules that nobody deployed, beside what ran."""
+"""Shadow mode: what would have run under schedules that nobody deployed, compared with what ran."""

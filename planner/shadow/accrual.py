@@ -1,4 +1,4 @@
-"""One day of a shadow: its schedules' steps replayed over what truly came, beside what was observed."""
+"""One day of a shadow: its schedules' steps replayed over the true arrivals, beside the observations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ UNKNOWN_BEGINNING = "what waited at its beginning is not known, since the histor
 
 @dataclass(frozen=True)
 class ShadowWorld:
-    """What a shadow is replayed in. max_lag_s: a minute with more lag is a violation."""
+    """The conditions of a shadow's replay. max_lag_s: a minute with more lag is a violation."""
 
     topology: Topology
     profiles: Profiles
@@ -40,7 +40,7 @@ def midnight(day: date) -> datetime:
 
 
 def whole_days(start: datetime, end: datetime) -> list[date]:
-    """UTC days that lie wholly in [start, end)."""
+    """UTC days wholly within [start, end)."""
     first = (start.astimezone(UTC) + DAY - timedelta(microseconds=1)).date()
     return [first + number * DAY for number in range(max(0, (end.astimezone(UTC).date() - first).days))]
 
@@ -55,11 +55,11 @@ def accrued_day(
     earlier: Mapping[date, ShadowDay],
     at: datetime,
 ) -> ShadowDay:
-    """The day as the ledger keeps it. observations: of the day and of some hours around it. earlier: days of the span
-    that were accrued before; what waited at the end of the last is carried over. at: now.
+    """The day as the ledger stores it. observations: of the day and some hours around it. earlier: days of the span
+    that were accrued before; the backlog at the end of the last is carried over. at: now.
 
-    Raises PlanError where the history lacks more of the day than is bridged, and where the topology has other operators
-    than the shadow's plans.
+    Raises PlanError if more of the day's history is missing than is bridged, or if the topology's operators are not
+    those of the shadow's plans.
     """
     if set(span.first.parallelism) != set(world.topology.order):
         raise PlanError(
@@ -111,8 +111,9 @@ def _replayed(world: ShadowWorld, span: ShadowSpan, load: Load) -> Replayed:
 def _beginning(
     world: ShadowWorld, span: ShadowSpan, day: date, earlier: Mapping[date, ShadowDay]
 ) -> tuple[datetime, bool]:
-    """From when on to replay so that all that bears on the day is in it: the last midnight at which nothing waited and
-    no change was under way, or the beginning of the shadow. Whether that is so; it is not after a day without a row.
+    """When to start the replay so that it contains everything that affects the day: the last midnight without a backlog
+    or a change under way, or the beginning of the shadow. And whether that is known; it is not after a day without a
+    row.
     """
     while midnight(day) - DAY >= span.start:
         before = earlier.get(day - DAY)
@@ -123,13 +124,13 @@ def _beginning(
 
 
 def _changing(world: ShadowWorld, span: ShadowSpan, at: datetime) -> bool:
-    """Whether a step that was asked for before may not run yet; policies are asked once a minute."""
+    """Whether a step requested before may not run yet; policies are asked once a minute."""
     ahead = timedelta(seconds=world.engine.lead_s + world.engine.whole_s + MINUTE_S)
     return any(at - ahead < step.deploy_at < at for step in span.steps)
 
 
 def _lacking(series: Mapping[str, ArrivalSeries], start: datetime, end: datetime) -> str:
-    """Why these arrivals cannot be replayed; empty where they can."""
+    """Why these arrivals cannot be replayed; empty if they can."""
     for source, each in series.items():
         if each.start > start or each.end < end:
             return (
@@ -148,8 +149,8 @@ def _lacking(series: Mapping[str, ArrivalSeries], start: datetime, end: datetime
 
 
 def _load(series: Mapping[str, ArrivalSeries], begin: datetime, end: datetime) -> Load:
-    """Minutes of [begin, end), of which `_lacking` has judged what is missing; windows more on either side tell how
-    rates go on at the edges.
+    """Minutes of [begin, end), whose missing windows `_lacking` has checked; some windows on either side continue the
+    rates at the edges.
     """
     around = {}
     for source, each in series.items():

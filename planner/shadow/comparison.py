@@ -1,4 +1,4 @@
-"""What ran beside what would have: days added up, like with like."""
+"""Compares what ran with what would have run: sums over days, like with like."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from planner.ledger.entries import ShadowDay
 
 @dataclass(frozen=True)
 class Comparison:
-    """minutes: of all days. real_…: over the minutes in which that was observed or measured; None where none was. The
-    shadow's are of the same minutes; of all where nothing was.
+    """minutes: of all days. real_…: over the minutes that were observed or measured; None without any. The shadow's
+    numbers are for the same minutes, or for all if there are none.
     """
 
     minutes: int
@@ -24,7 +24,7 @@ class Comparison:
 
     @property
     def saved_share(self) -> float | None:
-        """Of the real instance-hours; negative where the shadow costs more, None where they are not known or zero."""
+        """Of the real instance-hours; negative if the shadow costs more, None if they are unknown or zero."""
         return 1 - self.instance_hours / self.real_instance_hours if self.real_instance_hours else None
 
 

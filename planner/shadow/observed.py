@@ -1,4 +1,4 @@
-"""What ran, minute by minute, as far as observations tell."""
+"""What ran, minute by minute, as far as observations show."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from planner.ledger.entries import Observation
 
 MINUTE_S = 60
 MAX_APART_S = 2 * 3600
-"""A plan is taken to have run from one observation to the next where they are at most so far apart."""
+"""A plan counts as running from one observation to the next if they are at most this far apart."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """instances: NaN in minutes of which nobody knows what ran; lag_s: NaN where it was not measured; both of shape
-    (minutes,). followed: whether it is known what ran in a minute and in the one before, of the same shape; rescales:
-    changes from one to the other.
+    """instances: NaN in minutes with an unknown running plan; lag_s: NaN where not measured; both of shape (minutes,).
+    followed: whether the plan is known in a minute and the one before, same shape; rescales: changes between such
+    minutes.
     """
 
     instances: Floats
@@ -33,7 +33,7 @@ class Ran:
 
 
 def ran(observations: Sequence[Observation], start_s: float, minutes: int) -> Ran:
-    """The minutes from start_s on, by observations of them and of some time around them, oldest first."""
+    """The minutes from start_s on, from observations of them and some time around them, oldest first."""
     known: list[PhysicalPlan | None] = [None] * (minutes + 1)  # the first is the minute before
     lag_s = np.full(minutes + 1, np.nan)
     at = [math.ceil((each.observed_at.timestamp() - start_s) / MINUTE_S) for each in observations]
@@ -53,7 +53,7 @@ def ran(observations: Sequence[Observation], start_s: float, minutes: int) -> Ra
 
 
 def observations_of(topology: str, record: ClusterRecord) -> list[Observation]:
-    """What a cluster has recorded, one a minute, at the minute's end."""
+    """A cluster's record as observations, one at the end of each minute."""
     found = []
     for row, minute in enumerate(record.minute):
         counts = {name: int(column[row]) for name, column in record.parallelism.items()}
@@ -66,7 +66,7 @@ def observations_of(topology: str, record: ClusterRecord) -> list[Observation]:
                 str(Status.RESCALING if record.down_s[row] > 0 else Status.RUNNING),
                 {name: float(column[row]) for name, column in record.backlog.items()} if known else {},
                 float(record.lag_s[row]) if known else None,
-                "" if known else "the simulator's truth does not tell what came in this minute",
+                "" if known else "the simulator has no arrivals for this minute",
             )
         )
     return found

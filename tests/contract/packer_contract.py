@@ -57,12 +57,12 @@ class PackerContract:
         assert all(container.instances for container in packing)
 
     @pytest.mark.parametrize("after", [{"a": 5, "b": 12, "c": 5}, {"a": 1, "b": 4, "c": 2}, {"a": 5, "b": 3, "c": 6}])
-    def test_survivors__stay_in_their_containers_unless_all_is_dealt_anew(
+    def test_survivors__stay_in_their_containers_unless_all_are_reassigned(
         self, packer: Packer, after: dict[str, int]
     ) -> None:
         running = packer.pack(loaded_chain(BEFORE))
         packing = packer.repack(running, loaded_chain(after))
-        if packer.redeals:
+        if packer.reassigns_all:
             assert packer.repack(packing, loaded_chain(BEFORE)) == running
             return
         check_survivors(running, packing)
@@ -74,7 +74,7 @@ class PackerContract:
         # Heron's turns may use a container that was added for the volume of what comes.
         assert len(back) <= len(running) or packer.name == "resource_compliant"
         assert [homes(back, name) for name in "ac"] == [homes(running, name) for name in "ac"]
-        assert packer.redeals or homes(back, "b")[:4] == homes(fewer, "b")
+        assert packer.reassigns_all or homes(back, "b")[:4] == homes(fewer, "b")
 
     def test_an_instance_larger_than_any_container__is_refused_by_name(self, packer: Packer) -> None:
         # 4 ms of CPU a tuple: each of two b needs 4 of 2 cores at 2000/s

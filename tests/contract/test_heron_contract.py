@@ -89,7 +89,7 @@ class TestHeronContract(ClusterContract):
         refusal = cluster.apply(_with(before, count=3), expected=before)
         assert isinstance(refusal, Refusal)
         assert "Failed to update topology words" in refusal.reason
-        assert "spouts may rest: activate them by `" in refusal.reason
+        assert "spouts may be paused: activate them by `" in refusal.reason
         assert "heron activate local/ubuntu/prod words`" in refusal.reason
         assert cluster.state().plan == before
 

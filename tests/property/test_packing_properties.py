@@ -51,7 +51,7 @@ def test_repacking__holds_limits_and_keeps_survivors_or_says_why_not(
     running, packing = packed
     PhysicalPlan("chain", after.parallelism, packing).check(after.topology)
     check_limits(packer, after, packing)
-    if not packer.redeals:
+    if not packer.reassigns_all:
         check_survivors(running, packing)
 
 

@@ -109,7 +109,7 @@ def test_backlogs__are_of_now_and_unknown_where_the_truth_is(tmp_path: Path) -> 
     clock.advance_to(_minute(61))
     unknown = simulator.backlogs()["ingest"]
     assert (unknown.tuples, unknown.lag_s) == (None, None)
-    assert unknown.unmeasured == "the simulator's truth does not tell what comes to source 'ingest' now"
+    assert unknown.unmeasured == "the simulator has no arrivals of source 'ingest' for this minute"
 
 
 def test_operator_samples__tell_busy_and_backpressured_time_of_every_instance(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
-        *([Sentence("Planned by", sentence(told))] if (told := decision.footing.told) else []),
+        *([Sentence("Planned by", sentence(told))] if (told := decision.footing.summary) else []),
         *([Sentence("Peak", _peak(decision, decision.now_estimate))] if decision.now_estimate else []),
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),

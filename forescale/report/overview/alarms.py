@@ -31,7 +31,7 @@ def _of_schedule(standing: Standing) -> Iterator[str]:
     schedule = standing.schedule.schedule
     if schedule.end <= standing.at:
         yield f"the newest schedule ended {moment(schedule.end)} UTC; run `forescale plan {standing.topology}`"
-    if told := Footing.of(schedule.derived_from).told:
+    if told := Footing.of(schedule.derived_from).summary:
         yield f"planned by: {told}"
 
 

@@ -1,4 +1,4 @@
-"""Alembic's environment: applies revisions on the connection, and in the transaction, that migrate.py hands over."""
+"""Alembic's environment: applies revisions on the connection and in the transaction that migrate.py passes."""
 
 from alembic import context
 
@@ -10,7 +10,7 @@ def apply_revisions() -> None:
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,
-        # SQLite cannot alter most of a table; batch mode copies it instead. Its DDL does take part in transactions.
+        # SQLite cannot alter most of a table, so batch mode copies it. SQLite's DDL is transactional.
         render_as_batch=connection.dialect.name == "sqlite",
         transactional_ddl=True,
     )
@@ -18,6 +18,6 @@ def apply_revisions() -> None:
         context.run_migrations()
 
 
-# Alembic runs this file under a name of its own; imported as a module of the package, it does nothing.
+# Alembic runs this file under its own module name; imported from the package, it does nothing.
 if __name__ == "env_py":
     apply_revisions()

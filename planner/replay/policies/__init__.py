@@ -1,1 +1,1 @@
-"""Policies, one a file: static plans, autoscalers of others in their best form, ours, and the best in hindsight."""
+"""Policies, one per file: static plans, other autoscalers in their best form, ours, and the optimum in hindsight."""

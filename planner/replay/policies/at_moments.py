@@ -1,4 +1,4 @@
-"""Plans that are known beforehand, each asked for at its moment: the optimum of hindsight, the steps of a schedule."""
+"""Predetermined plans, each requested at its moment: the optimum of hindsight, or the steps of a schedule."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,8 +6,8 @@ from planner.replay.policy import Decision, Seen
 
 
 class AtMoments:
-    """changes: plans by the moment (epoch seconds) at which each is asked for, in order; the first runs from the
-    beginning. why: of every change.
+    """changes: plans by the moment (epoch seconds) at which they are requested, in order; the first runs from the
+    start. why: of every change.
     """
 
     every_s = 60.0

@@ -1,4 +1,4 @@
-"""A schedule by the clock: each hour gets what the same hour of last week needed."""
+"""Scheduled scaling: each hour gets what the same hour of last week needed."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,10 @@ HOUR_S, WEEK_S = 3600.0, 7 * 86400.0
 
 
 class CronByLastWeek:
-    """What KEDA's cron scaler, scheduled scaling of clouds, or a scheduled tuning does whose writer looks at last week.
+    """Like KEDA's cron scaler, clouds' scheduled scaling, or a schedule tuned to last week by hand.
 
-    Each hour's plan is asked for ahead_s before it begins. Without a week of history the last day stands in, and
-    without that the plan stays.
+    Each hour's plan is requested ahead_s before it begins. Without a week of history the last day is used, and without
+    that the plan stays.
     """
 
     name = "cron"
@@ -25,7 +25,7 @@ class CronByLastWeek:
         self._need, self._ahead_s = need, ahead_s
 
     def decide(self, seen: Seen) -> Decision | None:
-        # Until the hour begins, the one before it must be carried too.
+        # Until the hour begins, the plan must carry the present hour too.
         now_s, hour_s = (at_s // HOUR_S * HOUR_S for at_s in (seen.at_s, seen.at_s + self._ahead_s))
         known = seen.measured
         for back_s, what in ((WEEK_S, "last week"), (86400.0, "yesterday")):
@@ -34,6 +34,6 @@ class CronByLastWeek:
                 continue
             peaks = known.arrivals_per_s[first:last].max(axis=0)
             load = dict(zip(self._need.topology.sources, peaks.tolist(), strict=True))
-            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-            return Decision(self._need.plan(load), f"the same hour {what} brought up to {told}")
+            rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            return Decision(self._need.plan(load), f"the same hour {what} brought up to {rates}")
         return None

@@ -14,12 +14,12 @@ RECOVERY_S = 600.0
 
 class Daedalus:
     """The rule of the paper (Pfister et al., ICPE 2024): of all scale-outs the smallest one whose capacity exceeds the
-    forecast's maximum over 15 minutes, and that recovers within 600 s of a rescale: downtime, and then a backlog of
-    what waits now and what comes meanwhile.
+    forecast's maximum over 15 minutes, and that recovers within 600 s of a rescale: downtime, and then the backlog of
+    now and of the arrivals meanwhile.
 
-    After a rescale it waits until that has recovered, at most 600 s. Its best form: the forecast is this project's own
-    (the median), not an ARIMA refitted each minute, and the plan gives each operator what it needs where the paper
-    scales all alike. need: with no headroom, as the paper adds none.
+    After a rescale it waits for that recovery, at most 600 s. Its best form: the forecast is this project's own (the
+    median) instead of an ARIMA refitted each minute, and the plan gives each operator what it needs, where the paper
+    scales all equally. need: without headroom, as the paper adds none.
     """
 
     name = "daedalus"
@@ -48,8 +48,8 @@ class Daedalus:
         if dict(plan) == dict(seen.plan):
             return None
         self._acted_s = seen.at_s
-        told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-        return Decision(plan, f"the next 15 minutes, and recovery within 600 s, need a capacity of {told}")
+        rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+        return Decision(plan, f"the next 15 minutes, and recovery within 600 s, need a capacity of {rates}")
 
     @staticmethod
     def _coming_per_s(forecast: Forecast | None, at_s: float) -> float:

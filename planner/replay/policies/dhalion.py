@@ -1,4 +1,4 @@
-"""Dhalion: detect backpressure, diagnose what causes it, resolve it, one operator a round."""
+"""Dhalion: detect backpressure, diagnose its cause, resolve it, one operator per round."""
 
 import math
 from collections.abc import Mapping
@@ -12,23 +12,22 @@ WINDOW_S = 300.0
 COOLDOWN_S = 180.0
 CATCH_UP_S = 600.0
 NOISE = 0.02
-"""Share of the time; what is suspended for less is no backpressure."""
+"""Share of the time; suspension up to this is no backpressure."""
 MAX_SUSPENDED = 0.999
 MAX_GROWTH = 4.0
 IDLE_S = 1.0
-"""Seconds of arrivals that wait, below which next to nothing waits."""
+"""A backlog of fewer seconds of arrivals counts as none."""
 
 
 class Dhalion:
     """The rules of the paper (Floratou et al., VLDB 2017), with the thresholds of Heron's implementation.
 
-    With backpressure, the operator that starts it gets ⌈n·(1 + u)⌉ instances; u = b / (1 − b), at most 4, b the share
-    of the last 300 s for which the operators before it were suspended: what the load lacks, 1 − μ/λ. Without
-    backpressure and with next to nothing waiting, the least busy operator is scaled down by a tenth; a scale-down that
-    backpressure follows is undone, and that operator left alone from then on (the blacklist). After any action it waits
-    180 s, and at most 600 s while the backlog of the rescale itself drains, so that it does not mistake that for what
-    the action has done. Sources are never scaled down. Skewed data and slow instances, which it repairs by other means,
-    are left as they are.
+    With backpressure, the operator that causes it gets ⌈n·(1 + u)⌉ instances; u = b / (1 − b), at most 4, where b is
+    the share of the last 300 s in which the operators before it were suspended: the missing capacity, 1 − μ/λ. Without
+    backpressure and backlog, the least busy operator is scaled down by a tenth; if backpressure follows, that is undone
+    and the operator is left alone from then on (the blacklist). After any action it waits 180 s, and up to 600 s while
+    the backlog of the rescale itself drains, as that is not an effect of the action. Sources are never scaled down.
+    Skewed data and slow instances, for which it has other remedies, are left alone.
     """
 
     name = "dhalion"
@@ -37,7 +36,7 @@ class Dhalion:
 
     def __init__(self, topology: Topology, most: Mapping[str, int], down_factor: float = 0.9) -> None:
         self._topology, self._most, self._down = topology, most, down_factor
-        # A source shows no backpressure when it is full itself, so nobody would notice that one has too few instances.
+        # A full source shows no backpressure, so nothing would show that it has too few instances.
         self._kept = {*topology.sources, *topology.given_parallelism}
         self._acted_s = -math.inf
         self._lowered: tuple[str, int] | None = None
@@ -62,7 +61,7 @@ class Dhalion:
         return decision
 
     def _scale_up(self, seen: Seen, suspended: np.ndarray, busiest: np.ndarray) -> Decision | None:
-        # It starts where an operator is full that is itself not held up: the one furthest down.
+        # Backpressure starts at a full operator that is not blocked itself: the one furthest downstream.
         position = max(
             (at for at in range(len(self._topology.order)) if suspended[at] <= NOISE), key=lambda at: busiest[at]
         )

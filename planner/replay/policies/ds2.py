@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import PlanError
 from planner.replay.policies.true_rates import MINUTE_S, means, output_ratios, records_in_per_s, whole_minutes
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 _ROUNDING = 1e-9
@@ -14,13 +14,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Ds2Settings:
-    """interval_s: how often the policy is evaluated, on the metrics since, a multiple of 60 s.
+    """interval_s: interval of evaluations, each on the metrics since the last, a multiple of 60 s.
 
     warm_up_intervals: intervals after a restart that are ignored. activation_intervals: consecutive evaluations before
-    a change, which is to the largest of them. target_rate_ratio: of arrivals over what a source takes in; where it is
-    exceeded although no operator needs more instances, all get so many times as many. The defaults are those of the
-    sample configuration that its authors published, but for the interval of 10 s: our metrics come by the minute; and
-    for the ratio of 1, which rounding exceeds.
+    a change, which is to the largest of them. target_rate_ratio: of arrivals over what a source takes in; if it is
+    exceeded although no operator needs more instances, all get that many times as many. The defaults are those of the
+    authors' published sample configuration, except the interval of 10 s, since our metrics come by the minute, and the
+    ratio of 1, which rounding exceeds.
     """
 
     interval_s: float = 60.0
@@ -38,11 +38,11 @@ class Ds2Settings:
 
 
 class Ds2:
-    """Instances = target rate / true rate of one instance, rounded up; the backlog is not looked at.
+    """Instances = target rate / true rate of one instance, rounded up; the backlog is ignored.
 
-    Sources, whose parallelism the paper leaves alone, are scaled to their arrivals like any other operator. An operator
-    that nothing reached keeps its instances. A plan that only takes single instances away is not worth a restart, as in
-    the published controller.
+    Sources, which the paper does not scale, are scaled to their arrivals like other operators. An operator without
+    input keeps its instances. As in the published controller, a plan that only removes single instances is not worth a
+    restart.
     """
 
     first: Mapping[str, int] | None = None
@@ -72,7 +72,7 @@ class Ds2:
         return Decision(plan, f"{arriving_per_s:.4g}/s arrive: {changes}")
 
 
-def new_plan(minutes: Measured, plan: Mapping[str, int], target_rate_ratio: float) -> dict[str, int]:
+def new_plan(minutes: MinuteMetrics, plan: Mapping[str, int], target_rate_ratio: float) -> dict[str, int]:
     """One step of DS2 from the plan that ran in those minutes."""
     topology = minutes.topology
     records_in = records_in_per_s(minutes)
@@ -92,7 +92,7 @@ def new_plan(minutes: Measured, plan: Mapping[str, int], target_rate_ratio: floa
     return counts
 
 
-def _fit(minutes: Measured, name: str, wanted: float) -> int:
+def _fit(minutes: MinuteMetrics, name: str, wanted: float) -> int:
     topology = minutes.topology
     count = min(max(1, math.ceil(wanted - _ROUNDING)), topology.max_parallelism[name])
     return topology.given_parallelism.get(name, count)

@@ -12,19 +12,19 @@ import numpy as np
 from modeling.inputs.topology import Grouping
 from planner.errors import PlanError
 from planner.replay.policies.true_rates import MINUTE_S, means, records_in_per_s, whole_minutes
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 from planner.true_rates import target_rates_per_s, true_rate_per_s
 
 
 @dataclass(frozen=True)
 class FlinkAutoscalerSettings:
-    """Named after the options below `job.autoscaler`, with the defaults of release 1.10; seconds, and shares of 1.
+    """Named after the options below `job.autoscaler`, with the defaults of release 1.10; in seconds and fractions.
 
-    stabilization_s: no scaling for so long after a start. window_s: metrics.window. target_utilisation,
-    utilisation_boundary: target.utilization and its distance to both ends of the band in which nothing is done.
-    catch_up_s: time in which a backlog is to be gone, 0 to disregard it. restart_s: assumed length of a restart.
-    backlog_lag_s: backlog-processing.lag-threshold. observed_lag_s, observed_switch, observed_least: lag-threshold,
-    switch-threshold and min-observations of observed-true-processing-rate.
+    stabilization_s: time without scaling after a start. window_s: metrics.window. target_utilisation,
+    utilisation_boundary: target.utilization, and its distance to both ends of the band without action. catch_up_s: time
+    in which a backlog should be gone, 0 to ignore it. restart_s: assumed length of a restart. backlog_lag_s:
+    backlog-processing.lag-threshold. observed_lag_s, observed_switch, observed_least: lag-threshold, switch-threshold
+    and min-observations of observed-true-processing-rate.
     """
 
     stabilization_s: float = 300.0
@@ -58,11 +58,11 @@ TUNED = FlinkAutoscalerSettings(
     # A job whose load is known needs half the default's spare capacity, so it scales at 0.9, not when it is saturated.
     target_utilisation=0.8,
     utilisation_boundary=0.1,
-    # State is restored by the time that the job runs, so its metrics are steady after a minute.
+    # State is restored before the job runs, so its metrics are steady after a minute.
     stabilization_s=60.0,
     # A job with little state restarts within a minute; the default assumes five.
     restart_s=60.0,
-    # The lag is to be gone in ten minutes, not in half an hour.
+    # The lag should be gone in ten minutes, not in half an hour.
     catch_up_s=600.0,
     # Half an hour outlasts dips between two peaks and keeps half of the surplus that an hour keeps.
     scale_down_interval_s=1800.0,
@@ -71,11 +71,11 @@ TUNED = FlinkAutoscalerSettings(
 
 @dataclass(frozen=True)
 class Vertex:
-    """What the autoscaler knows of an operator, over the metrics window.
+    """What the autoscaler knows about an operator, over the metrics window.
 
-    groups: key groups of a keyed operator, or known partitions of a source, that its instances share evenly; 0 for
-    none. target_per_s: tuples a second to keep up. catch_up_per_s: tuples a second on top to work off the backlog.
-    true_rate_per_s: what its instances could process.
+    groups: key groups of a keyed operator, or known partitions of a source, which its instances share evenly; 0 for
+    none. target_per_s: tuples per second needed to keep up. catch_up_per_s: additional tuples per second to work off
+    the backlog. true_rate_per_s: what its instances could process.
     """
 
     parallelism: int
@@ -87,7 +87,9 @@ class Vertex:
 
 
 def new_parallelism(vertex: Vertex, settings: FlinkAutoscalerSettings) -> int:
-    """Instances that carry the target rate at the target utilisation, and work off the backlog and a restart's."""
+    """Instances that carry the target rate at the target utilisation, and work off the backlog and that of a
+    restart.
+    """
     factor = _capacity_per_s(vertex, settings, settings.target_utilisation, restart=True) / vertex.true_rate_per_s
     factor = min(max(factor, 1 - settings.max_scale_down_factor), 1 + settings.max_scale_up_factor)
     lower = min(vertex.parallelism, settings.min_parallelism)
@@ -97,7 +99,7 @@ def new_parallelism(vertex: Vertex, settings: FlinkAutoscalerSettings) -> int:
 
 
 def within_bounds(vertex: Vertex, settings: FlinkAutoscalerSettings, backlog: bool) -> bool:
-    """Whether the utilisation lies in the band in which nothing is done; with a backlog it has no lower end."""
+    """Whether the utilisation is in the band without action; with a backlog the band has no lower end."""
     most = 1.0 if backlog else settings.target_utilisation + settings.utilisation_boundary
     least = 0.0 if backlog else settings.target_utilisation - settings.utilisation_boundary
     from_per_s = _capacity_per_s(vertex, settings, most, restart=False)
@@ -115,7 +117,7 @@ def _capacity_per_s(vertex: Vertex, settings: FlinkAutoscalerSettings, utilisati
 
 
 def _aligned(count: int, groups: int, lower: int, upper: int) -> int:
-    """The next count that divides the groups; else the least under which no instance gets more groups."""
+    """The next count that divides the groups; else the smallest with the same largest number of groups per instance."""
     most = min(groups if count > groups // 2 else groups // 2, upper)
     for above in range(count, most + 1):
         if groups % above == 0:
@@ -125,19 +127,19 @@ def _aligned(count: int, groups: int, lower: int, upper: int) -> int:
 
 
 class FlinkAutoscaler:
-    """The decisions of the operator's loop, asked once a minute.
+    """The decisions of the operator's loop, once a minute.
 
     A minute's row stands for Flink's sample at its end. Rates come from the counts after the window's first sample,
-    utilisation is the mean over all samples. `busiest` is busyTimeMsPerSecond, its maximum over subtasks as the default
-    aggregator takes it; Flink reads it in whole milliseconds. `suspended` is backPressuredTimeMsPerSecond. A minute in
-    which the job was down for a part gives no sample, where Flink may have one.
+    utilisation is the mean over all samples. `busiest` is busyTimeMsPerSecond, the maximum over subtasks, as in the
+    default aggregator; Flink reads it in whole milliseconds. `suspended` is backPressuredTimeMsPerSecond. A minute with
+    some downtime gives no sample, where Flink may have one.
 
     Left out, as off by default: detection of ineffective scaling, tracked restart times, memory tuning, quotas and
     excluded periods. Left out, as not measured: the stop under memory pressure. Operators whose number of instances the
     topology fixes are excluded from scaling. This release scales down to the newest result; later ones to the largest
     of the interval.
 
-    partitions: of those sources whose number Flink can tell (Kafka, Pulsar).
+    partitions: of sources for which Flink knows their number (Kafka, Pulsar).
     """
 
     every_s = MINUTE_S
@@ -189,7 +191,7 @@ class FlinkAutoscaler:
         self._surplus_since_s.clear()
         return Decision(plan, "; ".join(reasons))
 
-    def _vertices(self, plan: Mapping[str, int], window: Measured) -> dict[str, Vertex]:
+    def _vertices(self, plan: Mapping[str, int], window: MinuteMetrics) -> dict[str, Vertex]:
         topology = window.topology
         counted = window.taken(slice(1, None))
         records_in = records_in_per_s(counted)
@@ -214,9 +216,10 @@ class FlinkAutoscaler:
 
 
 class _ObservedRates:
-    """True rates of sources as seen while they catch up: what they take in, for the time that they are not held back.
+    """True rates of sources as seen while they catch up: what they take in, over the time in which they are not
+    blocked.
 
-    Between such times the mean of the window goes on, as in Flink, so a rate is remembered until the job restarts.
+    Between such times the mean of the window continues, as in Flink, so a rate is remembered until the job restarts.
     """
 
     def __init__(self, settings: FlinkAutoscalerSettings) -> None:
@@ -224,8 +227,8 @@ class _ObservedRates:
         self._since_s = self._until_s = -math.inf
         self._rates: dict[str, list[float]] = {}
 
-    def add(self, samples: Measured, since_s: float) -> None:
-        """Take in the minutes that are new; those before a restart are forgotten."""
+    def add(self, samples: MinuteMetrics, since_s: float) -> None:
+        """Add the new minutes; those before a restart are dropped."""
         topology = samples.topology
         if since_s != self._since_s:
             self._since_s, self._until_s, self._rates = since_s, -math.inf, {name: [] for name in topology.sources}
@@ -235,8 +238,8 @@ class _ObservedRates:
         self._until_s = float(new.start_s[-1]) + MINUTE_S
         for at, name in enumerate(topology.sources):
             suspended = new.suspended[:, topology.order.index(name)].tolist()
-            told = zip(new.taken_per_s[:, at].tolist(), new.backlog[:, at].tolist(), suspended, strict=True)
-            for taken_per_s, lag, share in told:
+            rows = zip(new.taken_per_s[:, at].tolist(), new.backlog[:, at].tolist(), suspended, strict=True)
+            for taken_per_s, lag, share in rows:
                 if taken_per_s == 0:
                     rate = math.inf
                 elif lag >= self._settings.observed_lag_s * taken_per_s and share < 1:
@@ -246,18 +249,18 @@ class _ObservedRates:
                 self._rates[name].append(_thousandths(rate))
 
     def keep(self, number: int) -> None:
-        """Forget all but the newest."""
+        """Keep only the newest."""
         self._rates = {name: rates[-number:] for name, rates in self._rates.items()}
 
     def preferred(self, name: str, by_busy_time: float) -> float:
-        """The observed rate where the one by busy time is unknown or far above it."""
+        """The observed rate if the one by busy time is unknown or far above it."""
         observed = self._mean(name)
         if math.isnan(observed) or by_busy_time <= observed * (1 + self._settings.observed_switch):
             return by_busy_time
         return observed
 
     def _mean(self, name: str) -> float:
-        """NaN where too little was observed; infinite where nothing came in all the time."""
+        """NaN if too little was observed; infinite if there were no tuples throughout."""
         rates = [rate for rate in self._rates.get(name, ()) if not math.isnan(rate)]
         finite = [rate for rate in rates if math.isfinite(rate)]
         if rates and not finite:
@@ -266,22 +269,22 @@ class _ObservedRates:
 
 
 def _thousandths(value: float) -> float:
-    """As Flink keeps its metrics; what would become 0 stays as it is."""
+    """Rounded as Flink stores its metrics; values that would become 0 are kept."""
     return math.floor(value * 1000 + 0.5) / 1000 or value if math.isfinite(value) else value
 
 
-def _catching_up(window: Measured, settings: FlinkAutoscalerSettings) -> bool:
-    """Whether a source's backlog is worth more than backlog_lag_s of what it takes in."""
+def _catching_up(window: MinuteMetrics, settings: FlinkAutoscalerSettings) -> bool:
+    """Whether a source's backlog exceeds backlog_lag_s of its intake."""
     taken_per_s = means(window.taken_per_s[1:])
-    told = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
-    return any(waits > settings.backlog_lag_s * taken for waits, taken in told)
+    sources = zip(window.backlog[-1].tolist(), taken_per_s, strict=True)
+    return any(waits > settings.backlog_lag_s * taken for waits, taken in sources)
 
 
-def _edge_ratios(minutes: Measured, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:
-    """Tuples along each edge for each tuple into its upstream operator.
+def _edge_ratios(minutes: MinuteMetrics, records_in: Mapping[str, float]) -> dict[tuple[str, str], float]:
+    """Tuples along each edge per tuple into its upstream operator.
 
-    As in Flink, which knows no counts by stream: what comes into the downstream operator, less what its other inputs
-    give out where they feed nothing else; if they do, all that the upstream operator gives out.
+    As in Flink, which has no counts by stream: the input of the downstream operator, minus what its other inputs emit,
+    if they feed nothing else; otherwise everything that the upstream operator emits.
     """
     topology = minutes.topology
     given_out = dict.fromkeys(topology.order, 0.0)

@@ -1,4 +1,4 @@
-"""A scaler that follows the forecast and nothing else: what a predictive autoscaler of replica counts does."""
+"""A scaler that only follows the forecast, like predictive autoscalers of replica counts."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from planner.replay.policy import Decision, Seen
 class ForecastOnly:
     """Each slot gets the cheapest plan for the quantile of its peak, ahead_s before it begins.
 
-    Predictive scaling of clouds and predictive HPAs do no more: no backlog, no price of a rescale, no dwelling.
+    Clouds' predictive scaling and predictive HPAs do no more: no backlog, no price of a rescale, no dwell time.
     """
 
     name = "forecast-only"
@@ -36,7 +36,7 @@ class ForecastOnly:
         except PlanError:
             return None
         wanted = self._newest[1]
-        # What runs now must carry the slot that runs, and the one that begins before a change would be done.
+        # The plan must carry the present slot, and those that begin before a change would be done.
         first = max(0, wanted.slot_at(seen.at_s))
         last = max(first + 1, min(wanted.slot_at(seen.at_s + self._ahead_s) + 1, wanted.slots))
         if first >= wanted.slots:
@@ -44,7 +44,7 @@ class ForecastOnly:
         known = self._decided
         if known is None or known[0] is not wanted or known[1:3] != (first, last):
             load = wanted.peak_per_s(first, last)
-            told = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-            why = f"p{self._quantile * 100:g} of the coming slots is {told}"
+            rates = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
+            why = f"p{self._quantile * 100:g} of the coming slots is {rates}"
             known = self._decided = wanted, first, last, Decision(self._need.plan(load), why)
         return known[3]

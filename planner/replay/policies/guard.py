@@ -1,4 +1,4 @@
-"""The guard alone, without a schedule above it: the same detectors, diagnosers and resolvers as beside a real job."""
+"""The guard alone, without a schedule: the same detectors, diagnosers and resolvers as on a real job."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from planner.guard.terms import GuardTerms
 from planner.guard.window import Window, window_of
 from planner.guard.withheld import withheld
 from planner.replay.policies.true_rates import MINUTE_S
-from planner.replay.policy import Decision, Measured, Seen
+from planner.replay.policy import Decision, MinuteMetrics, Seen
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class _Open:
 
 
 class Guard:
-    """It knows what came and what waits, as where a queue before the job tells. One minute is one look.
+    """Arrivals and backlog are known, as from a queue before the job. One minute is one look.
 
-    A replay tells of the busiest instance and of all on average: the others count as alike. A barred pair stays barred,
-    since nobody is there to lift it.
+    A replay has metrics of the busiest instance and of the mean: the other instances are assumed equal. A barred pair
+    stays barred, as there is no person to lift it.
     """
 
     name = "guard"
@@ -43,7 +43,7 @@ class Guard:
 
     def decide(self, seen: Seen) -> Decision | None:
         terms = self._terms
-        # Metrics come late: a plan has settled when they tell of it.
+        # Metrics are delayed: a plan has settled once they show that.
         known_s = _known_s(seen)
         if seen.changing or known_s < seen.running_since_s + terms.settle_s:
             return None
@@ -68,7 +68,7 @@ class Guard:
         return Decision(found.action.plan, found.action.why)
 
     def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> str:
-        """Why a plan waits that was made by forecasts of a moment, in epoch seconds; empty where it does not."""
+        """Why a plan waits whose forecasts were issued at issued_s (epoch seconds); empty if it does not."""
         settles_s = 0.0
         if self._open is not None and self._open.decided_s > issued_s:
             action = self._open.action
@@ -81,8 +81,8 @@ class Guard:
         looks, since = self._looked(minutes, seen.plan), _moment(seen.running_since_s)
         return window_of(self._topology, looks, seen.plan, since, _moment(_known_s(seen)), self._terms.window_s)
 
-    def _looked(self, minutes: Measured, plan: Mapping[str, int]) -> list[Look]:
-        """A look at each minute under this plan; those of before are remembered."""
+    def _looked(self, minutes: MinuteMetrics, plan: Mapping[str, int]) -> list[Look]:
+        """A look for each minute under this plan; earlier ones are cached."""
         known, counts = self._looks, tuple(plan.values())
         keys = [(float(start_s), counts) for start_s in minutes.start_s]
         self._looks = {key: known.get(key) or _look(minutes, row, plan) for row, key in enumerate(keys)}
@@ -90,7 +90,7 @@ class Guard:
 
 
 def _known_s(seen: Seen) -> float:
-    """Epoch seconds until which metrics are known."""
+    """End of the last known minute, in epoch seconds."""
     return float(seen.measured.start_s[-1]) + MINUTE_S if seen.measured.minutes else 0.0
 
 
@@ -98,7 +98,7 @@ def _moment(epoch_s: float) -> datetime:
     return datetime.fromtimestamp(epoch_s, UTC)
 
 
-def _look(minutes: Measured, row: int, plan: Mapping[str, int]) -> Look:
+def _look(minutes: MinuteMetrics, row: int, plan: Mapping[str, int]) -> Look:
     topology = minutes.topology
     operators = {}
     for at, name in enumerate(topology.order):
@@ -123,7 +123,7 @@ def _look(minutes: Measured, row: int, plan: Mapping[str, int]) -> Look:
 
 
 def _instances(mean: float, busiest: float, count: int) -> tuple[float, ...]:
-    """Busy shares with this mean and largest value, all but one alike."""
+    """Busy shares with this mean and maximum, equal except for one."""
     if count == 1:
         return (mean,)
     others = max(0.0, (count * mean - busiest) / (count - 1))

@@ -1,4 +1,4 @@
-"""Kubernetes' HorizontalPodAutoscaler on CPU utilisation, one for each operator."""
+"""Kubernetes' HorizontalPodAutoscaler on CPU utilisation, one per operator."""
 
 import math
 from collections import deque
@@ -13,13 +13,13 @@ INITIALISATION_S = 300.0
 
 
 class HorizontalPodAutoscaler:
-    """desired = ⌈current · utilisation / target⌉, left alone within the tolerance of .1.
+    """desired = ⌈current · utilisation / target⌉, no change within the tolerance of 0.1.
 
-    It scales down to the largest of what it wanted in the last 300 s, and up at once: its bound of the double in 15 s
-    is wider than a minute's metric can ask for. All of this is autoscaling/v2's default. An instance counts as busy as
-    its thread is, which is its CPU where tuples are computed on. Its best form here: all operators are changed in one
-    rescale, none while one is under way, and none in the 5 minutes after it, in which Kubernetes takes the CPU of a
-    pod for that of its start.
+    It scales down to the largest count that it wanted in the last 300 s, and up at once: its limit of doubling in 15 s
+    exceeds what a minute's metric can ask for. All of this is autoscaling/v2's default. An instance's busy share counts
+    as its CPU use, which holds for computation. Its best form here: all operators are changed in one rescale, none
+    while one is under way, and none in the 5 minutes after it, in which Kubernetes attributes a pod's CPU use to its
+    start.
     """
 
     every_s = 60.0
@@ -47,8 +47,8 @@ class HorizontalPodAutoscaler:
             plan[name] = wanted[name] if wanted[name] > now else min(now, stable)
         if plan == dict(seen.plan):
             return None
-        told = ", ".join(f"{name} {busy[name]:.0%}" for name, count in plan.items() if count != seen.plan[name])
-        return Decision(plan, f"busy: {told}; the target is {self._target:.0%}")
+        shares = ", ".join(f"{name} {busy[name]:.0%}" for name, count in plan.items() if count != seen.plan[name])
+        return Decision(plan, f"busy: {shares}; the target is {self._target:.0%}")
 
     def _desired(self, name: str, now: int, busy: float) -> int:
         ratio = busy / self._target

@@ -1,7 +1,7 @@
-"""Our own planner as it is deployed: one search over the whole horizon for each new forecast, and a guard.
+"""Our own planner as deployed: one search over the whole horizon for each new forecast, and a guard.
 
-It keeps to the share of minutes that may be in violation, learns service times from the running job, and lets the guard
-add what the load lacks between forecasts, until the next one.
+It keeps to the allowed share of minutes in violation, learns service times from the running job, and lets the guard add
+missing instances between forecasts, until the next one.
 """
 
 from collections import deque
@@ -21,11 +21,11 @@ from planner.replay.policy import Decision, Seen
 from planner.replay.variation import POISSON, Variation
 
 LOOKED_S = 180.0
-"""Of metrics, to see whether lag grows."""
+"""Span of metrics that shows whether lag grows."""
 
 
 class Planned:
-    """It knows what waits, and weighs instances, rescales and violations against each other by their prices."""
+    """Knows the backlog, and weighs instances, rescales and violations by their prices."""
 
     every_s = 60.0
     first: Mapping[str, int] | None = None
@@ -39,7 +39,7 @@ class Planned:
         guard: Guard,
         variation: Variation = POISSON,
     ) -> None:
-        """variation: of arrivals within a step, which counts where latency is bounded."""
+        """variation: of arrivals within a step, used if latency is bounded."""
         self.name = name
         self._planner, self._forecasts, self._allowed_share = planner, forecasts, allowed_share
         self._guard, self._variation = guard, variation
@@ -60,7 +60,7 @@ class Planned:
         return self._next_due(seen) or self._guarded(seen)
 
     def _next_due(self, seen: Seen) -> Decision | None:
-        """The turn that is due, unless it is withheld: then it is asked for again until the next one is due, or the
+        """The turn that is due, unless it is withheld: then it is requested again until the next one is due, or the
         next forecast comes.
         """
         while len(self._due) > 1 and self._due[1][0] <= seen.at_s:
@@ -74,9 +74,7 @@ class Planned:
         return Decision(turn.plan, why)
 
     def _guarded(self, seen: Seen) -> Decision | None:
-        """What the guard adds where lag will be too long before it could. It takes nothing away: that is for the next
-        forecast.
-        """
+        """What the guard adds if the lag will become too long. It removes nothing: that is up to the next forecast."""
         decision = self._guard.decide(seen) if self._grows_late(seen) else None
         if decision is None or sum(decision.plan.values()) <= sum(seen.plan.values()):
             return None
@@ -97,7 +95,7 @@ class Planned:
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
         announced = self._announced(seen.at_s)
         self._due.clear()
-        # What a forecast was trained on is what its variation is read off.
+        # The variation is estimated from the forecast's training data.
         cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
         if self._profiles.refresh() or cv2 != self._planner.cheapest.arrival_cv2:
             self._planner.believe(self._profiles.profiles, cv2)
@@ -119,11 +117,11 @@ class Planned:
             self._due.append((minute_s, Announced(stop_s, planned.plan_of(turn).parallelism), why))
 
     def _announced(self, now_s: float) -> tuple[Announced, ...]:
-        """Turns of the plan so far that are still to come; the time of what is withheld is over."""
+        """Turns of the present plan that are still to come; withheld ones are past."""
         return tuple(turn for at_s, turn, _ in self._due if at_s > now_s)
 
     def _budget(self, seen: Seen) -> Budget:
-        """By the lag that was seen so far."""
+        """From the lag that was seen so far."""
         since = seen.measured.taken(slice(self._began, None))
         came_per_s = since.arrivals_per_s.sum(axis=1)
         late = since.backlog.sum(axis=1) > self.terms.max_lag_s * came_per_s

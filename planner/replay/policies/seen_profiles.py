@@ -1,4 +1,4 @@
-"""Service times as the running job shows them, for policies that plan by profiles, as calibration keeps them true."""
+"""Service times as the running job shows them, for policies that plan by profiles; stands for calibration."""
 
 from collections import deque
 
@@ -7,45 +7,45 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
-from planner.replay.policy import Measured, Seen
+from planner.replay.policy import MinuteMetrics, Seen
 from planner.replay.reality import slower
 
 MINUTE_S = 60.0
-KEPT_MINUTES, FEWEST_MINUTES = 360, 10
+KEPT_MINUTES, MIN_MINUTES = 360, 10
 MATTERS = 0.02
-"""Smaller changes are left alone, as plans are looked for anew with every other profile."""
+"""Smaller changes are ignored, as new profiles require a new search for plans."""
 
 
 class SeenProfiles:
-    """What is believed, each operator as much slower as its instances were busier than that tells."""
+    """The believed profiles, each scaled by how much busier its instances were than they predict."""
 
     def __init__(self, topology: Topology, believed: Profiles) -> None:
         self._topology, self._believed = topology, believed
         self._factors: Floats = np.ones(len(topology.order))
-        # Which minutes tell, and the plan that ran in each.
-        self._told: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
-        self._measured: Measured | None = None
+        # Usable minutes, and the plan that ran in each.
+        self._usable: deque[tuple[int, tuple[int, ...]]] = deque(maxlen=KEPT_MINUTES)
+        self._measured: MinuteMetrics | None = None
         self.profiles = believed
 
     def take(self, seen: Seen) -> None:
-        """What is new in the metrics, of minutes in which the plan of now ran wholly."""
+        """Add new minutes of the metrics in which the present plan ran throughout."""
         measured = seen.measured
         known = 0 if self._measured is None else self._measured.minutes
         if not seen.changing:
             counts = tuple(seen.plan[name] for name in self._topology.order)
             for row in range(known, measured.minutes):
                 if measured.up_s[row] == MINUTE_S and measured.start_s[row] >= seen.running_since_s:
-                    self._told.append((row, counts))
+                    self._usable.append((row, counts))
         self._measured = measured
 
     def refresh(self) -> bool:
-        """Bring the profiles to what was seen; whether they are others now."""
+        """Update the profiles to the observations. Returns whether they changed."""
         measured = self._measured
-        if measured is None or len(self._told) < FEWEST_MINUTES:
+        if measured is None or len(self._usable) < MIN_MINUTES:
             return False
-        told, counts = zip(*self._told, strict=True)
-        rows = list(told)
-        # Instances of each operator that were busy all the time, and those that were believed.
+        minutes, counts = zip(*self._usable, strict=True)
+        rows = list(minutes)
+        # Busy time of each operator in instances, observed and believed.
         busy = (measured.busy[rows] * np.array(counts)).sum(axis=0)
         believed = self._believed_busy(measured, rows).sum(axis=0)
         factors = np.where((busy > 0) & (believed > 0), busy / np.where(believed > 0, believed, 1.0), self._factors)
@@ -56,8 +56,8 @@ class SeenProfiles:
         self.profiles = {name: slower(self._believed[name], factor) for name, factor in names}
         return True
 
-    def _believed_busy(self, measured: Measured, rows: list[int]) -> Floats:
-        """Instances of each operator that were busy all the time, by what is believed of what came in, shape (minutes,
+    def _believed_busy(self, measured: MinuteMetrics, rows: list[int]) -> Floats:
+        """Busy time of each operator in instances, by the believed profiles for the observed input, shape (minutes,
         operators).
         """
         per_s = measured.streams_per_s[rows]
@@ -68,7 +68,7 @@ class SeenProfiles:
 
 
 def _worked(profile: OperatorProfile, per_s: Floats, streams: dict[str, Floats]) -> Floats:
-    """Busy seconds a second, minute by minute."""
+    """Busy seconds per second, minute by minute."""
     own = {name: rate for name, rate in streams.items() if name in profile.stream_service_s}
     rest = np.maximum(0.0, per_s - sum(own.values()))
     return np.asarray(rest * profile.service_s + sum(rate * profile.stream_service_s[n] for n, rate in own.items()))

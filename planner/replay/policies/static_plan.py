@@ -8,7 +8,7 @@ from planner.replay.policy import Decision, Seen
 
 @dataclass(frozen=True)
 class StaticPlan:
-    """What most teams run. In its best form it knows the peak that is to come."""
+    """What most teams run. In its best form it knows the coming peak."""
 
     name: str
     first: Mapping[str, int]

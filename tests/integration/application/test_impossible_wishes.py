@@ -85,7 +85,7 @@ def test_a_target_out_of_reach_at_max_parallelism__has_an_excuse_that_says_which
     assert re.search(
         r"utilisation with 4 instances .* of count is beyond .*raise max_parallelism of count to 7", excuse_of(made)
     )
-    assert "that cannot be kept within the limits" in made["why"]
+    assert "no plan within the limits keeps that" in made["why"]
 
 
 def test_a_target_out_of_reach_with_max_instances__has_an_excuse_that_says_how_many_would_do(

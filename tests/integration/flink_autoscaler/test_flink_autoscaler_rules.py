@@ -13,7 +13,7 @@ import pytest
 from modeling.arrays import Floats
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.replay.policies.flink_autoscaler import TUNED, FlinkAutoscaler, FlinkAutoscalerSettings
-from planner.replay.policy import Measured, Seen
+from planner.replay.policy import MinuteMetrics, Seen
 
 pytestmark = pytest.mark.slow
 
@@ -133,11 +133,11 @@ class Case:
                 running_since_s = now_s + 60.0 * self.down_minutes
         return decided
 
-    def _measured(self, up_s: Floats, minutes: int) -> Measured:
+    def _measured(self, up_s: Floats, minutes: int) -> MinuteMetrics:
         sources = [self.topology.order.index(name) for name in self.topology.sources]
         start_s = 60.0 * np.arange(MINUTES)
         into, shares = self.records_in / 60, self.busy / 1000
-        whole = Measured(
+        whole = MinuteMetrics(
             self.topology,
             start_s,
             up_s,

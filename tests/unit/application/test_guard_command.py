@@ -100,7 +100,7 @@ def test_guard__says_of_which_source_it_only_estimates_what_comes(
 ) -> None:
     # By then the simulator's truth is over.
     TraceClock(settings.clock_file).start_at(MONDAY + timedelta(hours=3))
-    why = "the simulator's truth does not tell what comes to source 'read' now"
+    why = "the simulator has no arrivals of source 'read' for this minute"
     assert f"\n  arrivals at read are estimated: {why}\n" in turns(settings, capsys, 5)
     assert json.loads(run(capsys, "--json", "pair")[1])["unmeasured"] == {"read": why}
 

@@ -47,7 +47,7 @@ from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.service_shape import ServiceShape
-from planner.clusters.simulator_state import Change, Mark, Minute, OpenMinute, SimulatorState, Totals
+from planner.clusters.simulator_state import Mark, Minute, OpenMinute, RequestedChange, SimulatorState, Totals
 from planner.clusters.simulator_store import SimulatorStore
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
@@ -155,7 +155,7 @@ LOOK = Look(
 TOTALS = Totals((1.0, 2.0), (0.5, 0.25), (0.75, 0.125))
 STATE = SimulatorState(
     100.0, 40.0, 2, {"split": 3}, {"split": 2}, 60.0, 85.0, (7.0,), TOTALS,
-    OpenMinute((1.0,), (2.0,), (3.0,), 4.0, 5.0, 6.0, (7.0,)), Change({"split": 4}, 130.0), (9.0,),
+    OpenMinute((1.0,), (2.0,), (3.0,), 4.0, 5.0, 6.0, (7.0,)), RequestedChange({"split": 4}, 130.0), (9.0,),
     (Mark(90.0, (8.0,)),),
 )  # fmt: skip
 MINUTE = Minute(

@@ -27,7 +27,7 @@ def test_lag__is_unknown_where_tuples_wait_and_none_comes() -> None:
     found = source_backlog("a", QueueReading(1.0, 40.0, 5.0), QueueReading(11.0, 40.0, 5.0))
     assert (found.tuples, found.lag_s) == (40.0, None)
     assert found.unmeasured == (
-        "40 tuples wait at source 'a', and nothing came to it for 10 s: since when they wait is not known"
+        "40 tuples wait at source 'a', and none arrived for 10 s: how long they have waited is unknown"
     )
 
 
@@ -99,7 +99,7 @@ def test_backlogs__of_a_source_that_publishes_nothing_are_unknown_at_once() -> N
     flink = MeteredFlink((5.0, math.nan, 0.0))
     found = flink.backlog()
     assert (found.tuples, found.lag_s) == (None, None)
-    assert found.unmeasured.startswith("source 'sentences' publishes no pendingRecords: its connector does not tell")
+    assert found.unmeasured.startswith("source 'sentences' publishes no pendingRecords: its connector does not report")
     assert flink.waited_s == 0.0
 
 
@@ -107,6 +107,6 @@ def test_backlogs__of_a_job_that_does_not_run_are_unknown() -> None:
     flink = MeteredFlink((5.0, 0.0, 0.0))
     flink.job["state"] = "RESTARTING"
     assert (
-        "job 'word-count' of Flink at http://flink:8081 is RESTARTING; what waits is told while all its"
+        "job 'word-count' of Flink at http://flink:8081 is RESTARTING; its backlog is known only while all its"
         in flink.backlog().unmeasured
     )

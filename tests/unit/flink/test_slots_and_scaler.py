@@ -94,7 +94,7 @@ def test_apply__refuses_when_the_plan_was_changed_while_slots_were_waited_for(
     [
         ("sys.exit(3)", "ended with exit code 3; run it by hand"),
         ("import time; time.sleep(30)", "did not end within 0.5 s and was killed"),
-        ("", "ended well 4 s ago, see what keeps them"),
+        ("", "succeeded 4 s ago; see what delays the slots"),
     ],
 )
 def test_apply__refuses_with_the_reason_where_no_slots_come(
@@ -119,7 +119,7 @@ def test_slots__are_waited_for_until_the_step_is_of_no_use_and_no_longer(flink: 
     latest = ASKED_AT + timedelta(seconds=6)
     refusal = cluster(flink, command, clock).apply_by(SEVEN, expected=RUNNING, latest=latest)
     assert isinstance(refusal, Refusal)
-    assert "ended well 6 s ago, and the step is of no use after 2026-11-20 08:00:28 UTC" in refusal.reason
+    assert "succeeded 6 s ago, and the step expired at 2026-11-20 08:00:28 UTC" in refusal.reason
     assert "raise planning.lead_s" in refusal.reason
     assert (clock.waits, flink.asked) == (3, [])
 
@@ -128,7 +128,7 @@ def test_slots__of_a_step_that_is_of_no_use_any_more_are_not_asked_for(flink: Re
     command = SlotsCommand([str(program(tmp_path, "")), "{slots_total}"])
     refusal = cluster(flink, command, Moves(flink, after=1)).apply_by(SEVEN, expected=RUNNING, latest=ASKED_AT)
     assert isinstance(refusal, Refusal)
-    assert "3 slots lack, and the step is of no use after" in refusal.reason
+    assert "3 slots are missing, and the step expired at" in refusal.reason
     assert not (tmp_path / "told").exists()
 
 

@@ -37,7 +37,7 @@ def test_a_kafka_trigger__may_name_variables_of_the_pods() -> None:
     feed, remark = _keda({"type": "kafka", "metadata": metadata})
     assert (feed, remark) == (
         None,
-        "scaledobject/orders scales by kafka: nothing in it counts what comes in a way that forescale reads.",
+        "scaledobject/orders scales by kafka: forescale finds no count of arrivals in it.",
     )
 
 
@@ -96,6 +96,6 @@ def test_metrics__of_an_autoscaler_are_named() -> None:
     ]
     assert scaler_feed(HPA, {"spec": {"metrics": metrics}}, {}) == (
         None,
-        "hpa/orders scales by Resource cpu, Pods requests_per_second, External queue_length: what comes is counted "
+        "hpa/orders scales by Resource cpu, Pods requests_per_second, External queue_length: arrivals are counted "
         "elsewhere.",
     )

@@ -203,7 +203,7 @@ def test_resource_compliant__ends_where_no_further_node_is_fast_enough() -> None
     running = (Container(1, heron_work(1, 1).instances, "fast"),)
     reserved = {"spout": Reserved(1.5, GIB), "bolt": Reserved(0.1, GIB)}
     counts = {"spout": 2, "bolt": 1}
-    with pytest.raises(PlanError, match="nodes fast hold 1 container and no more that will do"):
+    with pytest.raises(PlanError, match="nodes fast hold 1 container and have no room for another that is suitable"):
         packer.repack(running, Workload(HERON_JOB, counts, reserved_needs(counts, reserved)))
 
 
@@ -260,7 +260,9 @@ def test_an_instance_larger_than_any_container__is_named_with_what_would_do(pack
 
 def test_exhausted_containers__are_named_with_the_instance_that_is_left() -> None:
     packs: Packer = FirstFitDecreasing(heron_offer(containers=2))
-    with pytest.raises(PlanError, match=r"no room for bolt\[2\] .*2 containers are the most .* parallelism of 'bolt'"):
+    with pytest.raises(
+        PlanError, match=r"no room for bolt\[2\] .*2 containers are the maximum.* parallelism of 'bolt'"
+    ):
         packs.pack(heron_work())
 
 

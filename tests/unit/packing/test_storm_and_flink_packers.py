@@ -23,7 +23,7 @@ def test_nodes_in_turn__are_those_of_storms_sorted_slots() -> None:
     for _ in range(9):
         taken.append(next_node(offer, taken, list(offer.nodes)))
     assert [int(node[-1]) for node in taken] == [3, 2, 1, 3, 2, 1, 3, 2, 3]
-    with pytest.raises(PlanError, match="hold 9 containers and no more"):
+    with pytest.raises(PlanError, match="hold 9 containers and have no room"):
         next_node(offer, taken, list(offer.nodes))
 
 
@@ -131,8 +131,6 @@ def test_workers_of_an_even_spread__differ_by_one_executor_at_most() -> None:
 
 def test_a_worker_with_more_executors_than_it_may_hold__is_told_with_the_remedy() -> None:
     # six executors over two workers
-    message = (
-        "container 1 holds 3 instances, more than the 2 that it may (max_instances); allow more of them, or give more"
-    )
+    message = "container 1 holds 3 instances > max_instances of 2; allow more of them, or give more"
     with pytest.raises(PlanError, match=re.escape(message)):
         EvenSpread(Offer(max_instances=2, containers=2)).pack(loaded_chain({"a": 2, "b": 2, "c": 2}))

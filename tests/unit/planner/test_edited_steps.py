@@ -11,7 +11,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state_restore import StateRestore
 from planner.edited_steps import StepEdit, edited_steps, limits_passed
 from planner.errors import PlanError
-from planner.horizon.horizon_plan import NO_RULES, Change, Present, Rules
+from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present
 from planner.horizon.prices import ChangeTerms
 from planner.limits import Limits
 
@@ -81,7 +81,7 @@ def passed(
     parallelism: dict[str, int],
     minute: float | None = None,
     terms: ChangeTerms = TERMS,
-    rules: Rules = NO_RULES,
+    rules: ChangeRules = NO_RULES,
     least: dict[str, int] | None = None,
     changes_s: tuple[float, ...] = (),
 ) -> list[str]:
@@ -93,7 +93,7 @@ def passed(
 
 def test_a_time_within_a_freeze__passes_it_and_tells_its_span() -> None:
     """Asked for at 20:55, the job is down until 21:00:30: half a minute of what begins at 21:00."""
-    rules = Rules(closed=[(at(60), at(90))])
+    rules = ChangeRules(closed=[(at(60), at(90))])
     assert passed(0, {}, 55, rules=rules) == [
         "2026-03-02 20:55 UTC is within planning.freeze, from 2026-03-02 21:00 UTC to 2026-03-02 21:30 UTC"
     ]
@@ -103,14 +103,14 @@ def test_a_time_within_a_freeze__passes_it_and_tells_its_span() -> None:
 def test_a_downtime_that_reads_state__reaches_further_into_a_freeze() -> None:
     """Beside the half minute 10 GiB are read at 10 s each: from 20:59 on the job is down until 21:01:10."""
     restore = StateRestore(10.0, {"work": 10.0})
-    rules = Rules(closed=[(at(60), at(90))])
+    rules = ChangeRules(closed=[(at(60), at(90))])
     assert passed(0, {}, 54, rules=rules) == []
     assert len(passed(0, {}, 54, terms=replace(TERMS, restore=restore), rules=rules)) == 1
 
 
 def test_a_next_step__that_now_waits_for_instances_reaches_into_a_freeze() -> None:
     """Three after five are there at once, at 22:00; after one they take five minutes, and half of one more."""
-    rules = Rules(closed=[(at(124), at(130))])
+    rules = ChangeRules(closed=[(at(124), at(130))])
     assert passed(0, {"work": 4}, rules=rules) == []
     assert passed(0, {"work": 1}, rules=rules) == [
         "2026-03-02 22:00 UTC is within planning.freeze, from 2026-03-02 22:04 UTC to 2026-03-02 22:10 UTC"
@@ -143,7 +143,7 @@ def test_what_an_edit_makes_of_the_next_step__counts_too() -> None:
 
 def test_a_time__that_brings_too_many_rescales_into_a_day_says_so() -> None:
     """One was made at 21:30 the day before: before 21:30 it is the third within 24 hours, from then on the second."""
-    rules, before = Rules(most_a_day=2), (at(90) - 86400.0,)
+    rules, before = ChangeRules(most_a_day=2), (at(90) - 86400.0,)
     assert passed(1, {}, 80, rules=rules, changes_s=before) == [
         "3 rescales within 24 hours > planning.max_rescales_a_day of 2"
     ]
@@ -152,7 +152,7 @@ def test_a_time__that_brings_too_many_rescales_into_a_day_says_so() -> None:
 
 def test_rescales_of_a_day__are_counted_from_when_the_job_stops() -> None:
     """Two ended by 21:06 the day before. Asked for at 21:02 the job stops at 21:07, more than 24 hours later."""
-    rules, before = Rules(most_a_day=2), (at(65) - 86400.0, at(66) - 86400.0)
+    rules, before = ChangeRules(most_a_day=2), (at(65) - 86400.0, at(66) - 86400.0)
     assert passed(0, {}, 62, rules=rules, changes_s=before) == []
     assert passed(0, {}, 59.5, rules=rules, changes_s=before) == [
         "3 rescales within 24 hours > planning.max_rescales_a_day of 2"

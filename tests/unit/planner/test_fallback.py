@@ -37,7 +37,7 @@ def test_a_footing__is_read_back_from_what_a_schedule_keeps(rung: Rung) -> None:
 
 def test_a_footing__tells_what_is_wrong_with_the_calibration_and_else_nothing() -> None:
     assert Footing.of({}) == Footing()
-    assert Footing.of({"calibration": "not measured now"}).told == "forecast: calibration: not measured now"
+    assert Footing.of({"calibration": "not measured now"}).summary == "forecast: calibration: not measured now"
 
 
 def test_a_held_schedule__has_no_step_and_knows_no_violation_in_the_ledger_either() -> None:
@@ -46,4 +46,4 @@ def test_a_held_schedule__has_no_step_and_knows_no_violation_in_the_ledger_eithe
     back = schedule_from_json(schedule_to_json(held))
     assert (back.steps, back.current, back.why) == ((), plan, held.why)
     assert back.violation_minutes != back.violation_minutes
-    assert held.why == "no basis to plan by: the running plan is held and only the guard acts: no history"
+    assert held.why == "no basis for a plan: the running plan is held and only the guard acts: no history"

@@ -13,7 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.state_restore import StateRestore
 from planner.horizon.budget import Budget
-from planner.horizon.horizon_plan import Announced, HorizonPlanner, Present, Rules
+from planner.horizon.horizon_plan import Announced, ChangeRules, HorizonPlanner, Present
 from planner.limits import FULL, Limits
 
 
@@ -85,7 +85,7 @@ def test_a_plan_that_was_just_deployed__dwells() -> None:
 def test_a_load_beyond_every_plan__gets_the_strongest_and_an_excuse() -> None:
     schedule = schedule_of(level([20.0] * 24), pair(1), limits=replace(LIMITS, max_instances=11))
     assert schedule.steps[0].plan.parallelism["work"] == 10
-    assert "that cannot be kept within the limits" in schedule.why
+    assert "no plan within the limits keeps that" in schedule.why
     assert any("max_instances" in excuse.remedy for excuse in schedule.excuses)
 
 
@@ -117,7 +117,7 @@ def test_what_is_announced__stays_where_no_more_is_gained_by_another() -> None:
 def test_a_closed_span__has_no_deployment_and_no_stop() -> None:
     rates = [2.0] * 24 + [8.5] * 24
     closed = (START + timedelta(minutes=90), START + timedelta(minutes=150))
-    rules = Rules(closed=[(closed[0].timestamp(), closed[1].timestamp())])
+    rules = ChangeRules(closed=[(closed[0].timestamp(), closed[1].timestamp())])
     (step,) = schedule_of(level(rates), pair(3), rules=rules).steps
     assert step.deploy_at + timedelta(seconds=TERMS.lead_s + TERMS.downtime_s) <= closed[0]
 
@@ -125,10 +125,10 @@ def test_a_closed_span__has_no_deployment_and_no_stop() -> None:
 def test_what_only_shrinks__is_asked_for_as_soon_as_a_closed_span_is_over() -> None:
     """It waits for no instances, so that the lead time of five minutes reaches into no span before it."""
     closed = (START.timestamp() - 3600.0, START.timestamp() + 1800.0)
-    schedule = schedule_of(level([2.0] * 60), pair(9), rules=Rules(closed=[closed]))
+    schedule = schedule_of(level([2.0] * 60), pair(9), rules=ChangeRules(closed=[closed]))
     assert schedule.steps[0].deploy_at.timestamp() == closed[1]
     # What grows is asked for by then, and stops the job five minutes later.
-    grown = schedule_of(level([4.5] * 60), pair(3), rules=Rules(closed=[closed])).steps[0]
+    grown = schedule_of(level([4.5] * 60), pair(3), rules=ChangeRules(closed=[closed])).steps[0]
     assert grown.deploy_at.timestamp() == closed[1]
 
 
@@ -151,10 +151,13 @@ def test_changes_a_day__are_no_more_than_they_may_be_with_those_of_before() -> N
     rates = [rate for rate in [1.0, 6.0] * 6 for _ in range(24)]
     free = schedule_of(level(rates), pair(2), rescale_h=0.1)
     assert len(free.steps) > 4
-    bound = schedule_of(level(rates), pair(2), rescale_h=0.1, rules=Rules(most_a_day=4))
+    bound = schedule_of(level(rates), pair(2), rescale_h=0.1, rules=ChangeRules(most_a_day=4))
     assert 0 < len(bound.steps) <= 4
     changes = [START.timestamp() - 3600.0 * hour for hour in range(1, 5)]
-    assert len(schedule_of(level(rates), pair(2), rescale_h=0.1, rules=Rules(most_a_day=4), changes=changes).steps) <= 3
+    assert (
+        len(schedule_of(level(rates), pair(2), rescale_h=0.1, rules=ChangeRules(most_a_day=4), changes=changes).steps)
+        <= 3
+    )
 
 
 def test_the_least_of_an_operator__is_kept() -> None:
@@ -300,13 +303,13 @@ def test_a_limit_of_changes_a_day__ends_in_holding_where_every_price_is_paid_for
     rates = ([0.8] * 12 + [3.5] * 12) * 2
     terms = replace(TERMS, react_s=600.0)
     before = [START.timestamp() - 3600.0]
-    schedule = schedule_of(level(rates), pair(1), terms=terms, rules=Rules(most_a_day=1), changes=before)
+    schedule = schedule_of(level(rates), pair(1), terms=terms, rules=ChangeRules(most_a_day=1), changes=before)
     assert schedule.steps == ()
     assert np.isfinite(schedule.violation_minutes)
 
 
 def test_a_static_plan_within_a_freeze__is_told_as_what_cannot_be() -> None:
-    rules = Rules(closed=[(START.timestamp() - 86400, START.timestamp() + 86400)])
+    rules = ChangeRules(closed=[(START.timestamp() - 86400, START.timestamp() + 86400)])
     schedule = schedule_of(level([0.5] * 48), pair(9), rules=rules)
     assert schedule.steps == ()
     assert schedule.alternatives[1].excuse.startswith("is not within the limits of changes (freeze")

@@ -6,7 +6,7 @@ from measured_minutes import measured_minutes, seen_at_the_end
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.errors import PlanError
 from planner.replay.policies.ds2 import Ds2, Ds2Settings, new_plan
-from planner.replay.policy import Measured
+from planner.replay.policy import MinuteMetrics
 
 WORDS = Topology(
     "words",
@@ -17,7 +17,7 @@ ONE_EACH = {"source": 1, "flat_map": 1, "count": 1}
 PAIR = Topology("pair", (Operator("source"), Operator("work")), (Stream("source", "work"),))
 
 
-def word_count(minutes: int) -> Measured:
+def word_count(minutes: int) -> MinuteMetrics:
     """1 M sentences of 20 words arrive a minute. One FlatMap does 100 K sentences, one Count 1 M words a minute, so
     Count lets 50 K sentences through: it works all the time, FlatMap half of it. The source could do 10 M a minute.
     """
@@ -34,7 +34,7 @@ def word_count(minutes: int) -> Measured:
     )
 
 
-def pair(minutes: int, arriving_per_s: float, busy: float, taken_per_s: float = 100.0) -> Measured:
+def pair(minutes: int, arriving_per_s: float, busy: float, taken_per_s: float = 100.0) -> MinuteMetrics:
     return measured_minutes(
         PAIR,
         minutes,

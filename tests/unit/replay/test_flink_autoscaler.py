@@ -14,7 +14,7 @@ from planner.replay.policies.flink_autoscaler import (
     Vertex,
     new_parallelism,
 )
-from planner.replay.policy import Decision, Measured
+from planner.replay.policy import Decision, MinuteMetrics
 
 DEFAULTS = FlinkAutoscalerSettings()
 PAIR = Topology("pair", (Operator("source"), Operator("work")), (Stream("source", "work"),))
@@ -25,7 +25,7 @@ FULL = 20
 
 def pair(
     minutes: int, busy: float, backlog: Sequence[float] | None = None, suspended: float = 0.0, source_busy: float = 0.5
-) -> Measured:
+) -> MinuteMetrics:
     """100/s through both operators. The source, busy half the time, could do 200/s."""
     return measured_minutes(
         PAIR,

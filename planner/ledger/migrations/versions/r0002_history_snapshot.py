@@ -1,4 +1,4 @@
-"""The commit of the history that each forecast was made from; empty for those of before."""
+"""The commit of the history that each forecast was made from; empty for earlier forecasts."""
 
 import sqlalchemy as sa
 from alembic import op

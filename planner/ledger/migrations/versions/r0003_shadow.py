@@ -1,4 +1,4 @@
-"""Shadow mode: schedules and steps that are never deployed, what was observed meanwhile, and a row a day of both."""
+"""Shadow mode: schedules and steps that are never deployed, observations of what ran, and one row a day for both."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def upgrade() -> None:
 
 
 def _make_steps_anew() -> None:
-    """SQLite cannot change a constraint. Other tables refer to steps: until the end nobody checks whether they may."""
+    """SQLite cannot change a constraint, so copy the table. Foreign keys to it are checked at the end only."""
     op.execute("PRAGMA defer_foreign_keys = ON")
     op.execute("CREATE TABLE steps_before AS SELECT * FROM steps")
     op.drop_table("steps")

@@ -1,4 +1,4 @@
-"""Rescales of a shadow in the minutes in which it is known what ran. Days from before were compared as a whole."""
+"""A shadow's rescales in the minutes with a known running plan. Earlier days were compared as a whole."""
 
 import sqlalchemy as sa
 from alembic import op

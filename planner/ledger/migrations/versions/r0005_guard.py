@@ -1,4 +1,4 @@
-"""The guard: what it saw and did, and what it must not try again, in place of a blacklist that nothing wrote to."""
+"""The guard: what it saw and did, and what it must not try again. Replaces a blacklist that was never written to."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Of each minute, whether the lag of the running job is known, and whether it was in violation."""
+"""For each minute, whether the lag of the running job is known, and whether it was in violation."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which service was told of which incident."""
+"""Which service was notified of which incident."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -3,14 +3,14 @@
     python benchmarks/ablations.py --traces DIR --work DIR [--names a,b] [--settings 2/1,5/2] [--days 4]
                                    [--parts whole,no-guard,…] [--json]
 
-Parts: `whole`, the planner as it is deployed; `no-joint-paths`, each step's rates dealt anew to the paths, so that a
-high hour need not follow a high one; `no-look-ahead`, forecasts that end after an hour; `no-rescale-price`, rescales
-cost their downtime alone; `no-pacing`, the budget of violations is the horizon's own, whatever was used; `no-guard`,
-nobody acts between forecasts, and the schedule counts on nobody; `no-announcing`, what was announced is worth nothing.
-One operator that needs 20 instances at the peak; its true service time differs by 10 %; 90 s of lag, .2 % allowed.
+Parts: `whole`, the planner as deployed; `no-joint-paths`, each step's rates are shuffled among the paths, so a high
+hour need not follow a high one; `no-look-ahead`, forecasts end after an hour; `no-rescale-price`, a rescale costs only
+its downtime; `no-pacing`, the violation budget is the horizon's own, whatever was used before; `no-guard`, nothing acts
+between forecasts, and the schedule counts on no guard; `no-announcing`, announced steps have no bonus. One operator
+needs 20 instances at the peak; its true service time differs by 10 %. Lag may be 90 s, .2 % of minutes may exceed it.
 
---work keeps forecasts and answers: a run that is broken off goes on. Told per part: instance-hours over those of
-`whole`, median and worst over the cases, minutes in violation and rescales a day.
+--work keeps forecasts and answers, so an interrupted run goes on. Prints per part: instance-hours over those of
+`whole` (median and worst over the cases), minutes in violation, and rescales a day.
 """
 
 import argparse
@@ -62,7 +62,7 @@ CONFIG = TopologyConfig.model_validate(
 
 @dataclass(frozen=True)
 class Answer:
-    """late_share: of all minutes."""
+    """late_share: share of all minutes in violation."""
 
     case: str
     part: str
@@ -72,7 +72,7 @@ class Answer:
 
 
 class Changed:
-    """The same forecasts, each changed."""
+    """The same forecasts, each with one change applied."""
 
     def __init__(self, forecasts: Forecasts, change: Callable[[Forecast], Forecast]) -> None:
         self._forecasts, self._change = forecasts, change
@@ -87,13 +87,13 @@ class Changed:
 
 
 def dealt_anew(forecast: Forecast) -> Forecast:
-    """Every step keeps its distribution, and the paths nothing that joins their steps."""
+    """Shuffle each step's rates among the paths: distributions stay, the dependence between steps goes."""
     rng = np.random.default_rng(int(forecast.issued_at.timestamp()))
     return replace(forecast, paths_per_s=rng.permuted(forecast.paths_per_s, axis=0))
 
 
 def next_hour(forecast: Forecast) -> Forecast:
-    """Of the first hour, and of the one after it until the next forecast is there."""
+    """Cut the forecast to its first two hours: the second one lasts until the next forecast is there."""
     steps = 2 * HOUR_S // forecast.step_s
     peaks = {h: peak for h, peak in forecast.peak_per_s.items() if h <= steps * forecast.step_s}
     return replace(
@@ -136,7 +136,7 @@ PARTS: Mapping[str, Callable[[Contest], Policy]] = {
 
 
 def contest_of(trace: Path, setting: str, days: float, work: Path) -> Contest:
-    """The last days of a trace; all before them is learnt from. Forecasts are kept in work."""
+    """The contest over a trace's last days; everything before them is training data. Forecasts are kept in work."""
     lead_s, downtime_s = (60.0 * float(each) for each in setting.split("/"))
     series = replace(read_trace(trace), topology="one", source="ingest")
     end = datetime.fromtimestamp(series.end.timestamp() // HOUR_S * HOUR_S, UTC)

@@ -1,9 +1,9 @@
-"""How bad inputs end, all of them: every kind at every command and option, and every field of what is stored.
+"""How every bad input ends: every kind at every command and option, and in every field of stored files.
 
     python benchmarks/bad_inputs.py [--kinds given settings terminals stored] [--share 1.0] [--out FILE.jsonl]
 
-Prints how many were refused, taken although they may be, taken in silence, and ended in an internal error, in a hang or
-in too much memory. The tests take a seeded sample of the same.
+Prints how many were refused, accepted as allowed, or accepted silently, and how many ended in an internal error, a hang
+or too much memory. The tests take a seeded sample of the same cases.
 """
 
 import argparse

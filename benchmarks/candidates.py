@@ -1,14 +1,13 @@
-"""How fast proposed placements are ranked, and whether `evaluate` alone would rank them alike.
+"""How fast proposed placements are ranked, and whether `evaluate` alone would rank them the same.
 
     python benchmarks/candidates.py [--plans 500] [--one-by-one 40]
 
 Placements of one plan (ten operators, some two hundred instances, 24 containers on six unlike nodes, as in
-benchmarks/model.py) under three loads. Ranked all at once: with service times as they are, and by the joint
-probability over draws of their errors, the latter also with the p95 bounded. Beside it stands `evaluate`, one
-placement and load at a time, without percentiles, of some of the placements; the ratio is of processor time an
-estimate, in the same run. The order that it puts these placements into (loads missed, then headroom) is held against
-the ranking by Spearman's correlation. One process; set OMP_NUM_THREADS=1, or threads of the linear algebra are
-counted too.
+benchmarks/model.py) under three loads. They are ranked all at once: with service times as they are, and by the joint
+probability over draws of their errors, the latter also with the p95 bounded. `evaluate` then does some of the
+placements, one placement and load at a time, without percentiles; the ratio compares processor time per estimate in
+the same run. Spearman's correlation compares its order (loads missed, then headroom) with the ranking. One process; set
+OMP_NUM_THREADS=1, or threads of the linear algebra are counted too.
 """
 
 import argparse
@@ -61,7 +60,7 @@ def timed_ranking(plans: Sequence[PhysicalPlan], draws: int, *, latency: bool = 
 
 
 def one_by_one(plans: Sequence[PhysicalPlan]) -> tuple[Timed, list[tuple[float, float]]]:
-    """Of each plan how many loads it misses a target at, and minus its headroom: less is better."""
+    """For each plan: the share of loads at which it misses a target, and minus its headroom. Less is better."""
     found: list[tuple[float, float]] = []
 
     def evaluated() -> None:
@@ -70,7 +69,7 @@ def one_by_one(plans: Sequence[PhysicalPlan]) -> tuple[Timed, list[tuple[float, 
                 evaluate(TOPOLOGY, PROFILES, plan, dict.fromkeys(TOPOLOGY.sources, float(rate)), site=SITE)
                 for rate in RATES_PER_S
             ]
-            # A steady load that is more than a plan carries passes 60 s of lag within the hour, or nearly so.
+            # A steady load above a plan's capacity reaches 60 s of lag within the hour, or nearly so.
             missed = [not each.stable or each.utilisation > (TARGETS.max_utilisation or 1.0) for each in told]
             found.append((float(np.mean(missed)), -round(min(each.headroom_factor for each in told), 6)))
 
@@ -80,7 +79,7 @@ def one_by_one(plans: Sequence[PhysicalPlan]) -> tuple[Timed, list[tuple[float, 
 
 
 def agreement(plans: Sequence[PhysicalPlan], alone: Sequence[tuple[float, float]]) -> float:
-    """Spearman's rank correlation; plans that are equally good share their rank."""
+    """Spearman's rank correlation; equally good plans share a rank."""
     at_once = {one.number: (one.probability, -round(one.headroom, 6)) for one in ranked(judged(plans, 1), {})}
     scores = [at_once[number] for number in range(len(plans))]
     ranks = ([sorted(each).index(score) for score in each] for each in (scores, list(alone)))

@@ -2,13 +2,13 @@
 
     python benchmarks/cold_start.py --traces DIR [--names a,b,c] [--hours 3,6,12,24] [--origins 60] [--json]
 
-Each trace is cut to its last hours before each of some sixty moments of its last sixty days, and forecast from these
-alone, as `forescale forecast` does: without siblings, with the other traces of its kind as siblings that its file names
-(*named*), and, from a day on, with those of all other traces that are found to be alike (*found*). Siblings are put
-into the past by whole weeks, so that all of their eight newest weeks lie before the first moment. Told per trace,
-length of the history and horizon: the pinball loss of the p95 of the peak over that of persistence, and the share of
-peaks below it. A ratio above 1 is a loss to persistence. Persistence has the errors of the same hours; below a day it
-is not deployed without siblings.
+Each trace is cut to the last hours before each of some sixty moments of its last sixty days, and forecast from these
+hours alone, as `forescale forecast` does. It is forecast without siblings; with the other traces of its kind as the
+siblings that its file names (*named*); and, from a day on, with those of all other traces that are found to be similar
+(*found*). Siblings are moved into the past by whole weeks, so that all of their eight newest weeks lie before the first
+moment. Prints per trace, length of the history and horizon: the pinball loss of the p95 of the peak over that of
+persistence, and the share of peaks below the p95. A ratio above 1 means that persistence is better. Persistence has the
+errors of the same hours; below a day it is not deployed without siblings.
 """
 
 import argparse
@@ -49,7 +49,7 @@ NAMED, FOUND, ALONE = "named", "found", "without siblings"
 
 @dataclass(frozen=True)
 class Cell:
-    """Of a way to forecast, at one trace, length of the history and horizon. origins: at which it could forecast."""
+    """One way to forecast at one trace, history length and horizon. origins: number at which it could forecast."""
 
     trace: str
     hours: int
@@ -62,7 +62,7 @@ class Cell:
 
 
 def moments(series: ArrivalSeries, count: int, hours: Sequence[int]) -> list[int]:
-    """Numbers of the first windows to be forecast, evenly over the last days with a day before and after."""
+    """Indices of the first windows to forecast, evenly over the last days, with a day before and after each."""
     per_day = DAY_S // series.window_s
     last = series.counts.size - per_day
     first = max(max(24, *hours) * 3600 // series.window_s, last - SPAN_S // series.window_s)
@@ -70,8 +70,8 @@ def moments(series: ArrivalSeries, count: int, hours: Sequence[int]) -> list[int
 
 
 def lent(other: ArrivalSeries, before: datetime, step_s: int) -> ArrivalSeries | None:
-    """The newest weeks of a trace in steps, moved by whole weeks so that they end before a moment; None where its
-    windows are wider.
+    """A trace's newest weeks in steps of step_s, moved by whole weeks to end before `before`; None if its windows are
+    wider.
     """
     try:
         whole = newest(other.resampled(step_s), SIBLING_S // step_s)
@@ -90,7 +90,7 @@ def forecast_from(known: ArrivalSeries, siblings: Sequence[Sibling], terms: Fore
 
 
 def persistence_peaks(known: ArrivalSeries, terms: ForecastTerms, number: int) -> Floats | None:
-    """Peak quantiles, shape (horizons, quantiles); None where too much of the hours is missing."""
+    """Peak quantiles, shape (horizons, quantiles); None if too much of the hours is missing."""
     try:
         fitted = PersistenceForecaster(LEAST_DAYS).fit(known)
     except ForecastError:
@@ -141,7 +141,7 @@ def measured(name: str, traces: Mapping[str, ArrivalSeries], hours: Sequence[int
 
 
 def table(cells: Sequence[Cell], hours: int, way: str) -> str:
-    """Ratio, coverage and that of persistence, per trace and horizon; below the geometric mean and the worst ratio."""
+    """Ratio, coverage and persistence's coverage per trace and horizon; last the geometric mean and the worst ratio."""
     chosen = {(cell.trace, cell.horizon_s): cell for cell in cells if (cell.hours, cell.way) == (hours, way)}
     if not chosen:
         return ""

@@ -1,17 +1,17 @@
-"""How soon a job recovers from a load that doubles unforecast: the planner with its guard, and its rivals.
+"""How soon a job recovers when its load doubles without a forecast: the planner with its guard, and its rivals.
 
     python benchmarks/doubling.py [--starts 12] [--settings 2/1,5/2,10/3] [--policies planner,flink-autoscaler-tuned]
                                   [--json]
 
-One operator of .1 s a tuple, a level that needs some 8 instances and varies from minute to minute, and after three
-hours, some minutes into the fourth, twice as much for the rest. Starts differ by those minutes, which are spread over
-the hour, by the level and by its noise. The planner's forecasts are persistence with errors: each hour, 100 paths
-around the mean of the last quarter of an hour that was over five minutes before. So none before the doubling tells of
-it, and the first one after it does. Lag may be 90 s, .2 % of the minutes may be late.
+One operator takes .1 s a tuple. Its load needs some 8 instances and varies from minute to minute; some minutes into the
+fourth hour it doubles for the rest. Starts differ by those minutes, which are spread over the hour, by the level and by
+its noise. The planner's forecasts are persistence with errors: each hour, 100 paths around the mean of a quarter of an
+hour that ended five minutes before. No forecast before the doubling shows it, and the first one after it does. Lag may
+be 90 s, .2 % of the minutes may be late.
 
-Told per setting and policy, median and longest over the starts: minutes from the doubling until nothing waits any
-more, the same over that of the tuned Flink autoscaler, start by start, and minutes in violation until the end, some
-three hours later, so that nobody gains by relapses.
+Prints per setting and policy, median and longest over the starts: minutes from the doubling until the backlog is
+empty; the same over that of the tuned Flink autoscaler, start by start; and minutes in violation until the end, some
+three hours later, so that no policy gains by relapses.
 """
 
 import argparse
@@ -47,8 +47,8 @@ RIVAL = "flink-autoscaler-tuned"
 
 @dataclass(frozen=True)
 class Recovery:
-    """Of one policy from one start. minutes: until nothing waits; the whole rest where something always does.
-    late_minutes: of the whole rest.
+    """One policy from one start. minutes: until the backlog is empty, or the whole rest if it never is.
+    late_minutes: in violation over the whole rest.
     """
 
     setting: str
@@ -59,7 +59,7 @@ class Recovery:
 
 
 class Persistence:
-    """Forecasts from what was over by the hour, known five minutes later, as those of the pipeline are."""
+    """Hourly forecasts from the data up to the hour, available five minutes later, like those of the pipeline."""
 
     def __init__(self, load: Load, seed: int) -> None:
         self._load, self._seed = load, seed
@@ -99,7 +99,7 @@ class Persistence:
 
 
 def doubling_load(start: int, starts: int) -> tuple[Load, int]:
-    """The load, and the minute in which it doubles."""
+    """The load and the minute in which it doubles."""
     rng = np.random.default_rng(start)
     doubles = CALM_MINUTES + start * HOUR // starts
     level = rng.uniform(55.0, 75.0) * np.exp(NOISE * rng.standard_normal(MINUTES))
@@ -108,7 +108,7 @@ def doubling_load(start: int, starts: int) -> tuple[Load, int]:
 
 
 def recovery(replayed: Replayed, doubles: int) -> int:
-    """Minutes from the doubling until the end of the first one after which nothing waits."""
+    """Minutes from the doubling to the end of the first minute that leaves no backlog."""
     waits = np.append((replayed.backlog > 0)[doubles:], False)
     begins = int(waits.argmax())
     return begins + int((~waits[begins:]).argmax()) + 1 if waits.any() else 0

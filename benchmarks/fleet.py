@@ -1,14 +1,14 @@
-"""Forecasts of many sources over Spark: processor time per 100 series, trained anew and asked again, beside Prophet.
+"""Forecasts of many sources over Spark: processor time per 100 series, to train and to forecast again; and Prophet's.
 
     python benchmarks/fleet.py [--series 500] [--days 28] [--window 300] [--traces DIR] [--asked 10000]
 
-Series are made up (a daily and weekly wave, a level that wanders, bursts, Poisson counts), or with --traces spans of
-real ones, each begun at another day; five poisoned ones are among them. Every series is trained (36 origins of
-backtest, all forecasters, selection, calibration, 400 paths, its folders written), then asked again as after a few
-minutes. With --asked so many more are asked of what was trained, each with a folder of its own. What a user would pick
-instead, Prophet as it comes without any backtest, is fitted to some of the same series in this process. Processor time
-is that of all processes: the JVM and Python workers too, once with and once without what starting them costs. Needs the
-extras spark and forecast, and psutil.
+Series are made up (a daily and weekly wave, a wandering level, bursts, Poisson counts), or with --traces are spans of
+real traces, each starting on another day; five poisoned series are among them. Every series is trained (36 backtest
+origins, all forecasters, selection, calibration, 400 paths, its folders written), then forecast again as after a few
+minutes. --asked makes so many more forecasts from the trained models, each in its own folder. For comparison, Prophet
+with its defaults and without any backtest is fitted to some of the same series in this process. Processor time is that
+of all processes, JVM and Python workers included, once with and once without their start-up. Needs the extras spark and
+forecast, and psutil.
 """
 
 import argparse
@@ -49,7 +49,7 @@ DAY_S = 86400
 
 @dataclass(frozen=True)
 class Measured:
-    """cpu_s_per_100: of the orders themselves; all_cpu_s_per_100: of all processes, start-up included."""
+    """cpu_s_per_100: of the forecast tasks alone; all_cpu_s_per_100: of all processes, start-up included."""
 
     what: str
     series: int
@@ -71,7 +71,7 @@ def made_up(number: int, days: int, window_s: int) -> ArrivalSeries:
 
 
 def spans(folder: Path, count: int, days: int) -> list[ArrivalSeries]:
-    """Spans of the traces in a folder, each of so many days and begun at another one."""
+    """`count` spans of the traces in a folder, each `days` long and starting on another day."""
     traces = []
     for path in sorted(folder.glob("*.csv")):
         with suppress(ForecastError, HistoryError):
@@ -108,7 +108,7 @@ def orders_of(series: Sequence[ArrivalSeries], home: Path) -> list[ForecastTask]
 
 
 def many_asked(orders: Sequence[ForecastTask], count: int, home: Path) -> list[ForecastTask]:
-    """So many orders to ask what these have trained, each with a folder of its own."""
+    """`count` tasks that forecast from what these tasks have trained, each in its own folder."""
     return [
         replace(orders[number % len(orders)], train=False, folder=home / "asked" / str(number))
         for number in range(count)
@@ -150,7 +150,7 @@ def measured(
 
 
 def prophet(series: Sequence[ArrivalSeries]) -> Measured:
-    """Prophet as it comes: a fit to every window, and a day ahead with its intervals."""
+    """Prophet with its defaults: fitted to every window, it forecasts a day ahead with its intervals."""
     import pandas as pd
     from prophet import Prophet
 

@@ -1,14 +1,14 @@
-"""The performance model against a real Flink: calibrated at one plan under moderate loads, held to plans it never saw.
+"""The performance model against a real Flink: calibrated at one plan under moderate loads, tested on unseen plans.
 
     python benchmarks/flink_model.py [--topologies chain,diamond,skew] [--quick] [--json FILE]
-    python benchmarks/flink_model.py --from FILE     # what was measured then, beside what the model says now
+    python benchmarks/flink_model.py --from FILE     # earlier measurements beside what the model predicts now
 
-Three topologies of examples/flink whose service times are known run beside each other on one cluster on loopback; their
-operators wait instead of computing. Each plan is predicted before it is run, then measured twice: at a moderate load
-(utilisation, and the latency from when an item was due until its last service) and under far too much (maximum
-throughput, bottleneck). Some plans are run a second time: how far two identical runs differ is the cluster's own noise,
-and chance. A simulation of the same jobs, without Flink, tells the model's errors from the cluster's. At the end,
-rescales with state of several sizes. Some thirty minutes; the quieter the machine the better.
+Three topologies of examples/flink with known service times run beside each other on one cluster on loopback; their
+operators wait instead of computing. Each plan is predicted before it runs, then measured twice: at a moderate load
+(utilisation, and the latency from an item's due time to the end of its last service) and under far too much (maximum
+throughput, bottleneck). Some plans run a second time: the difference of two identical runs is the cluster's own noise
+and chance. A simulation of the same jobs without Flink separates the model's errors from the cluster's. At the end come
+rescales with several sizes of state. Some thirty minutes; the quieter the machine the better.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from forescale.local.flink.local_cluster import LocalFlink, local_flink
 
 LOAD_SHARES = (0.5, 0.6, 0.7, 0.75)
 AGAIN = (1, 4)
-"""Which plans are run a second time, at the end."""
+"""Indices of the plans that run a second time, at the end."""
 FITTED_MIB, PREDICTED_MIB = (0.0, 48.0), (24.0, 96.0)
 SLOTS = 34
 
@@ -47,11 +47,11 @@ def say(text: str) -> None:
 
 
 def run_topologies(flink: LocalFlink, names: Sequence[str], keep: Callable[[Results], None], *, quick: bool) -> Results:
-    """All plans of all topologies, in rounds of one plan each that are measured at the same time.
+    """Run all plans of all topologies, in rounds of one plan per topology that are measured at the same time.
 
-    keep is given what there is after every round.
+    keep gets the results so far after every round.
     """
-    # In 40 s of its maximum a plan works off so much that service times, which are drawn, make 0.7 % of difference.
+    # A plan processes so many tuples in 40 s at its maximum that random service times make 0.7 % of difference.
     span_s, full_span_s = (8.0, 6.0) if quick else (30.0, 40.0)
     benches = [Bench(CASES[name](), flink, span_s, full_span_s) for name in names]
     plans = min(2 if quick else 99, *(len(bench.case.unseen) for bench in benches))
@@ -103,7 +103,7 @@ def write(file: Path | None, results: Results) -> None:
 
 
 def measured(names: Sequence[str], keep: Callable[[Results], None], *, quick: bool, state: bool) -> Results:
-    """All of it, on a cluster of its own. keep is given what there is, now and then: a run that breaks is not lost."""
+    """Run everything on its own cluster. keep gets the results so far now and then, so a failed run is not lost."""
     sizes = () if not state else (0.0, 32.0) if quick else (*FITTED_MIB, *PREDICTED_MIB)
     with (
         tempfile.TemporaryDirectory(prefix="flink-model-") as folder,
@@ -112,7 +112,7 @@ def measured(names: Sequence[str], keep: Callable[[Results], None], *, quick: bo
         say(f"{flink.slots} slots at {flink.url}")
         results = run_topologies(flink, names, keep, quick=quick) if names else Results([], [], [])
         if sizes and not quick:
-            measured_rescales(flink, max(FITTED_MIB), say)  # not counted: Java gets to know how state is read
+            measured_rescales(flink, max(FITTED_MIB), say)  # not counted: it warms up Java's reading of state
         for mib in sizes:
             results = replace(results, rescales=[*results.rescales, *measured_rescales(flink, mib, say)])
             keep(results)

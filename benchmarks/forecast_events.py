@@ -1,18 +1,18 @@
-"""What knowing of a holiday is worth: Prophet's own holiday regressors against effects learnt once for all forecasters.
+"""What knowing a holiday is worth: Prophet's own holiday regressors against effects learnt once for all forecasters.
 
     python benchmarks/forecast_events.py [--seeds 12] [--json]
 
-Made-up series of ten weeks in quarters of an hour: days and weekends, a level that wanders, Poisson counts. Some
-weekdays of the past are holidays, each with a load of its own about 0.4 times the usual; the day after the history is
-one, too. At the midnight before it, each way says what its peak will be:
+The series are made up: ten weeks in quarters of an hour with days and weekends, a wandering level and Poisson counts.
+Some weekdays of the past are holidays, each with a load of its own about 0.4 times the usual; the day after the history
+is a holiday, too. At the midnight before it, each way forecasts its peak:
 
-    unaware     Prophet as it competes, knowing nothing of holidays
+    unaware     Prophet as it competes, without any holidays
     regressors  the same with `holidays`: an indicator per holiday in Prophet's own fit, then the residual correction;
-                what it is fitted to is drawn in where it lies far off the usual, but not on these days
-    wrapped     the same with the events taken out of what it sees and put into what it says
+                its training data is winsorised where it is far from the usual, but not on these days
+    wrapped     the same, with the events' effect removed from its training data and applied to its forecast
 
-Told: the pinball loss of the p95 of that day's peak as a share of the usual peak, its mean over seeds and its standard
-error, by how often a holiday of the same name, and of another one, was seen before; and the p95 itself beside the peak.
+Prints the pinball loss of the p95 of that day's peak as a share of the usual peak (mean over seeds and standard error),
+by how often a holiday of the same name, and of another name, was seen before; and the p95 itself beside the peak.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 WINDOW_S, PER_DAY, DAYS = 900, 96, 70
 USUAL_PEAK_PER_S = 5.0
 HOLIDAY_RATIO, FROM_ONE_TO_THE_NEXT = 0.4, 0.15
-"""Of each occurrence: its ratio is log-normal about the first, with the second as the deviation of its logarithm."""
+"""A holiday's ratio to the usual load is log-normal: its median, and the standard deviation of its logarithm."""
 OTHER = "Another holiday"
 SAME = "This holiday"
 CASES: dict[str, dict[int, str]] = {
@@ -53,7 +53,7 @@ CASES: dict[str, dict[int, str]] = {
     "seen twice": {31: SAME, 52: SAME},
     "seen four times": {9: SAME, 31: SAME, 45: SAME, 59: SAME},
 }
-"""What the past holds: by the number of a day, all weekdays; day 70, a Monday, is the holiday that is forecast."""
+"""Holidays of the past by day number, all weekdays; day 70, a Monday, is the holiday to forecast."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def whole_day(day: int, label: str) -> Event:
 
 
 def said(case: dict[int, str], seed: int) -> tuple[float, dict[str, float]]:
-    """The peak that came, and the p95 of each way."""
+    """The observed peak, and the p95 of each way."""
     series, peak = made_up(case, seed)
     days = case | {DAYS: SAME}
     calendar = EventCalendar(tuple(whole_day(day, label) for day, label in days.items()))

@@ -1,24 +1,23 @@
-"""How good the forecasts of the peak are, over many traces: each replayed as `forescale backtest` does.
+"""How good the forecasts of the peak are over many traces, each replayed as `forescale backtest` does.
 
     python benchmarks/forecasting.py [--traces DIR [--names a,b,c]] [--origins 28] [--prophet]
         [--rivals prophet,mstl|none] [--json]
 
-A trace is a CSV file with the columns timestamp and count; without any, the demo's call-centre counts are taken. At
-each origin every forecaster, and what would have been deployed, says what the peak within 15 min, 1 h, 6 h and 24 h
-will be, from what was known then. Told per horizon: the pinball loss of the p95 and of the p99 against the better of
-repeating the last day and the last week (geometric mean over traces), the share of peaks below the p95 (all traces
+A trace is a CSV file with the columns timestamp and count; without --traces, the demo's call-centre counts are used. At
+each origin every forecaster, and `deployed` (what would have been deployed), forecasts the peak within 15 min, 1 h, 6 h
+and 24 h from the data of that time. Prints per horizon: the pinball loss of the p95 and of the p99 against the better
+of repeating the last day and the last week (geometric mean over traces), the share of peaks below the p95 (all traces
 together), the worst trace's ratio, and the error of the median path (WAPE, median over traces); and the processor
-seconds of a forecast, for ours of all forecasters together.
+seconds of a forecast, for our forecasters all together.
 
-Beside ours stand the libraries that one would take instead: Prophet as it comes, statsmodels' ARIMA(1,1,1),
+The rivals are libraries that a user could take instead: Prophet with its defaults, statsmodels' ARIMA(1,1,1),
 statsforecast's AutoARIMA and MSTL; MSTL and AutoETS of the peaks themselves; and one LightGBM over all traces. Three of
-them have conformal intervals, MSTL and LightGBM beside what they say as they come. They live in an environment of their
-own, .cache/forecasting-rivals, which is made from rivals/requirements.lock, and are asked at the same origins with the
-same history (see rivals/). What they said is kept in --cache; a trace, a setting or a library that changed is asked
-anew.
+them have conformal intervals; MSTL and LightGBM are also scored without. They are installed in their own environment,
+.cache/forecasting-rivals, which is made from rivals/requirements.lock, and forecast at the same origins with the same
+history (see rivals/). --cache keeps their forecasts; only a changed trace, setting or library is forecast again.
 
 A second table has the p95 loss over that of the better of `day_naive` and `week_naive`, which carry their own past
-errors: mean (worst trace) / least coverage of a trace. At the end stands where a rival is better than `deployed`.
+errors: mean (worst trace) / least coverage of a trace. The last lines list where a rival is better than `deployed`.
 """
 
 import argparse
@@ -59,8 +58,8 @@ EVERY_RIVAL = (*RIVALS, BOOSTED)
 
 @dataclass(frozen=True)
 class Asked:
-    """How a trace is measured. prophet: whether it competes with ours. boosted: what one model over all traces says, by
-    trace. rival_origins: where it is not 0, at so many of the origins only, ours too.
+    """How a trace is measured. prophet: whether it competes with ours. boosted: forecasts of the one model over all
+    traces, by trace. rival_origins: unless 0, only so many of the origins are used, for ours too.
     """
 
     origins: int
@@ -97,7 +96,7 @@ def replayed(series: ArrivalSeries, asked: Asked) -> Replayed | str:
         moved = conformal(run.predicted, run.conformal, series, at.told_from, horizons_s)
         runs.append(replace(run, candidate=run.conformal, predicted=moved))
     for run in runs:
-        # What teaches is asked once, and serves all that is told of.
+        # The forecasts that only teach serve all scored origins, so their cost is spread over these.
         forecast_cpu_s[run.candidate] = sum(fit.cpu_s for fit in run.fits) / len(shared)
     compared = joined([one for one in told if one.origin in shared], [one for run in runs for one in run.predicted])
     scores = prequential_scores(compared, series, horizons_s, QUANTILES)
@@ -105,10 +104,10 @@ def replayed(series: ArrivalSeries, asked: Asked) -> Replayed | str:
 
 
 def boosted(chosen: Sequence[ArrivalSeries], asked: Asked) -> Mapping[str, RivalRun]:
-    """What one model over all of these traces says of each, at the origins that are shared."""
+    """The forecasts of one model over all of these traces, by trace, at their shared origins."""
     over = []
     for series in chosen:
-        with contextlib.suppress(ForecastError):  # told of when the trace is replayed
+        with contextlib.suppress(ForecastError):  # reported when the trace is replayed
             horizons_s = prequential_horizons_s(series)
             at = prequential_origins(series, asked.origins, max(horizons_s))
             told = [origin for origin in at.at if origin >= at.told_from]

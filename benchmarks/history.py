@@ -3,13 +3,13 @@
     python benchmarks/history.py --events FOLDER [--days 10] [--runs 4] [--json]
     python benchmarks/history.py --events FOLDER --growth        # 1, 3 and 10 days: 10, 30 and 100 million events
 
-Events are made where FOLDER lacks them: ten million a day, 1.6 GB for ten days (see history_job/raw_events.py). The
-rivals live in an environment of their own, .cache/history-rivals, which is made from history_job/rivals.lock.
+Events that FOLDER lacks are generated: ten million a day, 1.6 GB for ten days (see history_job/raw_events.py). The
+rivals are installed in their own environment, .cache/history-rivals, which is made from history_job/rivals.lock.
 
 Each cell: seconds of the best warm run (the first, cold one beside it), rows a second, and the largest memory that all
-its processes held together (PSS). The jobs: `scan` merely reads the columns; `plain` counts per source and minute;
-`distinct` first removes copies by id. Theirs end with a Parquet file of counts; forescale's also tells missing from
-zero, and ends with a committed history.
+its processes held together (PSS). The jobs: `scan` only reads the columns; `plain` counts per source and minute;
+`distinct` first removes copies by id. The rivals' jobs end with a Parquet file of counts; forescale's also separates
+missing from zero and ends with a committed history.
 """
 
 import argparse
@@ -114,7 +114,7 @@ class Peak:
 
 
 def run(days: int, runs: int, events: Path, jobs: list[str], engines: list[str]) -> list[Measured]:
-    # A folder of just these days, for whoever reads folders.
+    # A folder with only these days, for engines that read folders.
     folder = events / f"first-{days}-days"
     folder.mkdir(exist_ok=True)
     for day in range(days):

@@ -1,15 +1,16 @@
-"""The arrival history's store beside the same history on Delta Lake (delta-rs): seconds of reads, writes and commits.
+"""The arrival history's store against the same history on Delta Lake (delta-rs): seconds of reads, writes and commits.
 
     python benchmarks/history_store.py [--sources 2] [--days 60] [--commits 300] [--rounds 9] [--json]
-    python benchmarks/history_store.py --promises   # what of the store's promises delta-rs keeps
+    python benchmarks/history_store.py --promises   # which of the store's promises delta-rs keeps
     python benchmarks/history_store.py --s3 [s3://BUCKET/PREFIX]   # the own store in a folder and in an object store
 
 One-minute windows of so many sources and days, each day with a key histogram of 1,000 keys per source. Two designs on
 Delta Lake (history_job/delta_store.py) and the own store take turns at each operation; each cell is the median of all
 rounds. Reads are `read_history`, with the rows taken from that store. Ratios are old ÷ new: below 1, Delta is slower.
 
-deltalake is not the project's: it is installed into .cache/history-delta, from history_job/delta.lock. Without a place,
---s3 measures the tests' S3 server on loopback (tools.sh s3), else the place in the store that AWS's settings name.
+deltalake is not a dependency of the project: it is installed into .cache/history-delta, from history_job/delta.lock.
+--s3 without a place measures the tests' S3 server on loopback (tools.sh s3); with one, that place in the store that
+AWS's settings name.
 """
 
 import argparse
@@ -165,7 +166,7 @@ def table(results: list[Measured]) -> str:
 
 
 def beside_a_folder(place: str, folder: Path, given: argparse.Namespace) -> list[Measured]:
-    """The own store in a folder and in an object store; place: where in it, LOOPBACK for the tests' server."""
+    """The own store in a folder and in an object store. place: its URI, LOOPBACK for the tests' server."""
     with ExitStack() as at_work:
         if place == LOOPBACK:
             sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -178,7 +179,7 @@ def beside_a_folder(place: str, folder: Path, given: argparse.Namespace) -> list
 
 
 def both_measured(stores: list[Own | OnDelta], given: argparse.Namespace) -> list[Measured]:
-    """After one commit, and after as many more as are given."""
+    """Measurements after one commit, and after the given number of further commits."""
     seeds = {store.name: iter(range(1, 1_000_000)) for store in stores}
     for store in stores:
         store.build((day_of(number, given.sources) for number in range(given.days)), START + given.days * DAY)
@@ -224,7 +225,7 @@ def main() -> None:
             results = beside_a_folder(given.s3, Path(folder), given)
         print(json.dumps([asdict(r) for r in results]) if given.json else table(results))
         return
-    # After the project's own, whose pyarrow and numpy are used by both.
+    # Behind the project's own packages, whose pyarrow and numpy both use.
     sys.path.append(packages())
     with tempfile.TemporaryDirectory() as folder:
         if given.promises:

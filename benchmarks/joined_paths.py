@@ -1,4 +1,4 @@
-"""What it is worth to pair the sample paths of two sources as these have erred together.
+"""What it is worth to pair the sample paths of two sources by the correlation of their past errors.
 
     python benchmarks/joined_paths.py [--seeds 4] [--json]
 
@@ -10,8 +10,8 @@ afterwards for the largest total rate of the next day, with paths paired in thre
     independently  in random order
     joined         by forecasting.joined_paths, from the 44 days before each moment
 
-Told, for each correlation: the rank correlation of the levels of paths that go together, its mean and its range; the
-share of moments whose peak stayed below each quantile; and the pinball losses, in events per second.
+Prints for each correlation: the rank correlation of the levels of paired paths (mean and range), the share of moments
+whose peak stayed below each quantile, and the pinball losses in events per second.
 """
 
 import argparse
@@ -40,7 +40,7 @@ MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 WINDOW_S, PER_DAY, DAYS, LEARNT_DAYS, MOMENTS = 900, 96, 84, 44, 38
 USUAL_PER_S = {"app": 20.0, "web": 15.0}
 MEMORY, SPREAD = 0.97, 0.25
-"""Of the errors: what a window passes on to the next, and their standard deviation, of the logarithm of the rate."""
+"""Errors of the log rate: autocorrelation from one window to the next, and standard deviation."""
 TERMS = ForecastTerms(WINDOW_S, 86400, paths=500, origins=24)
 CORRELATIONS = (0.9, 0.0, -0.8)
 QUANTILES = np.array([0.5, 0.9, 0.95, 0.99])
@@ -49,7 +49,7 @@ WAYS = ("as they come", "independently", "joined")
 
 @dataclass(frozen=True)
 class Told:
-    """below, loss: by the quantiles p50, p90, p95, p99."""
+    """below, loss: one value per quantile p50, p90, p95, p99."""
 
     correlation: float
     way: str
@@ -74,7 +74,7 @@ def sources(correlation: float, seed: int) -> dict[str, ArrivalSeries]:
 
 
 def asked(series: Mapping[str, ArrivalSeries], seed: int) -> Iterator[tuple[float, dict[str, dict[str, Floats]]]]:
-    """Per moment: the peak of the total that came, and by way the paths of each source."""
+    """Yield per moment the observed peak of the total rate, and by way of pairing the paths of each source."""
     learnt = timedelta(days=LEARNT_DAYS)
     began = MONDAY + learnt
     trained = {name: train(each.between(MONDAY, began), issued_at=began, terms=TERMS) for name, each in series.items()}

@@ -1,9 +1,9 @@
-"""How long the day before a decision takes to be replayed under the guard alone and in hindsight.
+"""How long it takes to replay the day before a decision, under the guard alone and in hindsight.
 
     OMP_NUM_THREADS=1 python benchmarks/last_day.py [--json]
 
-A chain of operators, each instance busy for 50 ms a tuple, but the source; a day from 10 to 80 tuples a second by the
-minute, in a wave with noise. CPU seconds of the second of two runs: the first one compiles.
+The topology is a chain of operators; an instance is busy for 50 ms a tuple, except in the source. The day's load is a
+noisy wave from 10 to 80 tuples a second, by the minute. CPU seconds are of the second of two runs: the first compiles.
 """
 
 import argparse

@@ -1,16 +1,16 @@
-"""Whether the constants of the weights and of the calibration are worth more where they were chosen than elsewhere.
+"""Whether the constants of weights and calibration do better on the traces they were chosen on than on others.
 
     python benchmarks/leave_half_out.py --traces DIR --work DIR [--names a,b,c] [--origins 60] [--others]
         [--processes 1] [--json]
 
-What every forecaster says of the peaks of each trace is asked once, and kept in --work. It is then weighed and
-calibrated anew with combinations of GRID, as it would have been at the time. The traces are halved, in the order
-of their names every other one; the combination with the least p95 loss on one half (geometric mean over its traces and
-their horizons) is scored on the other half, and the other way round, beside the deployed one and the best of all in
-hindsight. Then the same for all ways to halve them.
+Every forecaster forecasts the peaks of each trace once; --work keeps them. They are then weighed and calibrated with
+each combination of GRID, as they would have been at the time. The traces are halved, every other one in the order of
+their names. The combination with the least p95 loss on one half (geometric mean over its traces and their horizons) is
+scored on the other half, and the other way round, beside the deployed one and the best of all in hindsight. Then the
+same is done for all ways to halve the traces.
 
---others: scores of what is deployed on series that are not of the benchmark: calls, timetables, electricity, and
-earlier stretches of long traces (forecasts/other_series.py).
+--others: scores of the deployed constants on series outside the benchmark: calls, timetables, electricity, and earlier
+stretches of long traces (forecasts/other_series.py).
 """
 
 import argparse
@@ -51,7 +51,7 @@ GRID: Mapping[str, tuple[float, ...]] = {
     "STEP": (0.025, 0.05, 0.1),
 }
 LEVELS = [levels for levels in product(range(3), repeat=len(GRID)) if sum(levels) % 3 == len(GRID) % 3]
-"""Every combination of any four constants once, a third of all: with each of them the fifth takes one value."""
+"""A third of all combinations: every combination of any four constants occurs once, with one value of the fifth."""
 SETTINGS: tuple[Constants, ...] = tuple(
     {name: values[level] for (name, values), level in zip(GRID.items(), levels, strict=True)} for levels in LEVELS
 )
@@ -60,14 +60,14 @@ P95 = QUANTILES.index(0.95)
 
 @dataclass(frozen=True)
 class Weighed:
-    """log_loss: mean p95 loss of a trace by setting, in logarithms, its horizons' mean; shape (settings,)."""
+    """log_loss: logarithm of a trace's p95 loss, mean over its horizons, by setting; shape (settings,)."""
 
     series: ArrivalSeries
     log_loss: np.ndarray
 
 
 def weighed(series: ArrivalSeries, origins: int, work: Path) -> Weighed | str:
-    """The losses of every setting on a trace, or why there are none."""
+    """Losses of every setting on a trace, or why there are none."""
     try:
         kept = kept_peaks(series, origins, work)
     except ForecastError as error:
@@ -76,14 +76,14 @@ def weighed(series: ArrivalSeries, origins: int, work: Path) -> Weighed | str:
 
 
 def log_loss(kept: KeptPeaks, deployed: np.ndarray) -> float:
-    """The yardstick is the same for every setting, and falls out."""
+    """The yardstick is the same for every setting and cancels."""
     losses = pinball(kept.table.actual_per_s, deployed[:, :, P95], 0.95)
     means = np.nanmean(losses, axis=0)
     return float(np.log(means[means > 0]).mean())
 
 
 def scores_of(series: ArrivalSeries, constants: Constants, origins: int, work: Path) -> list[PrequentialScore]:
-    """Of what would have been deployed with these constants, and of the naives."""
+    """Scores of what these constants would have deployed, and of the naives."""
     kept = kept_peaks(series, origins, work)
     told = kept.predicted(kept.deployed(constants))
     every = prequential_scores(told, series, kept.table.horizons_s, QUANTILES)
@@ -91,7 +91,7 @@ def scores_of(series: ArrivalSeries, constants: Constants, origins: int, work: P
 
 
 def scores_or_none(series: ArrivalSeries, origins: int, work: Path) -> list[PrequentialScore]:
-    """Of what is deployed; none of a series that is too short."""
+    """Scores of the deployed constants; empty for a series that is too short."""
     try:
         return scores_of(series, {}, origins, work)
     except ForecastError as error:
@@ -100,7 +100,7 @@ def scores_or_none(series: ArrivalSeries, origins: int, work: Path) -> list[Preq
 
 
 def best_on(traces: Sequence[Weighed]) -> int:
-    """Number of the setting with the least loss over these traces."""
+    """Index of the setting with the least loss over these traces."""
     return int(np.argmin(np.mean([trace.log_loss for trace in traces], axis=0)))
 
 
@@ -111,8 +111,8 @@ def told_constants(constants: Constants) -> str:
 
 
 def every_halving(traces: Sequence[Weighed], deployed: int) -> tuple[int, float, float]:
-    """How many ways there are to halve the traces; and the loss of what is chosen on one half, over that of the
-    deployed constants on the other, as geometric mean over all of them, and where it is largest.
+    """Number of ways to halve the traces; then, over all ways, the geometric mean and the largest value of a ratio: the
+    loss on one half of the setting chosen on the other, over that of the deployed constants.
     """
     ratios = []
     for size in {len(traces) // 2, len(traces) - len(traces) // 2}:
@@ -135,7 +135,7 @@ def by_series(scores: Mapping[str, Sequence[PrequentialScore]]) -> str:
 
 
 def named(scores: Sequence[PrequentialScore], name: str) -> list[PrequentialScore]:
-    """Those of `deployed` under another name, and those of the naives."""
+    """Scores of `deployed` under another name, and those of the naives."""
     return [replace(score, candidate=name) if score.candidate == DEPLOYED else score for score in scores]
 
 
@@ -160,7 +160,7 @@ def main() -> None:
             parser.error(f"--traces: {given.traces} holds {len(over)} traces that are long enough; two are needed")
         deployed = SETTINGS.index(deployed_constants())
         halves = over[::2], over[1::2]
-        # What one half chose is for the other.
+        # Each half is scored with the setting chosen on the other.
         choices = {trace.series.source: best_on(halves[1 - n]) for n, half in enumerate(halves) for trace in half}
         of = {DEPLOYED: deployed, "chosen on the other half": None, "best on all, in hindsight": best_on(over)}
         rows = {}

@@ -1,13 +1,13 @@
-"""How fast the performance model is: many plans under many loads at once, draws of its parameters, large topologies.
+"""Speed of the performance model: many plans under many loads at once, draws of its parameters, large topologies.
 
     python benchmarks/model.py [--plans 1000] [--loads 100]
 
-Ten operators (a chain with a fork and a join, keyed and shuffled streams, a key histogram) and about two hundred
-instances a plan; loads up to where nearly every plan is full. Packed plans are on unlike nodes, with containers and
-links that fill up and delays of the network. Beside `evaluate_many` stand `evaluate` for one plan and
-load at a time, and a discrete-event simulation of one plan and load with Ciw: until throughput and utilisation are
+The topology has ten operators (a chain with a fork and a join, keyed and shuffled streams, a key histogram), a plan
+about two hundred instances; loads go up to where nearly every plan is full. Packed plans are on unlike nodes, with
+containers and links that fill up and network delays. `evaluate_many` is compared with `evaluate` for one plan and load
+at a time, and with a discrete-event simulation of one plan and load with Ciw: until throughput and utilisation are
 known to 5 %, and until the mean latency is. One process; ratios are of processor time. Growth is that of evaluate_many
-with operators and plans. With --accuracy, random networks tell how far its latency is from that of whole distributions.
+with operators and plans. --accuracy compares its latency with that of whole distributions on random networks.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Timed:
 
 
 def topology_of(operators: int) -> Topology:
-    """A chain in which every third operator is skipped by a stream of its own: forks and joins of unequal arms."""
+    """A chain with an extra stream past every third operator: forks and joins with unequal arms."""
     names = [f"o{number}" for number in range(operators)]
     chain = [
         Stream(a, b, Grouping.FIELDS if number % 2 else Grouping.SHUFFLE)
@@ -83,7 +83,7 @@ def plans_of(topology: Topology, count: int, seed: int = 1) -> list[PhysicalPlan
 
 
 def site_of(topology: Topology) -> Site:
-    """Containers of 8 cores on six unlike nodes, of which all links are measured."""
+    """Containers of 8 cores on six unlike nodes; all links between them are measured."""
     rng = np.random.default_rng(1)
     links = [
         MeasuredLink(first, second, float(rng.uniform(0.2, 20)), 0.1, 1000.0)
@@ -95,7 +95,7 @@ def site_of(topology: Topology) -> Site:
 
 
 def packed(plans: Sequence[PhysicalPlan]) -> list[PhysicalPlan]:
-    """Instances put into 24 containers at random, which the nodes share in turn."""
+    """Instances placed at random in 24 containers, which the nodes hold in turn."""
     rng, found = np.random.default_rng(2), []
     for plan in plans:
         held: list[list[Instance]] = [[] for _ in range(CONTAINERS)]
@@ -153,12 +153,12 @@ def timed_one_by_one(operators: int, plans: int) -> Timed:
 
 
 def timed_simulation(operators: int, *, of_latency: bool) -> Timed:
-    """One plan and load with Ciw, exponential times, until the busy share of every operator, or the mean time from the
-    source to the end, is known to 5 %.
+    """Simulate one plan and load with Ciw and exponential times, until the busy share of every operator, or the mean
+    time from the source to the end, is known to 5 %.
 
-    An operator is a node of as many servers (which deals better than queues of their own do: to Ciw's advantage, as it
-    has fewer of them); routes are as the selectivities say. The time simulated is doubled until the spread of four
-    seeds is below 5 % at every node.
+    An operator is one node with a server per instance (a shared queue distributes better than a queue per instance, and
+    is in Ciw's favour, because there are fewer nodes). Routes follow the selectivities. The simulated time is doubled
+    until the spread of four seeds is below 5 % at every node.
     """
     topology = topology_of(operators)
     plan = plans_of(topology, 1)[0]
@@ -236,7 +236,7 @@ def random_case(
 
 
 def accuracy(networks: int) -> list[tuple[str, float, float, float, float]]:
-    """Per number: median, 90 % quantile and worst of the relative errors, and the share within 10 %."""
+    """Per figure: median, 90 % quantile and worst of the relative errors, and the share within 10 %."""
     rng = np.random.default_rng(7)
     errors: list[list[float]] = []
     for _ in range(networks):

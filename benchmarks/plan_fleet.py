@@ -4,16 +4,15 @@
     python benchmarks/plan_fleet.py --driver-alone --topologies 1000
 
 Topologies are made up: two to four operators, one source, a daily wave of its own height and hour, eight days of
-history in minutes, a forecast of 400 paths over a day in steps of 5 minutes, the simulator as the cluster. All lies in
-a temporary folder, ledger and tracking database too. Planned are all of them with nothing shared, then anew under a
-quota that is the given share of what their schedules hold at the highest moment (never less than runs), with large
-rescales apart. Processor time is that of all processes;
-with --spark (over local[WORKERS] instead) the times of Python workers that are gone are lost, so that it is told for
-processes alone. Needs psutil.
+history in minutes, a forecast of 400 paths over a day in steps of 5 minutes, the simulator as the cluster. Everything
+is in a temporary folder, ledger and tracking database included. All topologies are planned with nothing shared, then
+again with large rescales kept apart under a quota: the given share of the most instances that their schedules hold at
+once (never less than what runs). Processor time covers all processes. With --spark (over local[WORKERS] instead) the
+times of ended Python workers are lost, so processor time is printed for processes only. Needs psutil.
 
---driver-alone measures what one process does for all topologies under shared terms: granting, saying who has what is
-lacking, and bringing large rescales apart. Schedules are made up, of six steps each within half an hour of the same
-hours; one that is granted less is cut to it in place of being planned anew, so no planning is in the figures.
+--driver-alone measures what one process does for all topologies under shared terms: grant instances, name who holds
+those that are lacking, and keep large rescales apart. Schedules are made up, each with six steps within half an hour of
+the same hours. A schedule that is granted less is cut instead of planned again, so the figures contain no planning.
 """
 
 import argparse
@@ -62,7 +61,7 @@ HORIZONS_S = (3600, 21600, 86400)
 
 @dataclass(frozen=True)
 class Measured:
-    """short: topologies that were granted fewer instances than they wished for. most: instances held at once."""
+    """short: topologies granted fewer instances than they asked for. most: instances held at once."""
 
     what: str
     topologies: int
@@ -75,7 +74,7 @@ class Measured:
 
 
 def wave_per_s(number: int, hours: Floats) -> Floats:
-    """The rate at hours since NOW's midnight."""
+    """Rate at each of the hours since NOW's midnight."""
     rng = np.random.default_rng(number)
     mean, swing, peak_h = 60.0 * rng.lognormal(0, 0.5), rng.uniform(0.3, 0.8), rng.uniform(8, 20)
     return np.asarray(mean * (1 + swing * np.cos(2 * np.pi * (hours - peak_h) / 24)))
@@ -99,7 +98,7 @@ def topology_file(number: int) -> str:
 
 
 def made_up(settings: Settings, number: int, run_id: str) -> None:
-    """A topology with its history and forecast. run_id: of MLflow."""
+    """Write a topology with its history and forecast. run_id: the MLflow run."""
     name = f"made-up-{number:04}"
     (settings.topologies / f"{name}.yaml").write_text(topology_file(number))
     start, minutes = NOW - timedelta(days=DAYS), (DAYS + 1) * 1440
@@ -135,7 +134,7 @@ def made_up(settings: Settings, number: int, run_id: str) -> None:
 
 
 def mlflow_run(settings: Settings) -> str:
-    """One that all forecasts are said to be of."""
+    """Id of the one MLflow run that all forecasts name."""
     from mlflow.tracking import MlflowClient
 
     settings.mlruns.mkdir()
@@ -196,7 +195,7 @@ def rows_of(home: Path, topologies: int, workers: int, spark: bool, quota_share:
 
 @dataclass(frozen=True)
 class DriverMeasured:
-    """count: topologies granted fewer than they wished for, spans that were said, or rescales that were moved."""
+    """count: topologies granted fewer instances than asked for, spans explained, or rescales moved."""
 
     what: str
     topologies: int

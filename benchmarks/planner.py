@@ -1,17 +1,17 @@
-"""Whether the search over a horizon finds what costs least, and how long a plan takes.
+"""Whether the search over a horizon finds the cheapest schedule, and how long planning takes.
 
     python benchmarks/planner.py [--cases 1000] [--grids 60] [--json]
 
-*Optimal*: small cases (at most 4 operators of at most 8 instances, 6 rungs, 12 steps; load, terms and prices drawn by
-seed) against every sequence of changes, which tests/every_course.py follows with a queue of its own. Then the ladder:
-the cheapest sequence over its plans against the cheapest over all parallelisms, with one source and with two whose
-peaks lie apart.
+*Optimal*: the search on small cases (at most 4 operators of at most 8 instances, 6 rungs, 12 steps; load, terms and
+prices drawn by seed) against every sequence of changes, which tests/every_course.py follows with its own queue. Then
+the ladder: the cheapest sequence over its plans against the cheapest over all parallelisms, with one source and with
+two whose peaks lie apart.
 
 *Fast*: a topology of ten operators and some 200 instances at its peak, 24 hours in 5-minute steps, 200 sample paths.
-Told is the time of ladder, outlook and search within the violation budget, as they are used (paths and steps thinned
-out), and of the search alone over all steps, 200 paths and 20 capacities each. Beside them stands what one would write
-down by hand: each hour the cheapest plan for that hour's p95. Costs of all are those over the whole: every path, every
-capacity, every step. One process; set OMP_NUM_THREADS=1, or threads of the linear algebra are counted too.
+It prints the time of ladder, outlook and search within the violation budget as deployed (with thinned paths and steps),
+and that of the search alone over all steps with 200 paths and 20 capacities each. The rival is the schedule one would
+write by hand: each hour the cheapest plan for that hour's p95. All costs are over every path, every capacity and every
+step. One process; set OMP_NUM_THREADS=1, or threads of the linear algebra are counted too.
 """
 
 import argparse
@@ -65,7 +65,7 @@ STATE_GIB, RESTORE_S_PER_GIB = 2.0, 20.0
 
 @dataclass(frozen=True)
 class Optimality:
-    """within: share of the cases that cost at most 1 % more than the cheapest. worst: part more."""
+    """within: share of cases that cost at most 1 % more than the cheapest. worst: largest extra cost, as a fraction."""
 
     what: str
     cases: int
@@ -77,8 +77,8 @@ class Optimality:
 
 @dataclass(frozen=True)
 class Planned:
-    """cpu_s: None where it was not measured. hours, violation_minutes, cost_h: of its turns over the whole case, the
-    last at one price of a violation minute for all.
+    """cpu_s: None if not measured. hours, violation_minutes, cost_h: of its turns over the whole case; cost_h uses the
+    same price per violation minute for all.
     """
 
     what: str
@@ -90,7 +90,7 @@ class Planned:
 
 
 def topology() -> Topology:
-    """A chain in which every third operator is skipped by a stream of its own."""
+    """A chain with an extra stream past every third operator."""
     names = [f"o{number}" for number in range(OPERATORS)]
     chain = [Stream(a, b) for a, b in pairwise(names)]
     skips = [Stream(names[at], names[at + 2]) for at in range(0, OPERATORS - 2, 3)]
@@ -98,7 +98,7 @@ def topology() -> Topology:
 
 
 def profiles(of: Topology) -> dict[str, OperatorProfile]:
-    """Unlike operators, which together need INSTANCES at the peak."""
+    """Unlike operators that together need INSTANCES at the peak."""
     parts = np.linspace(0.5, 1.5, OPERATORS) / OPERATORS
     shares = {stream.name: 1 / len(of.outputs(stream.upstream)) for stream in of.streams}
     entering = {of.sources[0]: 1.0}
@@ -115,7 +115,7 @@ def profiles(of: Topology) -> dict[str, OperatorProfile]:
 
 
 def forecast(source: str, seed: int = 1) -> Forecast:
-    """A day from a fifth of the peak to the peak and back; paths differ by level, by a walk and by step."""
+    """A day from a fifth of the peak to the peak and back; paths differ in level, in a random walk and step by step."""
     rng = np.random.default_rng(seed)
     hours = (np.arange(STEPS) + 0.5) * STEP_S / 3600.0
     wave = 0.2 + 0.7 * np.maximum(0.0, np.sin((hours - 6) / 24 * 2 * np.pi)) ** 0.7
@@ -157,8 +157,8 @@ def against_every_course(cases: int) -> Optimality:
 
 
 def of_ladder(cases: int, sources: int) -> Optimality:
-    """Each source has an operator of its own of 1 to 4 instances, and both share a third. 5 steps, 2 paths; the second
-    source peaks as the first one rests.
+    """Each source has its own operator of 1 to 4 instances, and both share a third. 5 steps, 2 paths; the second source
+    peaks while the first one rests.
     """
     off = []
     for seed in range(cases):
@@ -169,11 +169,11 @@ def of_ladder(cases: int, sources: int) -> Optimality:
         waves = np.array([wave, 1.1 - wave][:sources]) * rng.uniform(2.0, 4.0, (sources, 1))
         rates = waves[:, :, None] * np.exp(0.1 * rng.standard_normal((sources, 5, 2)))
         total = rates.sum(axis=0)
-        # Busy seconds of each operator a second: its own source's, of the last one all.
+        # Busy seconds per second of each operator: from its own source, for the last operator from all sources.
         busy = [*(work_s[at] * rates[at] / total for at in range(sources)), work_s[-1] * np.ones_like(total)]
         capacity = np.min([grid[:, at, None, None] / each for at, each in enumerate(busy)], axis=0)
         counts = grid.sum(axis=1)
-        # As the planner climbs: to where each source brings most, and to all of these at once.
+        # The planner's ladder climbs to each source's peak, and to all of these at once.
         peaks = [rates.reshape(sources, -1)[:, int(rates[at].argmax())] for at in range(sources)]
         tops = [np.append(work_s[:-1] * peak, work_s[-1] * peak.sum()) for peak in (*peaks, rates.max(axis=(1, 2)))]
         climbed = np.concatenate([np.outer(np.linspace(0.0, 3.0, 600), top) for top in tops])
@@ -198,7 +198,7 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 
 def whole(planned: HorizonPlan, paths: Floats, capacities: int) -> Course:
-    """All steps and paths, each path with so many capacities."""
+    """The course over all steps and paths, each path with this number of capacities."""
     parts = (np.arange(capacities) + 0.5) / capacities
     errors = np.tile(np.exp(CAPACITY_ERROR * ndtri(parts)), len(paths))
     return replace(
@@ -211,7 +211,7 @@ def whole(planned: HorizonPlan, paths: Floats, capacities: int) -> Course:
 
 
 def by_the_hour(course: Course) -> list[Turn]:
-    """Each hour the smallest plan that carries the largest p95 of the hour, in place as it begins."""
+    """Each hour the smallest plan that carries the hour's largest p95, in place when the hour begins."""
     high, carried = np.quantile(course.rate_per_s, 0.95, axis=1), course.capacity_per_s.mean(axis=(1, 2))
     turns, running, an_hour = list[Turn](), course.running, 3600 // STEP_S
     for at in range(0, STEPS, an_hour):
@@ -227,7 +227,7 @@ def by_the_hour(course: Course) -> list[Turn]:
 
 
 def by_container(of: Topology) -> ContainerPricing:
-    """Each instance takes up a core."""
+    """One core per instance."""
     packer = FirstFitDecreasing(Offer(Site(ContainerSize(cores=CORES))))
     costs = {name: InstanceCost(1.0, 1024.0) for name in of.order}
     return ContainerPricing(Placing(of, profiles(of), costs, packer), SitePrices(1.0))
@@ -247,7 +247,7 @@ def speed() -> list[Planned]:
 
     running = planner().cheapest.plan({of.sources[0]: 0.25 * PEAK_PER_S})
     present = Present(START.timestamp(), running.parallelism)
-    planner().planned(forecasts, present, budget)  # what is compiled is, from here on
+    planner().planned(forecasts, present, budget)  # compiles before the measurement
     plans = list[HorizonPlan]()
 
     def plan(one: HorizonPlanner) -> None:

@@ -1,17 +1,17 @@
-"""The queueing model against theory and simulation: mean waits and p95 of waits, of sojourns and of whole ways.
+"""The queueing model against theory and simulation: mean waits, and p95 of waits, of sojourns and end to end.
 
     python benchmarks/queueing.py [--replications 80] [--customers 20000] [--seed 1]
 
 1. Closed forms of M/M/1, M/D/1, M/H2/1 and a tandem.
 2. Stations: G/G/1 at 5 utilisations and 3 × 3 variations, by Lindley's recursion, which is itself checked against Ciw.
-   Arrivals and services with cv² 0.25 are Erlang, 1 exponential, 4 hyper-exponential with balanced means; once more
-   with log-normal ones, since two moments do not tell a distribution.
+   Arrivals and services with cv² 0.25 are Erlang, 1 exponential, 4 hyper-exponential with balanced means; then all are
+   log-normal, since two moments do not determine a distribution.
 3. Networks against Ciw: a tandem of three, a split, a merge, a diamond of unequal arms.
-4. Superpositions: one server that 2 to 8 independent streams come to together, by Lindley's recursion.
-5. Cases that two moments at each operator do not tell: batches, windows, bursts, slow records, stations in line, full
-   buffers; `evaluate` and `evaluate_many` beside Lindley's recursion. `--cases` makes these alone.
+4. Superpositions: one server fed by 2 to 8 independent streams, by Lindley's recursion.
+5. Cases that two moments per operator do not describe: batches, windows, bursts, slow records, stations in line, full
+   buffers; `evaluate` and `evaluate_many` beside Lindley's recursion. `--cases` runs only these.
 
-Errors of waits are relative where a wait is at least a twentieth of the service time; below, nobody plans by them.
+Errors of waits are relative where a wait is at least a twentieth of the service time; nobody plans by shorter ones.
 One core, some two minutes.
 """
 
@@ -64,7 +64,7 @@ GOALS = {MEAN: 10, WAIT_P95: 15, SOJOURN_P95: 15}
 
 
 def simulated(cell: Cell, replications: int, customers: int, seed: int, draw: Draw) -> tuple[dict[str, float], float]:
-    """Times, and the half-width of the mean's 95 % confidence; a fifth as many customers before are dropped."""
+    """Times, and the half-width of the mean's 95 % interval; a fifth as many customers are dropped as warm-up."""
     rng, shape = np.random.default_rng(seed), (customers + customers // 5, replications)
     arrivals = np.cumsum(draw(rng, cell.ca2, shape) / cell.utilisation, axis=0)
     services = draw(rng, cell.cs2, shape)
@@ -76,7 +76,7 @@ def simulated(cell: Cell, replications: int, customers: int, seed: int, draw: Dr
 
 
 def exact(cell: Cell) -> dict[str, float]:
-    """By Lindley's equation on a lattice."""
+    """Exact values by Lindley's equation on a lattice."""
     wait = exact_wait(cell.utilisation, 1.0, cell.ca2, cell.cs2)
     service = two_moment_lattice(1.0, cell.cs2, wait.step_s, wait.mass.size)
     sojourn = type(wait)(wait.step_s, np.convolve(wait.mass, service.mass)[: wait.mass.size])
@@ -84,7 +84,7 @@ def exact(cell: Cell) -> dict[str, float]:
 
 
 def print_errors(title: str, seen: dict[Cell, dict[str, float]], predicted: dict[Cell, dict[str, float]]) -> None:
-    """Relative errors in per cent by what is predicted."""
+    """Print the relative errors in per cent of each predicted figure."""
     for what, goal in GOALS.items():
         by_cell = {
             cell: 100 * (predicted[cell][what] / measured[what] - 1)
@@ -124,7 +124,7 @@ def ciw_distribution(cv2: float, mean: float) -> object:
 
 
 def ciw_totals(network: object, seed: int, until: float) -> Floats:
-    """Wait and service over all stations of every customer that came after a tenth of the time and long before the
+    """Total wait and service over all stations, of customers that came after a tenth of the time and long before the
     end.
     """
     ciw.seed(seed)
@@ -137,7 +137,7 @@ def ciw_totals(network: object, seed: int, until: float) -> Floats:
 
 
 def recursion_against_ciw(replications: int, customers: int, seed: int) -> None:
-    """The simulator of this file beside Ciw, in cells where both converge quickly."""
+    """Compare this file's simulator with Ciw, in cells where both converge quickly."""
     print("\n| cell | recursion: mean sojourn | Ciw |\n|---|---|---|")
     for cell in (Cell(0.7, 0.25, 4.0), Cell(0.8, 1.0, 0.25)):
         seen, half_width = simulated(cell, replications, customers, seed, two_phase)
@@ -156,7 +156,7 @@ def recursion_against_ciw(replications: int, customers: int, seed: int) -> None:
 
 @dataclass(frozen=True)
 class Network:
-    """Stations of one server each. services: mean per operator. routes: where to, with which probability."""
+    """Stations of one server each. services: mean per operator. routes: targets with their probabilities."""
 
     name: str
     services: dict[str, float]
@@ -230,11 +230,11 @@ def networks_against_ciw(seed: int, replications: int = 4, until: float = 15_000
 
 MERGED_STREAMS, MERGED_CA2 = (2, 4, 8), (0.1, 0.25, 0.5, 2.0, 4.0)
 ALBIN = 4.0
-"""What stands in QNA where modeling.queueing.queues has MERGED."""
+"""QNA's constant in place of MERGED of modeling.queueing.queues."""
 
 
 def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customers: int) -> float:
-    """Mean wait at one server of equal independent streams of that ca², each begun somewhere in a gap."""
+    """Mean wait at one server of equal independent streams with the cell's ca², each starting somewhere in a gap."""
     gaps = two_phase(rng, cell.ca2, (customers // streams, streams)) * streams / cell.utilisation
     times = np.cumsum(gaps, axis=0) - gaps[0] * rng.random(streams)
     arrivals = np.sort(times[times < times[-1].min()])
@@ -244,7 +244,7 @@ def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customer
 
 
 def superpositions_against_simulation(replications: int, customers: int, seed: int) -> None:
-    """Relative errors of the mean wait, with the superposition's ca² with MERGED and with Albin's constant."""
+    """Relative errors of the mean wait, with the superposition's ca² by MERGED and by Albin's constant."""
     rng = np.random.default_rng(seed)
     print("\n| streams of ca² | cells | with MERGED: median, worst | with Albin's 4 | as one Poisson stream |")
     print("|---|---|---|---|---|")
@@ -261,7 +261,7 @@ def superpositions_against_simulation(replications: int, customers: int, seed: i
 
 
 def closed_forms() -> None:
-    """What is known exactly: relative errors of the lattice, mean and p95 of the wait; closed forms of the mean are
+    """Relative errors of the lattice against exact values, for mean and p95 of the wait; closed forms of the mean are
     exact here.
     """
     print("| queue | mean wait | lattice | p95 | lattice |\n|---|---|---|---|---|")

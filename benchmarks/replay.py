@@ -1,21 +1,21 @@
-"""What policies cost and violate on real traces: every trace × lead and downtime × topology, by `forescale replay`.
+"""Cost and violations of policies on real traces: every trace × lead and downtime × topology, by `forescale replay`.
 
     python benchmarks/replay.py --traces DIR --work DIR [--days 7] [--seeds 3] [--topologies one,chain,diamond]
                                 [--settings 2/1,5/2,10/3] [--names a,b,c] [--policies …] [--forecast-every 3600]
                                 [--error .1] [--processes 2] [--table]
 
-A trace is a CSV file with the columns timestamp and count that spans at least 14 days; beside those of the folder, the
-demo's call-centre counts (bank_calls) are replayed. The last --days of each are replayed, what came before is learnt
-from. Service times are such that the peak of that span needs about 20 instances; true ones differ from what is believed
-by 10 % (--error, by seed). A minute with more than 90 s of lag is a violation; the best in hindsight may violate in
-.2 % of all minutes. Settings are lead/downtime in minutes; the diamond's state of 8 GiB adds 40 s to a downtime that
-reads it all.
+A trace is a CSV file with the columns timestamp and count that spans at least 14 days; the demo's call-centre counts
+(bank_calls) are added to those of the folder. The last --days of each trace are replayed; the days before are training
+data. Service times are such that the peak of the replayed span needs about 20 instances; true ones differ from the
+model's by 10 % (--error, by seed). A minute with more than 90 s of lag is a violation; the best in hindsight may
+violate in .2 % of all minutes. Settings are lead/downtime in minutes; the diamond's state of 8 GiB adds 40 s to a
+downtime that reads it all.
 
---work keeps all that was made: a run that is broken off goes on where it was, and --table shows what there is. Told
-per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where it
-violates no more than that does, the share of minutes in violation (median; worst), and rescales a day (median); then
-the planner by setting, topology and trace; then the planner with several budgets of violations against each rival: what
-it costs where it violates no more, and how much it violates where it costs no more.
+--work keeps all results: an interrupted run goes on where it was, and --table shows what is there. The first table has
+per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where the
+policy violates no more than that, the share of minutes in violation (median; worst), and rescales a day (median). The
+next ones have the planner by setting, topology and trace. The last has the planner with several violation budgets
+against each rival: its cost where it violates no more, and its violations where it costs no more.
 """
 
 import argparse
@@ -59,14 +59,14 @@ INSTANCES, UTILISATION = 20, 0.85
 MAX_LAG_S = 90.0
 ERROR, ALLOW, RESTORE_S_PER_GIB = 0.1, 0.002, 5.0
 BUDGETS = (0.02, 0.1)
-"""Shares of violations like those that rivals use up, for the planner beside ALLOW."""
+"""The planner's further violation budgets beside ALLOW: shares of minutes similar to what rivals use."""
 ASKED = (*POLICIES, *(f"planner@{share:g}" for share in BUDGETS))
 TOPOLOGIES = ("one", "chain", "diamond")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One replay. lead_s, downtime_s: of a rescale."""
+    """One replay. lead_s, downtime_s: lead time and downtime of a rescale."""
 
     trace: str
     topology: str
@@ -101,7 +101,7 @@ class Asked:
 
 
 def trace_file(name: str, asked: Asked) -> Path:
-    """The demo's counts as a trace, or one of the folder."""
+    """Path of the demo's counts as a trace, or of a trace in the folder."""
     if name != "bank_calls":
         return Path(str(asked.traces)) / f"{name}.csv"
     path = asked.work / "bank_calls.csv"
@@ -130,7 +130,7 @@ def span_of(series: ArrivalSeries, days: float) -> tuple[datetime, datetime]:
 
 
 def topology_file(case: Case, series: ArrivalSeries, asked: Asked) -> Path:
-    """Operators such that the peak of the replayed span needs about 20 instances beside the sources."""
+    """Write operators that need about 20 instances, sources aside, at the peak of the replayed span."""
     start, end = span_of(series, asked.days)
     peak_per_s = float(np.nanmax(series.between(start, end).counts)) / series.window_s
     path = asked.work / "topologies" / f"{case.name}.yaml"
@@ -165,7 +165,7 @@ def _topology(kind: str, one_instance_s: float) -> dict[str, Any]:
             "ingest": source,
             "left": taking(INSTANCES * 0.3 - 0.01),
             "right": taking(INSTANCES * 0.2),
-            # It reads what both give out.
+            # It reads both inputs.
             "join": taking(INSTANCES * 0.25, state_gib=8.0),
         }
         ways = [("ingest", "left"), ("ingest", "right")]
@@ -182,7 +182,7 @@ def _stream(upstream: str, downstream: str, grouping: str = "shuffle") -> dict[s
 
 
 def replayed(case: Case, asked: Asked) -> dict[str, Any]:
-    """The answer of `forescale replay --json`, kept in a file."""
+    """Answer of `forescale replay --json`, kept in a file."""
     trace = trace_file(case.trace, asked)
     series = read_trace(trace)
     start, end = span_of(series, asked.days)
@@ -212,7 +212,7 @@ def replayed(case: Case, asked: Asked) -> dict[str, Any]:
 
 
 def answers(cases: Sequence[Case], asked: Asked, processes: int) -> Iterator[tuple[Case, dict[str, Any] | str]]:
-    """Those that are there first, then the others as they are done, or why one could not be replayed."""
+    """Yield kept answers first, then the others as they finish; a case that could not be replayed gives its cause."""
     to_do = []
     for case in cases:
         known = json.loads(asked.answer(case).read_text()) if asked.answer(case).exists() else None
@@ -222,7 +222,7 @@ def answers(cases: Sequence[Case], asked: Asked, processes: int) -> Iterator[tup
             to_do.append(case)
     if not to_do or not processes:
         return
-    # One case a process: what it computes with is not to take the other cores.
+    # One case per process: its numeric libraries must not take the other cores.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with worker_processes(processes) as pool:
         waiting = {pool.submit(replayed, case, asked): case for case in to_do}

@@ -1,11 +1,11 @@
-"""The cluster simulator beside a real Flink: the same load script on both, through a rescale up and one down.
+"""The cluster simulator beside a real Flink: the same load script on both, with a rescale up and one down.
 
     python benchmarks/simulated_cluster.py [--json FILE] [--plot FILE.html]
-    python benchmarks/simulated_cluster.py --from FILE     # what was measured then, beside what the simulator says now
+    python benchmarks/simulated_cluster.py --from FILE     # earlier measurements beside the simulator of today
 
-A job whose service times are known runs on a cluster on loopback. Before the script, what the simulator is told of it
-is measured as a user would: service times, downtime, what a checkpoint takes, how many tuples fit into its buffers.
-Some four minutes; the quieter the machine the better.
+A job with known service times runs on a cluster on loopback. Before the script, the simulator's inputs are measured as
+a user would: service times, downtime, the time of a checkpoint, how many tuples fit into its buffers. Some four
+minutes; the quieter the machine the better.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def _cells(name: str, flink: RescaleOutcome, simulated: RescaleOutcome) -> tuple
 
 
 def page(flink: Track, simulated: Track) -> str:
-    """Both over each other: what waits, and what of it waits at the source."""
+    """Chart of both: the backlog, and the part of it at the source."""
     figure = go.Figure()
     for name, of, colour in (("Flink", flink, "#d55e00"), ("simulator", simulated, "#0072b2")):
         for what, values, dash in (("", of.waiting, "solid"), (", at the source", of.backlog, "dot")):
@@ -67,7 +67,7 @@ def say(text: str) -> None:
 
 
 def measured() -> MeasuredScript:
-    """On a cluster of its own."""
+    """Measure the script on a cluster of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="simulated-cluster-") as folder,
         local_flink(Path(folder), slots=4) as flink,

@@ -1,15 +1,15 @@
-"""Whether forescale outlives two weeks of what goes wrong: hourly operation of many topologies, with faults injected.
+"""Whether forescale survives two weeks of faults: hourly operation of many topologies with injected faults.
 
     nice python benchmarks/soak.py [--topologies 20] [--days 14] [--work DIR] [--out FILE.json] [--quick]
 
-Each hour of the trace's clock one role decides for every topology (arrivals from a real Prometheus, forecast, plan,
-approval), one deploys what is due, and the guard looks; each day old data is pruned. Every kind of fault comes once a
-day (benchmarks/soaking/faults.py): metrics gone, MLflow gone, cluster gone, scheduler killed, disk full, clock jump,
-poisoned series, two planners. What is lost or doubled is reckoned from the ledger and the simulator
-(benchmarks/soaking/reckoning.py). Exits with 1 where a decision or step was, or a job ended in an internal error.
+In each hour of the trace's clock one role decides for every topology (arrivals from a real Prometheus, forecast, plan,
+approval), one deploys due steps, and the guard looks; each day old data is pruned. Every kind of fault comes once a day
+(benchmarks/soaking/faults.py): metrics gone, MLflow gone, cluster gone, scheduler killed, disk full, clock jump,
+poisoned series, two planners. Lost and doubled decisions and steps are counted from the ledger and the simulator
+(benchmarks/soaking/reckoning.py). Exits with 1 if there is one, or if a job ended in an internal error.
 
-The clock is the trace's: waiting takes no time, as 14 days would. With --work a run that was broken off goes on. A full
-disk needs root, for a file system of its own; without, that fault is left out and said to be. Needs prometheus and
+The clock is the trace's, so the 14 days need no waiting. With --work an interrupted run goes on. The fault of a full
+disk needs root, for a file system of its own; without root it is left out and reported as such. Needs prometheus and
 promtool. --quick: three topologies for a day.
 """
 
@@ -47,11 +47,11 @@ from planner.ledger.step_state import StepState
 
 HOUR = timedelta(hours=1)
 AGAIN = timedelta(minutes=5)
-"""After which a step that is held is looked at again."""
+"""Time until a held step is looked at again."""
 KEPT, KEPT_FOR = 24, timedelta(days=1)
-"""Of what is pruned daily: a day, and so many runs and models of each topology."""
+"""Daily pruning keeps the last day, and this many runs and models of each topology."""
 AT_ONCE = max(1, min(8, os.cpu_count() or 1))
-"""Topologies that are decided on at once."""
+"""Number of topologies decided on in parallel."""
 IN_MOTION = (StepState.APPROVED, StepState.DUE, StepState.DEPLOYING)
 
 
@@ -94,7 +94,7 @@ class Soak:
             role.kill()
 
     def _begun(self, fault: Fault) -> bool:
-        """Whether it has struck. A clock that jumps back comes to the same hour again."""
+        """Whether the fault has begun before: a clock that jumps back reaches the same hour again."""
         return (str(fault.kind), fault.hour) in self.record.open_faults
 
     def _fault(self) -> Fault | None:
@@ -112,13 +112,13 @@ class Soak:
         with ExitStack() as during:
             if fault is not None and not (fault.kind is Kind.FULL and not self.bench.limited):
                 during.enter_context(injected(fault, self.bench))
-            # What runs is known from the moment on at which it was looked at last: before it nobody can decide.
+            # What runs is known only from the latest observation on: nobody can decide for an earlier moment.
             hour = self._decisions(begin, kind, nobody_can=kind in NO_DECISION or begin < before)
             self._deployments(end, kind)
             clock.advance_to(end - AGAIN)
             for answer in self._at_once("guard", self.bench.topologies, self.guards).values():
                 self._note(answer, kind, of_guard=True)
-            self._deployments(end, kind)  # what the guard asks for is due at once
+            self._deployments(end, kind)  # the guard's steps are due at once
             clock.advance_to(end)
         if kind in NO_DEPLOYMENT:
             self.record.hindered.append(Span(min(before, begin) - HOUR, max(before, clock.now())))
@@ -130,7 +130,7 @@ class Soak:
         if kind is Kind.KILLED:
             self._kill(self.scheduler, "decide", self.random.choice(names))
         began = time.monotonic()
-        if kind is Kind.PLANNERS:  # of the same forecasts, at once
+        if kind is Kind.PLANNERS:  # both plan at once by the same forecasts
             answers = {name: [answer] for name, answer in self._at_once("learn", names, self.schedulers).items()}
             for topology in names:
                 for role in (self.scheduler, self.second):
@@ -148,7 +148,7 @@ class Soak:
 
     @staticmethod
     def _at_once(job: str, topologies: Sequence[str], roles: Sequence[Role]) -> dict[str, Answer]:
-        """By topology; each role has its own ones of them."""
+        """Answers by topology; the topologies are divided among the roles."""
         answers = {}
         for first in range(0, len(topologies), len(roles)):
             busy = dict(zip(topologies[first : first + len(roles)], roles, strict=False))
@@ -158,7 +158,7 @@ class Soak:
         return answers
 
     def _recorded(self, decisions: dict[str, frozenset[str]], begin: datetime) -> dict[str, frozenset[str]]:
-        """What the ledger has of them, and whatever else it got meanwhile."""
+        """These decisions as the ledger has them, with any others that it got meanwhile."""
         try:
             ledger, found = self._ledger(), {}
             for topology, said in decisions.items():
@@ -171,14 +171,14 @@ class Soak:
             return {}
 
     def _kill(self, role: Role, job: str, topology: str) -> None:
-        """Amid the job, and start the role again."""
+        """Kill the role in the middle of a job and start it again."""
         role.begin(job, topology)
         time.sleep(self.random.uniform(0.1, max(0.2, self.record.wall_s.get(job, 1.0))))
         role.kill()
         role.start()
 
     def _deployments(self, end: datetime, kind: Kind | None) -> None:
-        """Every step at its time, as whoever looks each minute deploys it."""
+        """Deploy every step at its time, as a check each minute would."""
         clock, kills = self.bench.clock, kind is Kind.KILLED
         again: dict[str, datetime] = {}
         while True:
@@ -208,7 +208,7 @@ class Soak:
         self.record.note(answer, str(kind) if kind else "", self.hour // 24, of_guard=of_guard)
 
     def _survival(self, fault: Fault | None, hour: Hour) -> None:
-        """The first hour of peace after a fault: every topology is decided on again, and the ledger is whole."""
+        """Record in the first fault-free hour whether every topology got a decision and the ledger is whole."""
         record = self.record
         if fault is not None:
             if (begun := (str(fault.kind), fault.hour)) not in record.open_faults:
@@ -253,7 +253,7 @@ def _mib(folder: Path) -> float:
 
 
 def warmed_up(scratch: Path, topologies: int) -> None:
-    """One decision in a home of its own: what it imports and compiles, every role forked from here has."""
+    """Make one decision in a home of its own, so that every role forked from here has its imports and compiled code."""
     bench = install(scratch, topologies, 1, 0, ())
     bench.prometheus.start()
     try:

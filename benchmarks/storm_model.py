@@ -1,11 +1,11 @@
-"""The performance model against a real Storm: calibrated at one plan, held to rebalances it never saw.
+"""The performance model against a real Storm: calibrated at one plan, tested on unseen rebalances.
 
     python benchmarks/storm_model.py [--quick] [--json FILE]
 
 The word count of examples/storm, whose bolts wait instead of computing, runs on a Storm of one process on loopback. Its
-service times are measured at one plan under a moderate load. Each other plan is predicted before it is deployed by a
-rebalance, then offered far more than it carries: throughput is the slope of what `split` executed, read every second,
-and the bottleneck the operator with the busiest executor. Some 12 minutes.
+service times are measured at one plan under a moderate load. Each other plan is predicted, then deployed by a rebalance
+and offered far more than it carries. Throughput is the slope of the executed count of `split`, read every second; the
+bottleneck is the operator with the busiest executor. Some 12 minutes.
 """
 
 import argparse
@@ -44,13 +44,13 @@ TRUE_SERVICE_S = {SPLIT: 0.040, "count": 0.008}
 CALIBRATED_AT = (2, 3)
 MODERATE_PER_S, FAR_TOO_MUCH_PER_S = 30.0, 400.0
 UNSEEN = ((2, 2), (3, 2), (3, 5), (4, 5), (5, 5), (6, 3), (6, 4), (6, 8), (7, 12))
-"""Executors of split and count. Five of split hold three or two of its twelve tasks each; Storm deals by their load."""
+"""Executors of split and count. Five of split hold three or two of its twelve tasks each; Storm routes by load."""
 SETTLED_S = 8.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One plan. Rates of the source at its maximum. utilisation: of each bolt's busiest executor, then."""
+    """One plan. Rates are the source's at the plan's maximum. utilisation: of each bolt's busiest executor then."""
 
     split: int
     count: int
@@ -76,7 +76,7 @@ class Results:
 
 
 class Bench:
-    """The word count on a Storm that runs. span_s: how long each plan is measured."""
+    """The word count on a running Storm. span_s: length of each plan's measurement."""
 
     def __init__(self, storm: LocalStorm, span_s: float) -> None:
         config = read_topology_file(PROJECT / "examples" / "storm" / "word-count.yaml")
@@ -89,7 +89,7 @@ class Bench:
         self._storm.rate.write_text(f"{MODERATE_PER_S}\n")
         self._bring(_plan(*CALIBRATED_AT))
         time.sleep(SETTLED_S + self._span_s)
-        # Nothing has to warm up where nothing is computed: counters since the executors began will do.
+        # Bolts that only wait need no warm-up: counters since the executors' start are good enough.
         samples = self._cluster.operator_samples(600.0)
         self.profiles = calibrated(self.topology, samples, self.profiles, warm_s=0.0).profiles
 
@@ -133,7 +133,7 @@ def _plan(split: int, count: int) -> PhysicalPlan:
 
 
 def measured(unseen: Sequence[tuple[int, int]], span_s: float) -> Results:
-    """On a Storm of its own."""
+    """Measure all plans on a Storm of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="storm-model-") as folder,
         storm_cluster(Path(folder), NAME, slots=2) as storm,

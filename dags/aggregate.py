@@ -1,4 +1,4 @@
-"""Raw events → arrival history, once an hour. Hands the history on to `forecast`."""
+"""Raw events → arrival history, once an hour. A new history starts `forecast`."""
 
 from airflow.sdk import dag, task, task_group
 
@@ -12,7 +12,7 @@ from forescale.orchestration.hand_off import (
 )
 from forescale.settings import Settings
 
-CRON = Settings().schedule  # a few minutes late, for events that are; "none": by hand
+CRON = Settings().schedule  # a few minutes past the hour, for late events; "none": by hand
 
 
 @dag(

@@ -1,4 +1,4 @@
-"""Arrival history → forecasts of each source, whenever there is new history. Hands them on to `plan`."""
+"""Arrival history → forecasts of each source, whenever there is new history. New forecasts start `plan`."""
 
 from airflow.sdk import dag, task, task_group
 

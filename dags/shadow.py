@@ -1,4 +1,4 @@
-"""What topologies in shadow mode run, written down every five minutes. Turn it on where there is such a topology."""
+"""Records what topologies in shadow mode run, every five minutes. Turn it on if there is such a topology."""
 
 from airflow.sdk import dag, task
 
@@ -10,7 +10,7 @@ from forescale.orchestration.hand_off import ONE_TOPOLOGY
     schedule="*/5 * * * *",
     catchup=False,
     max_active_runs=1,
-    is_paused_upon_creation=True,  # most topologies are acted on
+    is_paused_upon_creation=True,  # few topologies are in shadow mode
     params={"topology": ONE_TOPOLOGY},
     tags=["forescale"],
     doc_md=__doc__,
@@ -25,7 +25,7 @@ def shadow_dag():
         settings = Settings()
         return shadow_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
 
-    # Not tried again: the next observation is as good.
+    # No retries: the next observation is as good.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def observe(topology):
         from forescale.codec import handed_over

@@ -1,4 +1,4 @@
-"""The three topologies, each with the plan it is calibrated at and those that it is not: what is asked of the model."""
+"""The three topologies, each with the plan that calibrates it and the unseen plans that the model has to predict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 @dataclass(frozen=True)
 class Case:
     """mix: load of each source per item of the driver, the source that is overloaded to find the maximum; the others
-    then get their part of the predicted maximum. calibration_per_s: of the driver. unseen: what is predicted.
+    then get their part of the predicted maximum. calibration_per_s: load of the driver. unseen: plans to predict.
     """
 
     job: ModeledJob
@@ -31,11 +31,11 @@ class Case:
         return self.job.topology
 
     def load_per_s(self, driver_per_s: float) -> dict[str, float]:
-        """Of all sources at their mix."""
+        """Load of all sources at their mix."""
         return {source: part * driver_per_s for source, part in self.mix.items()}
 
     def overload_per_s(self, mst_per_s: float) -> dict[str, float]:
-        """Far too much of the driver; of the others what belongs to a maximum that is predicted as mst_per_s."""
+        """Far too much load at the driver; at the others their part of the predicted maximum mst_per_s."""
         return {**self.load_per_s(mst_per_s), self.driver: 3 * mst_per_s}
 
 
@@ -45,7 +45,7 @@ def _plans(topology: Topology, *counts: tuple[int, ...]) -> tuple[PhysicalPlan, 
 
 
 def _topology(name: str, operators: str, streams: str, *, keyed: str = "") -> Topology:
-    """streams: `from->to` each. keyed: the operator whose inputs are routed by key, all others' are shuffled."""
+    """streams: `from->to` each. keyed: the operator whose inputs are routed by key; all other inputs are shuffled."""
     ends = (each.split("->") for each in streams.split())
     edges = (Stream(a, b, Grouping.FIELDS if b == keyed else Grouping.SHUFFLE) for a, b in ends)
     return Topology(name, tuple(map(Operator, operators.split())), tuple(edges))
@@ -71,7 +71,7 @@ def chain() -> Case:
 
 
 def diamond() -> Case:
-    """Two sources; one is split into two arms; all three ways meet at a keyed operator, each with its service time."""
+    """Two sources, one split into two arms; all three ways meet at a keyed operator, each with its own service time."""
     topology = _topology(
         "diamond",
         "orders clicks validate price risk settle",
@@ -93,13 +93,13 @@ def diamond() -> Case:
     unseen = _plans(topology, *counts, (1, 1, 2, 4, 3, 1), (1, 1, 3, 4, 4, 4), (1, 1, 2, 5, 4, 4), (2, 1, 3, 6, 4, 4))
     (calibrated_at,) = _plans(topology, (1, 1, 2, 2, 2, 3))
     job = ModeledJob(topology, truth, keys=10_000)
-    # Few clicks: a full operator takes from all its channels in turn, so that a source which has but one of them gets
-    # less than what it offers once that is more than its turn.
+    # Few clicks: a full operator reads its channels in turn, so a source with only one channel would be held back once
+    # it offered more than its turn.
     return Case(job, "orders", {"orders": 1.0, "clicks": 0.1}, calibrated_at, 165.0, unseen)
 
 
 def skew() -> Case:
-    """Two items of each, counted by keys after Zipf's law, half of them passed on: the hottest instance decides."""
+    """Each item becomes two, counted by keys of Zipf's law; half are passed on. The hottest instance decides."""
     topology = _topology("skew", "lines split count alert", "lines->split split->count count->alert", keyed="count")
     truth = {
         "lines": _source("lines", "lines->split"),
@@ -118,7 +118,7 @@ CASES = {"chain": chain, "diamond": diamond, "skew": skew}
 
 
 def state_job(mib: float) -> ModeledJob:
-    """Holds so much keyed state, and does little else: what is measured of it are rescales."""
+    """A job with so much keyed state and little work, to measure its rescales."""
     name = f"state-{mib:g}"
     topology = _topology(name, "arrivals hold", "arrivals->hold", keyed="hold")
     truth = {"arrivals": _source("arrivals", "arrivals->hold"), "hold": OperatorProfile("hold", 0.001)}

@@ -1,4 +1,4 @@
-"""What the model said of a plan beside what the cluster did, and how far they are apart."""
+"""What the model predicted for a plan, what the cluster did, and the error."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -17,13 +17,13 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.latency.distribution import stations
 
 AS_BUSY = 1e-6
-"""Instances whose predicted utilisation is that near to the busiest count as equally busy."""
+"""Instances whose predicted utilisation is this close to the largest count as equally busy."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """mst_per_s: of the driver, at the mix of the sources. The others are at the load that is offered: utilisation of
-    each operator's busiest instances (busiest tells which), and seconds of end-to-end latency.
+    """mst_per_s: of the driver, at the mix of the sources. The other fields are at the offered load: utilisation of
+    each operator's busiest instances (busiest names them), and seconds of end-to-end latency.
     """
 
     mst_per_s: float
@@ -36,9 +36,9 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Measured:
-    """throughput_per_s (by source) and bottleneck: far too much was offered. The others: at the load that was predicted
-    for. utilisation: mean of those instances that were predicted to be the busiest. p95_range_s: where the p95 lies
-    with 95 %, by tenths of the span.
+    """throughput_per_s (by source) and bottleneck: under far too much load. The other fields: at the predicted load.
+    utilisation: mean of the instances that were predicted to be the busiest. p95_range_s: 95 % interval of the p95, by
+    tenths of the span.
     """
 
     throughput_per_s: Mapping[str, float]
@@ -52,8 +52,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Found:
-    """Of one operator: mean service time of all that enters (at the mix of the sources), its squared coefficient of
-    variation, and what it gives out on each stream for each tuple in; the last two where inputs were told apart.
+    """One operator: mean service time of all its inputs (at the mix of the sources), its squared coefficient of
+    variation, and its tuples out on each stream per tuple in; the last two if inputs were measured separately.
     """
 
     service_s: float
@@ -65,21 +65,21 @@ class Found:
 
 @dataclass(frozen=True)
 class Calibration:
-    """By operator what was found, beside what is true."""
+    """By operator, what was found and what is true."""
 
     topology: str
     found: Mapping[str, Found]
     true: Mapping[str, Found]
 
     def profiles(self, case: Case) -> dict[str, OperatorProfile]:
-        """What was found, as the model takes it."""
+        """What was found, as input of the model."""
         return {
             name: replace(profile, **vars(self.found[name])) for name, profile in case.job.declared_profiles().items()
         }
 
 
 def calibration(case: Case, profiles: Profiles) -> Calibration:
-    """Of these profiles."""
+    """These profiles beside the case's true values."""
     truth = case.job.true_profiles()
     flows = plan_flows(case.topology, truth, case.calibrated_at, case.load_per_s(1.0))
     rates, places = rates_of(flows), stations(case.topology, flows)
@@ -103,11 +103,10 @@ def calibration(case: Case, profiles: Profiles) -> Calibration:
 
 @dataclass(frozen=True)
 class Row:
-    """One run of one plan. told: by calibrated profiles, known: by the service times that the job really has.
+    """One run of one plan. told: predicted with calibrated profiles; known: predicted with the true service times.
 
     load_share: of the maximum that was predicted when it ran. load_per_s: by source. downtime_s: of the rescale to it.
-    repeats: it ran before. simulated_p95_s: without Flink, with the service times that the job really has; 0 until it
-    is simulated.
+    repeats: whether it ran before. simulated_p95_s: without Flink, with the true service times; 0 until simulated.
     """
 
     topology: str
@@ -124,7 +123,7 @@ class Row:
 
     @property
     def throughput_per_s(self) -> float:
-        """Measured, of the driver."""
+        """Measured throughput of the driver."""
         return self.measured.throughput_per_s[self.driver]
 
     @property
@@ -148,7 +147,7 @@ class Row:
         )
 
     def utilisation_points(self) -> tuple[str, float]:
-        """The operator whose utilisation was predicted worst, and by how many percentage points."""
+        """The operator with the largest error of predicted utilisation, and that error in percentage points."""
         points = {name: 100 * (used - self.measured.utilisation[name]) for name, used in self.told.utilisation.items()}
         worst = max(points, key=lambda name: abs(points[name]))
         return worst, points[worst]
@@ -156,14 +155,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Results:
-    """All that a run of the benchmark found, as it is written to its file."""
+    """All results of a run of the benchmark, as written to its file."""
 
     calibrations: Sequence[Calibration]
     rows: Sequence[Row]
     rescales: Sequence[Rescale]
 
     def predicted_anew(self) -> "Results":
-        """The same measurements and calibrations beside what the model says of them now, and a simulation."""
+        """The same measurements and calibrations beside what the model predicts now, and a simulation."""
         cases = {one.topology: CASES[one.topology]() for one in self.calibrations}
         profiles = {one.topology: one.profiles(cases[one.topology]) for one in self.calibrations}
         rows = []
@@ -184,7 +183,7 @@ RESULTS = TypeAdapter(Results)
 
 
 def predicted(case: Case, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Predicted:
-    """By the model; Poisson arrivals, no site: buffers leave at once and everything is in one place."""
+    """The model's prediction for Poisson arrivals without a site: buffers leave at once, everything is in one place."""
     estimate = evaluate(case.topology, profiles, plan, load_per_s, percentiles=True)
     assert estimate.latency is not None
     shares = {name: each.instance_utilisation for name, each in estimate.operators.items()}
@@ -199,9 +198,9 @@ def predicted(case: Case, profiles: Profiles, plan: PhysicalPlan, load_per_s: Ma
 
 
 def quantile_range(latencies_s: Floats, share: float, parts: int = 10) -> tuple[float, float]:
-    """Where a quantile lies with 95 %, from its spread over consecutive parts of the span, which hold its dependence.
+    """95 % interval of a quantile, from its spread over consecutive parts of the span, which keep the dependence.
 
-    latencies_s: in the order in which items were due.
+    latencies_s: in the order of due times.
     """
     each = [float(np.quantile(part, share)) for part in np.array_split(latencies_s, parts) if part.size]
     middle = float(np.quantile(latencies_s, share))

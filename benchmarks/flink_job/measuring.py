@@ -1,4 +1,4 @@
-"""One topology on the cluster: calibrated, brought to a plan, measured under a moderate load and under too much."""
+"""One topology on the cluster: calibrated, rescaled to a plan, measured under a moderate load and under too much."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 
 WARM_S = 4.0
-"""After a rescale, before anything is measured."""
+"""Wait after a rescale before anything is measured."""
 SETTLED_S = 8.0
-"""After the load has become too much, until all queues are full."""
+"""Wait after the load has become too much, until all queues are full."""
 CALIBRATION_LOADS = 3 * (0.6, 1.35)
-"""Calibration is measured at these parts of a case's moderate load, as long as a plan each, as a day has several loads:
-their spread is what its intervals rest on, and their difference tells waking from service."""
+"""Calibration is measured at these fractions of a case's moderate load, each as long as a plan. Several loads are used,
+as in a day: their spread gives the intervals, and their difference separates waking from service."""
 LATE_S = 1.0
-"""Items due that shortly before the end of a span may still be on their way."""
+"""Items due this shortly before the end of a span may still be under way."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A plan that was predicted and now runs. downtime_s: of the rescale to it."""
+    """A predicted plan that now runs. downtime_s: of the rescale to it."""
 
     plan: PhysicalPlan
     load_share: float
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Moderate:
-    """What was seen at the load that was predicted for."""
+    """Measurements at the predicted load."""
 
     samples: Sequence[OperatorSample]
     latencies_s: Floats
@@ -50,14 +50,14 @@ class Moderate:
 
 @dataclass(frozen=True)
 class Full:
-    """What was seen under far too much load. throughput_per_s: by source."""
+    """Measurements under far too much load. throughput_per_s: by source."""
 
     throughput_per_s: Mapping[str, float]
     bottleneck: str
 
 
 class Bench:
-    """A case that runs. span_s: how long is measured under the moderate load; full_span_s: under too much."""
+    """A running case. span_s: length of a measurement under the moderate load; full_span_s: under too much."""
 
     def __init__(self, case: Case, flink: LocalFlink, span_s: float, full_span_s: float) -> None:
         self.case = case
@@ -69,12 +69,12 @@ class Bench:
         self._room_per_s = case.calibration_per_s
 
     def calibrate(self) -> list[str]:
-        """Measure service times and selectivities, of which nothing was declared, at one plan under moderate loads.
+        """Measure service times and selectivities, none of them declared, at one plan under moderate loads.
 
-        Returns what calibration notes.
+        Returns calibration's notes.
         """
         bring_to(self._cluster, self.case.calibrated_at, self._clock)
-        self._clock.wait(3 * WARM_S)  # Java gets to know the job
+        self._clock.wait(3 * WARM_S)  # time for Java's just-in-time compiler
         samples: list[OperatorSample] = []
         for part in CALIBRATION_LOADS:
             self._running.offer(self.case.load_per_s(part * self.case.calibration_per_s))
@@ -85,11 +85,11 @@ class Bench:
         return sorted({f"{self.case.name}: {note}" for one in made.operators.values() for note in one.notes})
 
     def bring(self, plan: PhysicalPlan, load_share: float) -> Step:
-        """Predict a plan, rescale to it, and offer that share of its predicted maximum."""
+        """Predict a plan, rescale to it, and offer load_share of its predicted maximum."""
         mst_per_s = predicted(self.case, self.profiles, plan, self.case.load_per_s(1.0)).mst_per_s
         load_per_s = self.case.load_per_s(load_share * mst_per_s)
         told = predicted(self.case, self.profiles, plan, load_per_s)
-        # What neither plan has trouble with: no queue is to be left from the one before.
+        # A load that both plans carry easily, so that no queue of the previous plan is left.
         self._running.offer(self.case.load_per_s(0.3 * min(mst_per_s, self._room_per_s)))
         downtime_s = bring_to(self._cluster, plan, self._clock).downtime_s
         self._running.offer(load_per_s)
@@ -139,16 +139,16 @@ class Bench:
 
 
 def full(case: Case, plan: PhysicalPlan, samples: Sequence[OperatorSample]) -> Full:
-    """From counters of a job that is offered too much.
+    """From the counters of an overloaded job.
 
-    What the driver gives is counted at the operator that is full: Flink makes buffers smaller for as long as they hold
-    too much, so that for some seconds its source gives less than the job works off.
+    The driver's throughput is counted at the full operator: Flink shrinks buffers while they hold too much, so for some
+    seconds its source emits less than the job processes.
     """
     bottleneck = measured_bottleneck(case.topology, samples)
     given = {source: throughput_per_s(samples, source) for source in case.mix}
 
     def reaches(source: str) -> float:
-        """Items at the bottleneck for each of a source."""
+        """Items at the bottleneck per item of a source."""
         alone = {name: float(name == source) for name in case.mix}
         return arrival_rates(case.topology, case.job.true_profiles(), plan, alone).operator_per_s(bottleneck)
 
@@ -158,9 +158,9 @@ def full(case: Case, plan: PhysicalPlan, samples: Sequence[OperatorSample]) -> F
 
 
 def used_by_busiest(samples: Sequence[OperatorSample], told: Predicted) -> dict[str, float]:
-    """Mean busy share of those instances that were predicted to be the busiest of their operator.
+    """Mean busy share of the instances that were predicted to be the busiest of their operator.
 
-    The largest measured one would be too high: of many alike, one is busiest by chance.
+    The largest measured share would be too high: of many similar instances, one is busiest by chance.
     """
     return {
         name: float(

@@ -1,4 +1,4 @@
-"""Downtimes of rescales with state of several sizes: some are measured to fit the model, the others predicted."""
+"""Downtimes of rescales with several sizes of state: some are measured to fit the model, the others are predicted."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ FILLED_S = 60.0
 FILLED = 0.97
 MIB_PER_GIB = 1024
 KNOWN_WITHIN = 10.0
-"""Relative error of what is declared: next to nothing is known."""
+"""Relative error of the declared terms: next to nothing is known."""
 RESTART_S = 0.3
-"""Without state, as the word count on loopback had it; a tenth of what Flink is declared to take elsewhere."""
+"""Restart without state, as measured for the word count on loopback; a tenth of Flink's declared time elsewhere."""
 
 
 @dataclass(frozen=True)
 class Rescale:
-    """One rescale as it went. state_mib: of the last checkpoint before it."""
+    """One measured rescale. state_mib: size of the last checkpoint before it."""
 
     declared_mib: float
     before: int
@@ -54,7 +54,7 @@ def measured_rescales(flink: LocalFlink, mib: float, progress: Callable[[str], N
         bring_to(cluster, _plan(job.name, PARALLELISM[0]), clock)
         _wait_until_filled(flink.url, running.job_id, mib, clock)
         for before, after in pairwise(PARALLELISM):
-            clock.wait(2.5)  # a checkpoint of the running plan has to be there
+            clock.wait(2.5)  # the running plan needs a checkpoint
             state_mib = checkpointed_mib(flink.url, running.job_id)
             downtime_s = bring_to(cluster, _plan(job.name, after), clock).downtime_s
             if downtime_s is None:
@@ -67,7 +67,7 @@ def measured_rescales(flink: LocalFlink, mib: float, progress: Callable[[str], N
 
 
 def fitted(measured: Sequence[Rescale]) -> RescaleModel:
-    """From what is declared, drawn to these; nobody knows before how fast this cluster reads its state."""
+    """The declared model fitted to these rescales; this cluster's speed of reading state is unknown beforehand."""
     return fitted_rescale(
         [MeasuredRescale(one.downtime_s, one.restored_gib) for one in measured],
         declared_rescale(RESTART_S, relative_error=KNOWN_WITHIN),
@@ -75,7 +75,7 @@ def fitted(measured: Sequence[Rescale]) -> RescaleModel:
 
 
 def checkpointed_mib(url: str, job_id: str) -> float:
-    """Size of all state in the last checkpoint that was completed, 0 before the first."""
+    """Size of all state in the last completed checkpoint, 0 before the first."""
     answer = httpx.get(f"{url}/jobs/{job_id}/checkpoints", trust_env=False, timeout=10.0).json()
     completed = answer.get("latest", {}).get("completed") or {}
     return float(completed.get("state_size", 0)) / 2**20

@@ -1,6 +1,6 @@
-"""The same jobs without Flink: first come, first served, by the recursion of Lindley, routed as Flink deals.
+"""The same jobs without Flink: first come, first served, by Lindley's recursion, with Flink's routing.
 
-Between the model and the cluster it tells which part of an error is the model's: neither threads nor buffers are in it.
+Without threads and buffers, it shows which part of the error between model and cluster is the model's.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Stream
 
 WARM = 0.1
-"""Of the span, from an empty job on, that is left out."""
+"""Share of the span, from its start with an empty job, that is left out."""
 RUNS, ITEMS = 8, 25_000
 
 
 def simulated_p95_s(case: Case, plan: PhysicalPlan, load_per_s: Mapping[str, float], seed: int = 1) -> float:
-    """Of several runs together: whom each sender deals to first is drawn anew in each, and does make a difference."""
+    """p95 of several runs together: each draws anew which receiver each sender starts with, which matters."""
     rng = np.random.default_rng(seed)
     runs = [simulated_latencies_s(case, plan, load_per_s, ITEMS, rng) for _ in range(RUNS)]
     return float(np.quantile(np.concatenate(runs), 0.95))
@@ -28,7 +28,7 @@ def simulated_p95_s(case: Case, plan: PhysicalPlan, load_per_s: Mapping[str, flo
 def simulated_latencies_s(
     case: Case, plan: PhysicalPlan, load_per_s: Mapping[str, float], items: int, rng: np.random.Generator
 ) -> Floats:
-    """End-to-end latencies at the one sink, of so many arrivals at all sources together."""
+    """End-to-end latencies at the one sink, for so many arrivals at all sources together."""
     job, topology = case.job, case.topology
     span_s = items / sum(load_per_s.values())
     keys = np.cumsum(list(job.key_shares.shares.values()))
@@ -49,13 +49,13 @@ def simulated_latencies_s(
 
 
 class _Way:
-    """Items on a stream in the order of time: when they were given out and due, by which instance, of which key."""
+    """Items on a stream in the order of time: when each was emitted and due, by which instance, with which key."""
 
     def __init__(self, at_s: Floats, due_s: Floats, sender: Ints, key: Ints) -> None:
         self.at_s, self.due_s, self.sender, self.key = at_s, due_s, sender, key
 
     def made(self, ratio: float, keys: Floats, rng: np.random.Generator) -> "_Way":
-        """Of each item `ratio` others on average: the first has its key, the others draw theirs."""
+        """Make `ratio` items of each on average: the first has its key, the others draw theirs."""
         counts = int(ratio) + (rng.random(self.at_s.size) < ratio % 1)
         of = np.repeat(np.arange(self.at_s.size), counts)
         further = np.flatnonzero(np.diff(of, prepend=-1) == 0)
@@ -76,7 +76,7 @@ def _served(case: Case, plan: PhysicalPlan, name: str, ways: dict[str, _Way], rn
             for stream, way in zip(inputs, merged, strict=True)
         ]
     )[order]
-    # Senders of different streams are different ones.
+    # Senders of different streams are distinct.
     first = np.cumsum([0, *(plan.parallelism[stream.upstream] for stream in inputs)])
     sender = np.concatenate([way.sender + offset for way, offset in zip(merged, first[:-1], strict=True)])[order]
     at_s, key = at_s[order], np.concatenate([way.key for way in merged])[order]
@@ -97,7 +97,7 @@ def _served(case: Case, plan: PhysicalPlan, name: str, ways: dict[str, _Way], rn
 
 
 def _routed_in_turn(sender: Ints, senders: int, parallelism: int, rng: np.random.Generator) -> Ints:
-    """Each sender deals to all instances in turn, from one of them on."""
+    """Each sender routes to all instances in turn, starting with a random one."""
     instance = np.empty(sender.size, dtype=np.int64)
     for each in range(senders):
         own = np.flatnonzero(sender == each)

@@ -40,7 +40,7 @@ def plans_table(rows: Sequence[Row]) -> str:
 
 
 def summary_table(rows: Sequence[Row]) -> str:
-    """One line a topology, runs that repeat a plan left out of the errors; and all together."""
+    """One line per topology and one for all; errors leave out runs that repeat a plan."""
     lines = [
         "| | max throughput: median, worst error | with known service times | two identical runs | bottleneck right | "
         "utilisation, worst | p95: median, worst error | of the model, against simulation | of the simulation, against "
@@ -69,7 +69,7 @@ def summary_table(rows: Sequence[Row]) -> str:
 
 
 def middle_and_worst(errors: Sequence[float]) -> str:
-    """Median of the sizes, and the largest with its sign."""
+    """Median of the absolute errors, and the largest error with its sign."""
     return f"{100 * float(np.median(np.abs(errors))):.1f} %, {per_cent(max(errors, key=abs))}"
 
 
@@ -78,7 +78,7 @@ def listed(ratios: Sequence[float]) -> str:
 
 
 def calibration_table(calibrations: Sequence[Calibration]) -> str:
-    """One line an operator that works."""
+    """One line per operator, sources left out."""
     lines = [
         "| topology | operator | service ms, true | calibrated | error | cv², true | calibrated |",
         "|---|---|---|---|---|---|---|",
@@ -96,7 +96,7 @@ def calibration_table(calibrations: Sequence[Calibration]) -> str:
 
 
 def waking_table(rows: Sequence[Row], calibrations: Sequence[Calibration]) -> str:
-    """By how busy instances were: for how long more than its service time each tuple kept them busy."""
+    """By instances' utilisation: the time beyond its service time for which each tuple kept them busy."""
     true = {one.topology: one.true for one in calibrations}
     seen = [
         (used, row.measured.utilisation[name] - used, used / true[row.topology][name].service_s)
@@ -116,7 +116,7 @@ def waking_table(rows: Sequence[Row], calibrations: Sequence[Calibration]) -> st
 
 
 def rescales_table(rescales: Sequence[Rescale], model: RescaleModel, fitted_on: Sequence[float]) -> str:
-    """One line for each size of state. fitted_on: those sizes that the model was fitted to."""
+    """One line per size of state. fitted_on: the sizes that the model was fitted to."""
     lines = [
         "| state MiB | | rescales | told s | measured s, each | mean | error of the mean | within 25 % |",
         "|---|---|---|---|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""What every forecaster said of a series' peaks at each origin, kept in a folder: weighing them again takes no fit."""
+"""Every forecaster's peaks of a series at each origin, kept in a folder, so that weighing them again needs no fit."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -36,16 +36,14 @@ HOMES: Mapping[str, ModuleType] = {
     "EXPECTED_RATIO": selection,
     "STEP": calibration,
 }
-"""Constants of weights and calibration that were chosen on traces, and the module of each."""
+"""Module of each constant of weights and calibration that was chosen on traces."""
 
 Constants = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class KeptPeaks:
-    """table: of all origins, those that only teach among them. surprise: at which of them the load had left what was
-    learnt, shape (origins,).
-    """
+    """table: of all origins, those that only teach included. surprise: which had a level shift, shape (origins,)."""
 
     series: ArrivalSeries
     origins: Origins
@@ -53,8 +51,8 @@ class KeptPeaks:
     surprise: Flags
 
     def deployed(self, constants: Constants) -> Floats:
-        """Peak quantiles of what would have been deployed with these constants, shape (origins, horizons, quantiles);
-        NaN where it only teaches.
+        """Peak quantiles that these constants would have deployed, shape (origins, horizons, quantiles); NaN at origins
+        that only teach.
         """
         table = self.table
         ensembles = Ensembles(table)
@@ -71,7 +69,7 @@ class KeptPeaks:
         return said
 
     def predicted(self, deployed: Floats) -> list[Predicted]:
-        """What the forecasters, and `deployed`, said at the origins that are told of."""
+        """Predictions of the forecasters and of `deployed` at the scored origins."""
         told = []
         for row, origin in enumerate(self.origins.at):
             if np.isfinite(deployed[row]).all():
@@ -82,7 +80,7 @@ class KeptPeaks:
 
 @contextmanager
 def put_in(constants: Constants) -> Iterator[None]:
-    """These constants in place of the deployed ones, for as long as it lasts."""
+    """Replace the deployed constants by these within the context."""
     before = deployed_constants()
     try:
         for name, value in constants.items():
@@ -98,7 +96,7 @@ def deployed_constants() -> dict[str, float]:
 
 
 def kept_peaks(series: ArrivalSeries, count: int, folder: Path) -> KeptPeaks:
-    """Those of `count` origins and the teaching ones before them, asked for once per series and version of the code.
+    """Peaks at `count` origins and the teaching ones before them, computed once per series and version of the code.
 
     Raises ForecastError for a series that is too short.
     """
@@ -130,7 +128,7 @@ def kept_peaks(series: ArrivalSeries, count: int, folder: Path) -> KeptPeaks:
 
 
 def _digest(series: ArrivalSeries, at: Origins) -> str:
-    """Of the counts, the origins and the code, but for what only weighs and calibrates."""
+    """Digest of the counts, the origins and the code, without the modules that only weigh and calibrate."""
     digest = hashlib.sha256(series.digest().encode() + repr(at).encode())
     root = Path(forecasting.__file__).parent
     weighing = {Path(str(home.__file__)) for home in HOMES.values()}

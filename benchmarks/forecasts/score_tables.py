@@ -16,7 +16,7 @@ from forecasting.selection import DEPLOYED
 class Replayed:
     """A trace's scores, and the processor time of its replay: a fit a day and a forecast at every origin.
 
-    forecast_cpu_s: of one forecast, by candidate; all of ours together have one, that of `deployed`.
+    forecast_cpu_s: of one forecast, by candidate; `deployed` has that of all our forecasters together.
     """
 
     trace: str
@@ -39,7 +39,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Cell:
-    """Of a candidate at a horizon, over the traces at which it could forecast."""
+    """One candidate at one horizon, over the traces that it could forecast."""
 
     candidate: str
     horizon_s: int
@@ -58,7 +58,7 @@ class Cell:
 
 
 def cells(traces: Sequence[Sequence[PrequentialScore]]) -> list[Cell]:
-    """Of every candidate and horizon, of the scores of each trace."""
+    """One cell per candidate and horizon, from the scores of each trace."""
     found = []
     every = [score for scores in traces for score in scores]
     for name in dict.fromkeys(score.candidate for score in every):
@@ -84,7 +84,7 @@ def cells(traces: Sequence[Sequence[PrequentialScore]]) -> list[Cell]:
 
 
 def table(of: Sequence[Cell], cpu_s: Mapping[str, float]) -> str:
-    """cpu_s: of a forecast, by candidate; empty where it is not known of one alone."""
+    """cpu_s: of a forecast, by candidate; the table's cell is empty for a candidate whose own time is not known."""
     horizons_s = [horizon_s for horizon_s in HORIZONS_S if any(cell.horizon_s == horizon_s for cell in of)]
     heads = headings(horizons_s)
     lines = [f"| | {' | '.join(heads)} | CPU s |", "|---" * (len(heads) + 2) + "|"]
@@ -122,7 +122,7 @@ def forecast_cpu_s(replays: Sequence[Replayed]) -> dict[str, float]:
 
 
 def unsaid(replays: Sequence[Replayed]) -> list[str]:
-    """Where a rival said nothing: how often, and why."""
+    """One line for each rival that gave no forecast somewhere: how often, and why."""
     lines = []
     for replay in replays:
         for run in replay.rivals:
@@ -132,7 +132,7 @@ def unsaid(replays: Sequence[Replayed]) -> list[str]:
 
 
 def better_rivals(replays: Sequence[Replayed]) -> list[str]:
-    """Where a rival's p95 lost less than that of `deployed`, a line for each rival and trace."""
+    """One line for each rival and trace where the rival's p95 loss was below that of `deployed`."""
     lines = []
     for replay in replays:
         of = {(score.candidate, score.horizon_s): score.ratio_p95 for score in replay.scores}
@@ -153,7 +153,7 @@ SEASONAL_NAIVES = ("day_naive", "week_naive")
 def over_seasonal_naive(scores: Sequence[PrequentialScore], candidate: str, horizon_s: int) -> float:
     """p95 loss of a candidate over that of the better seasonal naive with its own past errors; NaN without one.
 
-    Both are known over the same plain yardstick, which falls out where they spoke at the same origins.
+    Both losses are known relative to the same yardstick, which cancels if they forecast at the same origins.
     """
     of = {score.candidate: score for score in scores if score.horizon_s == horizon_s}
     own = of.get(candidate)
@@ -163,8 +163,8 @@ def over_seasonal_naive(scores: Sequence[PrequentialScore], candidate: str, hori
 
 
 def naive_table(scores: Sequence[Sequence[PrequentialScore]], names: Sequence[str]) -> str:
-    """Of some candidates over traces: p95 loss over the better seasonal naive with its own errors, geometric mean and
-    worst trace, and the least coverage of a trace.
+    """p95 loss of candidates over the better seasonal naive with its own errors: geometric mean over traces, worst
+    trace, and the least coverage of a trace.
     """
     lines = [f"| | {' | '.join(headings(HORIZONS_S))} |", "|---" * (len(HORIZONS_S) + 1) + "|"]
     for name in names:

@@ -1,4 +1,4 @@
-"""Traces of a folder, and what is said of those that cannot be read."""
+"""Traces of a folder; those that cannot be read are reported."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from forecasting.trace_file import read_trace
 
 
 def traces(folder: Path, names: set[str]) -> Iterator[ArrivalSeries]:
-    """Those of these names, all where there are none; what cannot be read is told and left out."""
+    """Traces with these names, all if there are none; a trace that cannot be read is reported and left out."""
     for path in sorted(folder.glob("*.csv")):
         if not names or path.stem in names:
             try:

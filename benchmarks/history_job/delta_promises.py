@@ -1,4 +1,4 @@
-"""What the own store promises and delta-rs, left to itself, does or does not keep; each is tried, none believed."""
+"""Which promises of forescale's own store delta-rs keeps by itself; each one is tried out."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ def _first(folder: Path) -> None:
 
 
 def _two_writers(folder: Path, write: Callable[[DeltaTable, str, int], None]) -> str:
-    """Both have seen the same version, and write the same date."""
+    """Two writers have read the same version and write the same date."""
     _first(folder)
     one, other = DeltaTable(folder), DeltaTable(folder)
     write(one, "2026-03-03", 2)

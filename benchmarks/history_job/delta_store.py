@@ -1,7 +1,7 @@
 """The arrival history on Delta Lake through delta-rs, in two designs: what ADR 7 weighs against the own store.
 
-Rows and key histograms of a topology are one table, so that a commit holds both; `kind` tells which a file has. Each
-does the least that a store must; what else the own one promises is looked at in delta_promises.py.
+Rows and key histograms of a topology are one table, so that a commit holds both; `kind` says which of them a file has.
+Each design does the least that a store must; delta_promises.py tests the own store's further promises.
 """
 
 import json
@@ -34,7 +34,7 @@ TABLE_SCHEMA = pa.schema(
 
 
 class DeltaRows:
-    """delta-rs does all: it writes rows, replaces a date by a predicate, and reads by DataFusion."""
+    """delta-rs does everything: it writes rows, replaces a date by a predicate, and reads with DataFusion."""
 
     name = "rows by delta-rs"
 
@@ -71,7 +71,7 @@ class DeltaRows:
 
     def _answer(self, query: str, version: int | None, schema: pa.Schema) -> pa.Table:
         table = DeltaTable(self._folder, version=version)
-        # DataFusion answers with views of strings.
+        # DataFusion returns string views.
         return pa.table(QueryBuilder().register("history", table).execute(query).read_all()).cast(schema)
 
     def _table(self, day: Arrivals) -> pa.Table:
@@ -81,7 +81,7 @@ class DeltaRows:
 
 
 class DeltaLog:
-    """The own part files, durable and checked by their digest; Delta's log names those that are in force."""
+    """The own part files, durable and checked by their digest; Delta's log names the ones in force."""
 
     name = "own parts in Delta's log"
 
@@ -99,7 +99,7 @@ class DeltaLog:
     def replace(self, day: Arrivals) -> None:
         added = self._parts(day)
         table = DeltaTable(self._folder)
-        # Without the transaction of the application, two writers of a date that is new both succeed.
+        # Without the application transaction, two writers of a new date both succeed.
         noted = CommitProperties(
             custom_metadata={"built_until": day.end.isoformat()},
             app_transactions=[Transaction("forescale", table.version() + 1)],
@@ -143,7 +143,7 @@ class DeltaLog:
         return added
 
     def _sync(self, version: int) -> None:
-        """delta-rs brings no file to disk."""
+        """Sync the version's file to disk, which delta-rs does not do."""
         log = self._folder / "_delta_log"
         with (log / f"{version:020}.json").open("rb") as entry:
             os.fsync(entry.fileno())
@@ -155,7 +155,7 @@ def _between(start: datetime, end: datetime) -> str:
 
 
 def _widened(table: pa.Table, date: str, kind: str) -> pa.Table:
-    """In TABLE_SCHEMA; columns of the other kind are null."""
+    """The table in TABLE_SCHEMA; columns of the other kind are null."""
     known = {"date": pa.repeat(date, table.num_rows), "kind": pa.repeat(kind, table.num_rows)}
     columns = [
         known[field.name]

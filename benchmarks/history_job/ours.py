@@ -1,7 +1,7 @@
 """forescale's side of the benchmark: `ours.py JOB RUNS OUT FOLDER DAYS`. Prints a JSON line per run, as rivals.py does.
 
-The whole way from raw events to committed history, as `forescale history build` takes it, in one Spark session.
-`scan` only reads the columns, as the counting's tasks do, with two processes.
+It goes from raw events to committed history, like `forescale history build`, in one Spark session. `scan` only reads
+the columns, as the counting tasks do, with two processes.
 """
 
 import json

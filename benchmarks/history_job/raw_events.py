@@ -1,7 +1,7 @@
-"""Raw events to count: ten million a day in Parquet, in the order in which they came.
+"""Raw events to count: ten million a day in Parquet, in the order of their arrival.
 
-About 200 sources whose shares follow Zipf's law, keys that are skewed more, a load that swings over the day, events up
-to some seconds out of order, and 1 % delivered a second time about a minute later.
+About 200 sources have shares by Zipf's law; keys are skewed more. The load has a daily wave, events are up to some
+seconds out of order, and 1 % are delivered a second time about a minute later.
 """
 
 import shutil
@@ -19,7 +19,7 @@ COPIES = 0.01
 
 
 def write_events(folder: Path, days: int) -> None:
-    """Make sure that the first so many days are there, two files each; the same whenever they are made."""
+    """Write the first `days` days that are missing, two files each, with the same contents every time."""
     for day in range(days):
         target = folder / f"date={FIRST_DAY + day}"
         if target.exists():
@@ -43,7 +43,7 @@ def _of_day(day: int) -> pa.Table:
     weights = 1 / np.arange(1, SOURCES + 1)
     source = rng.choice(SOURCES, events, p=weights / weights.sum()).astype(np.int32)
     key = np.minimum(rng.zipf(1.3, events) - 1, KEYS - 1).astype(np.int32)
-    # Odd multiples modulo 2^64 are all different, and in no order.
+    # Multiples of an odd number modulo 2^64 are all different, and unordered.
     ids = (np.arange(events, dtype=np.uint64) + np.uint64(day * ROWS_PER_DAY)) * np.uint64(0x9E3779B97F4A7C15)
     again = rng.integers(0, events, ROWS_PER_DAY - events)
     came_us = np.concatenate(

@@ -1,8 +1,7 @@
 """The rivals' side of the benchmark, run with their own interpreter: `rivals.py ENGINE JOB RUNS OUT FILE…`.
 
-Prints a JSON line per run: seconds and how many events were counted. Both engines get two threads, and the query that
-was fastest for them among those tried: DuckDB divides epoch_us by whole numbers (date_trunc is five times slower),
-Polars streams.
+Prints a JSON line per run: seconds and the number of events counted. Both engines get two threads and the fastest of
+the queries that were tried: DuckDB divides epoch_us by whole numbers (date_trunc is five times slower), Polars streams.
 """
 
 import json

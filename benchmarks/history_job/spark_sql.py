@@ -1,9 +1,9 @@
-"""What Spark's own engine needs for the job, tuned: `spark_sql.py JOB RUNS OUT FOLDER`. Prints as rivals.py does.
+"""The time of Spark's own engine for the job, tuned: `spark_sql.py JOB RUNS OUT FOLDER`. Prints as rivals.py does.
 
-Parallel collector, four shuffle partitions, whole-number division in place of window(), sources as hashes of 32 bits
-and a fast hash map large enough for all groups (both more than twice as fast as grouping by text), and rows brought
-together by id before they are grouped (grouping before the shuffle as well is slower, since hardly any id repeats).
-`to python` merely hands the rows to Python, with mapInArrow, where their number is counted.
+Tuned are: the parallel collector, four shuffle partitions, whole-number division in place of window(), sources as
+32-bit hashes and a fast hash map large enough for all groups (both more than twice as fast as grouping by text), and a
+shuffle by id before grouping (also grouping before the shuffle is slower, since hardly any id repeats). `to python`
+only passes the rows to Python with mapInArrow, where they are counted.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Processor time and memory of a benchmark whose work is done by several processes. Needs psutil."""
+"""Processor time and memory of a benchmark that works in several processes. Needs psutil."""
 
 import threading
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ SAMPLED_EVERY_S = 0.5
 
 
 def all_cpu_s() -> float:
-    """Of this process, of all that it started and that still runs, and of what they have waited for."""
+    """CPU seconds of this process, of its running descendants, and of ended children that they have waited for."""
     total = 0.0
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
         with suppress(psutil.NoSuchProcess):
@@ -21,9 +21,9 @@ def all_cpu_s() -> float:
 
 @contextmanager
 def memory_watched() -> Iterator[dict[str, float]]:
-    """The largest resident memory seen meanwhile, in MiB, by kind of process: "driver" (this one), "jvm", "worker".
+    """Peak resident memory in MiB within the context, by kind of process: "driver" (this one), "jvm", "worker".
 
-    Of several of a kind the largest counts. Pages that forked workers share are counted in each.
+    The largest of several processes of a kind counts. Pages shared by forked workers count in each.
     """
     largest: dict[str, float] = {}
     ended = threading.Event()

@@ -1,4 +1,4 @@
-"""Cases that two moments at each operator do not tell, and full buffers, beside Lindley's recursion."""
+"""Cases that two moments per operator do not describe, and full buffers, beside Lindley's recursion."""
 
 import itertools
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from modeling.queueing.service_shape import ServiceShape
 
 @dataclass(frozen=True)
 class Stage:
-    """One operator of a line of them. made: tuples out of each tuple in; drawn: how many, geometric ones of that mean.
-    services: of that many tuples, in seconds.
+    """One operator of a line. made: tuples out per tuple in; drawn: whether that number is geometric with this mean.
+    services: draws service times of that many tuples, in seconds.
     """
 
     service_s: float
@@ -30,7 +30,7 @@ class Stage:
     made: int = 1
     drawn: bool = False
     slow: float = 1.0
-    """Every twentieth service, at random, takes that many times as long as the others."""
+    """A random twentieth of the services takes this many times as long as the others."""
 
     def profile(self, name: str, after: str | None, **more: Any) -> OperatorProfile:
         made = {f"{name}->{after}": float(self.made)} if after else {}
@@ -42,7 +42,7 @@ class Stage:
         return OperatorProfile(name, self.service_s, made, service_cv2=self.cs2, **more)
 
     def served(self, rng: np.random.Generator, came: Floats) -> Floats:
-        """When tuples leave that come in this order, routed in turn."""
+        """Departure times of tuples that come in this order and are routed in turn."""
         if self.slow > 1:
             services = np.where(rng.random(came.size) < 0.05, self.slow, 1.0) / (0.95 + 0.05 * self.slow)
         else:
@@ -56,8 +56,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class Case:
-    """Stages in line behind a source that takes no time. bursts: of Poisson arrivals. period_s, keys: of a window that
-    fires before the stages, all keys at once; beside_per_s: of tuples that come beside it.
+    """Stages in line behind a source that takes no time. bursts: of Poisson arrivals. period_s, keys: of a window
+    before the stages that fires all keys at once; beside_per_s: rate of tuples that bypass the window.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Case:
     tuples: int = 400_000
 
     def latencies_s(self, rng: np.random.Generator) -> Floats:
-        """Of the tuples at the end of the line, without the first tenth."""
+        """Latencies of the tuples at the end of the line, without the first tenth."""
         born = self._arrivals_s(rng)
         at = born
         for stage in self.stages:
@@ -98,7 +98,7 @@ class Case:
         return np.interp(clock, np.cumsum(lengths * levels), np.cumsum(lengths))
 
     def model(self) -> tuple[tuple[float, float], tuple[float, float], tuple[str, ...]]:
-        """Mean and p95 by `evaluate`, by `evaluate_many`, and what the estimate notes."""
+        """Mean and p95 by `evaluate` and by `evaluate_many`, and the estimate's notes."""
         names = [f"o{number}" for number in range(len(self.stages))]
         streams = [Stream(a, b) for a, b in itertools.pairwise(names)]
         profiles = {
@@ -113,7 +113,7 @@ class Case:
                 "window": OperatorProfile("window", 0.0, windowed={f"window->{names[0]}": output}),
             }
             streams += [Stream("events", "window"), Stream("window", names[0])]
-            # So many that every key is in every window.
+            # Enough tuples that every key is in every window.
             load, counts = {"events": 50 * self.keys / self.period_s}, {"events": 1, "window": 1, **counts}
             if self.beside_per_s:
                 profiles["beside"] = OperatorProfile("beside", 0.0)
@@ -183,7 +183,7 @@ def cases_against_simulation(replications: int, seed: int) -> None:
 
 
 def full_line_per_s(rng: np.random.Generator, stations: int, cs2: float, buffered: int, lines: int = 20) -> Floats:
-    """Throughput of so many lines of stations with services of mean 1 that are never idle at their beginning.
+    """Throughput of many lines of stations with services of mean 1 whose first station is never idle.
 
     A tuple stays where it was served until the next buffer has room (blocking after service).
     """
@@ -194,7 +194,7 @@ def full_line_per_s(rng: np.random.Generator, stations: int, cs2: float, buffere
         before = np.zeros(lines)
         for j in range(stations):
             done = np.maximum(left[j, n - 1], before) + services[n, j]
-            # Room is made when the tuple leaves that is so many before it: those buffered and the one in service.
+            # A place is free once the tuple that many before it leaves: the buffered ones and the one in service.
             if j < stations - 1 and n > buffered:
                 done = np.maximum(done, left[j + 1, n - buffered - 1])
             left[j, n] = before = done

@@ -10,7 +10,7 @@ Draw = Callable[[np.random.Generator, float, tuple[int, ...]], Floats]
 
 
 def two_phase(rng: np.random.Generator, cv2: float, shape: tuple[int, ...]) -> Floats:
-    """Mean 1: Erlang up to cv² 1, hyper-exponential with balanced means above."""
+    """Times of mean 1: Erlang up to cv² 1, hyper-exponential with balanced means above."""
     if cv2 <= 1:
         return rng.standard_gamma(1 / cv2, shape) * cv2
     fast = (1 + np.sqrt((cv2 - 1) / (cv2 + 1))) / 2
@@ -19,12 +19,12 @@ def two_phase(rng: np.random.Generator, cv2: float, shape: tuple[int, ...]) -> F
 
 
 def log_normal(rng: np.random.Generator, cv2: float, shape: tuple[int, ...]) -> Floats:
-    """Mean 1."""
+    """Log-normal times of mean 1."""
     variance = np.log1p(cv2)
     return rng.lognormal(-variance / 2, np.sqrt(variance), shape)
 
 
 def departures_s(arrivals_s: Floats, services_s: Floats) -> Floats:
-    """When those leave that come in this order to one server (Lindley's recursion), along the first axis."""
+    """Departure times from one server in order of arrival (Lindley's recursion), along the first axis."""
     worked = np.cumsum(services_s, axis=0)
     return np.asarray(worked + np.maximum.accumulate(arrivals_s - worked + services_s, axis=0))

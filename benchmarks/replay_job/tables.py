@@ -6,19 +6,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 Scores = Mapping[str, Mapping[str, Any]]
-"""Of one replay, by policy: the fields of `planner.replay.scores.Score`."""
+"""Scores of one replay: the fields of `planner.replay.scores.Score` by policy."""
 
 RIVALS = ("hindsight", "planner-perfect", "static-peak", "flink-autoscaler", "flink-autoscaler-tuned")
 Key = TypeVar("Key")
 
 
 def by_policy(found: Mapping[Key, Scores], policies: tuple[str, ...]) -> str:
-    """Every policy over all replays."""
+    """One line per policy, over all replays."""
     return _table("policy", [(name, list(found.values()), name) for name in policies])
 
 
 def by_group(found: Mapping[Key, Scores], what: str, group: Callable[[Key], str], policy: str) -> str:
-    """One policy, per group of replays."""
+    """One line per group of replays, for one policy."""
     groups: dict[str, list[Scores]] = {}
     for key, scores in found.items():
         groups.setdefault(group(key), []).append(scores)
@@ -26,9 +26,10 @@ def by_group(found: Mapping[Key, Scores], what: str, group: Callable[[Key], str]
 
 
 def at_equal_terms(found: Mapping[Key, Scores], variants: Sequence[str], rivals: Sequence[str]) -> str:
-    """Our planner with several budgets against each rival, in each replay by the variant that suits: the cheapest one
-    that violates no more, by its instance-hours; and of those that cost no more, the one with the fewest violations, by
-    these. Over the replays in which there is one.
+    """Our planner with several budgets against each rival, with the best variant (budget) in each replay.
+
+    Instance-hours are those of the cheapest variant that violates no more than the rival. Violations are the fewest
+    among the variants that cost no more. A replay without such a variant is left out.
     """
     head = [
         "rival",
@@ -65,7 +66,7 @@ def at_equal_terms(found: Mapping[Key, Scores], variants: Sequence[str], rivals:
 
 
 def _best(of: list[Scores], variants: Sequence[str], rival: str, what: str, bounded: str) -> list[float]:
-    """The least of one field among the variants that have no more of another one than the rival, over the rival's."""
+    """Smallest `what` over the rival's, among the variants whose `bounded` is at most the rival's."""
     ratios = []
     for each in of:
         able = [each[name][what] for name in variants if name in each and each[name][bounded] <= each[rival][bounded]]
@@ -108,5 +109,5 @@ def _late(scores: Scores, policy: str) -> float:
 
 
 def _spread(values: list[float], form: str) -> str:
-    """Median and worst."""
+    """Text with the median and the worst value."""
     return f"{form.format(np.median(values))}; {form.format(max(values))}" if values else "–"

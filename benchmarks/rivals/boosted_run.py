@@ -1,4 +1,4 @@
-"""Our side of the one boosted model over all series: what it is asked, what it said before, and its answers."""
+"""Our side of the one boosted model over all series: its job, its cached answers and its new ones."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC
@@ -19,9 +19,9 @@ SCRIPT = Path(__file__).with_name("boosted_peaks.py")
 def boosted_runs(
     asked: Sequence[tuple[ArrivalSeries, Origins, Sequence[int]]], *, cache: Path, python: Path
 ) -> Mapping[str, RivalRun]:
-    """What the model over all of these series says of each, by its name. asked: series, origins and horizons_s.
+    """The forecasts of the one model over all of these series, by the series' name. asked: series, origins, horizons_s.
 
-    What it cost falls to all origins that are told of alike.
+    Its cost is shared equally by all scored origins.
     """
     job = {
         "series": [

@@ -1,7 +1,7 @@
-"""Conformal quantiles of a rival that gives quantiles of peaks: moved by what they were off by before.
+"""Conformal quantiles of a rival that gives quantiles of peaks: they are moved by their past errors.
 
-Adaptive conformal is taken, as for ours (forecasting/calibration.py). Split conformal, by the rank of past errors, was
-tried for the boosted rival: its coverage was nearer to .95, and its p95 lost more.
+The method is adaptive conformal, as for ours (forecasting/calibration.py). Split conformal, by the rank of past errors,
+was tried for the boosted rival: its coverage was nearer to .95, but the loss of its p95 was larger.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from forecasting.prequential import Predicted
 def conformal(
     predicted: Sequence[Predicted], candidate: str, series: ArrivalSeries, told_from: int, horizons_s: Sequence[int]
 ) -> list[Predicted]:
-    """The only candidate's peaks from an origin on, each calibrated by those before it whose peaks were over by then.
+    """The only candidate's peaks from an origin on, each calibrated by earlier ones whose peaks were over by then.
 
-    candidate: its name from then on.
+    candidate: its new name.
     """
     if not predicted:
         return []

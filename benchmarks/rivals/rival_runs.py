@@ -1,6 +1,6 @@
-"""Our side of the rivals: their environment, what they are asked, what was asked before, and their answers.
+"""Our side of the rivals: their environment, their jobs, their cached answers and their new ones.
 
-A rival answers in an interpreter of its own (rival_forecasts.py), and is scored as ours is.
+A rival forecasts in an interpreter of its own (rival_forecasts.py) and is scored as ours is.
 """
 
 import hashlib
@@ -30,14 +30,13 @@ LOCK = Path(__file__).with_name("requirements.lock")
 ENVIRONMENT = PROJECT / ".cache" / "forecasting-rivals"
 DAY_S = 86400
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""On these sizes threads that wait for each other only cost."""
+"""At these sizes threads that wait for each other only add cost."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """history_s: what it may see at an origin, at most. learns_from_errors: whether its quantiles are made from those
-    at earlier origins. conformal: name of what it says with quantiles conformalised, beside it as it comes; empty for
-    none.
+    """history_s: most history it may see at an origin. learns_from_errors: whether its quantiles come from its errors
+    at earlier origins. conformal: name of its second candidate, with conformalised quantiles; empty for none.
     """
 
     name: str
@@ -53,7 +52,7 @@ RIVALS = {
         Rival("prophet", "Prophet as it comes", LONGEST_HISTORY_S),
         Rival("arima", "ARIMA(1,1,1)", LONGEST_HISTORY_S),
         Rival("mstl", "MSTL", LONGEST_HISTORY_S, conformal="MSTL, conformal"),
-        # Without a season older windows tell it little, and twice as many take twice as long.
+        # Without a season older windows help little, and twice as many take twice as long.
         Rival("autoarima", "AutoARIMA", 14 * DAY_S),
         Rival("peak_ets", "MSTL of peaks, conformal", LONGEST_HISTORY_S, learns_from_errors=True),
     )
@@ -62,7 +61,7 @@ RIVALS = {
 
 @dataclass(frozen=True)
 class Fit:
-    """One forecast: its processor seconds, and why it said nothing, empty where it spoke."""
+    """One forecast: its processor seconds, and why there is none; empty if there is one."""
 
     origin: int
     cpu_s: float
@@ -71,7 +70,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class RivalRun:
-    """conformal: as of Rival. predicted: at origins that only teach, too, where it was asked there."""
+    """conformal: as in Rival. predicted: includes origins that only teach, where it forecast there."""
 
     candidate: str
     predicted: list[Predicted]
@@ -91,9 +90,9 @@ def rival_run(
     cache: Path,
     python: Path,
 ) -> RivalRun:
-    """What the rival says at these origins. What it said before of the same trace, asked alike, is not asked again.
+    """The rival's forecasts at these origins. Cached answers to the same job on the same trace are reused.
 
-    teaching: earlier origins, at which a rival that learns from its own errors is asked, too.
+    teaching: earlier origins, at which a rival that learns from its own errors forecasts, too.
     """
     job = {
         "rival": rival.name,
@@ -126,9 +125,9 @@ def answered(
     cache: Path,
     python: Path,
 ) -> tuple[Path, dict[str, Any]]:
-    """The folder in which the first of these scripts has answered a job, and what it told there; asked only once.
+    """The folder with the answer of the first of these scripts to a job, and its told.json; each job runs only once.
 
-    scripts: those that it is made of, too. arrays: what it needs beside the job, by the name of the file.
+    scripts: the others are its imports. arrays: its further inputs, by the name of the file.
     """
     answer = cache / f"{name}-{job_key(arrays, job, scripts)}"
     if not (answer / "told.json").exists():
@@ -148,7 +147,7 @@ def answered(
 
 
 def said(file: Path, candidate: str) -> list[Predicted]:
-    """Of a rival that speaks of peaks alone, without rates."""
+    """Predictions of a rival, from its answer; without rates if it forecasts only peaks."""
     with np.load(file) as arrays:
         rates = arrays["rates"] if "rates" in arrays else np.empty((arrays["origins"].size, 0))
         each = zip(arrays["origins"].tolist(), arrays["peaks"], rates, strict=True)
@@ -159,7 +158,7 @@ def said(file: Path, candidate: str) -> list[Predicted]:
 
 
 def job_key(arrays: Mapping[str, Floats], job: Mapping[str, object], scripts: Sequence[Path] = SCRIPTS) -> str:
-    """Of the counts, what is asked, the libraries and the scripts that ask them."""
+    """Digest of the counts, the job, the libraries' lock and the scripts."""
     digest = hashlib.sha256()
     for name, values in sorted(arrays.items()):
         digest.update(name.encode() + np.ascontiguousarray(values, dtype="<f8").tobytes())
@@ -176,7 +175,7 @@ def write_job(folder: Path, arrays: Mapping[str, Floats], job: Mapping[str, obje
 
 
 def joined(ours: Sequence[Predicted], rivals: Sequence[Predicted]) -> list[Predicted]:
-    """Ours, and at the same origins what the rivals said there."""
+    """Our predictions, each with the rivals' at the same origin."""
     together = {one.origin: one for one in ours}
     for one in rivals:
         if own := together.get(one.origin):
@@ -186,6 +185,6 @@ def joined(ours: Sequence[Predicted], rivals: Sequence[Predicted]) -> list[Predi
 
 
 def spread(origins: Sequence[int], count: int) -> list[int]:
-    """So many of them, evenly, the first and the last among them."""
+    """`count` of the origins, evenly spread, the first and the last included."""
     numbers = np.linspace(0, len(origins) - 1, min(count, len(origins))).round().astype(int)
     return [origins[number] for number in numbers]

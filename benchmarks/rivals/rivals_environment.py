@@ -1,4 +1,4 @@
-"""The interpreter of rivals, whose libraries are not the project's."""
+"""The interpreter of the rivals, whose libraries are not dependencies of the project."""
 
 import hashlib
 import subprocess
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def rivals_python(environment: Path, lock: Path, without: str) -> Path:
-    """That of an environment, which is made where it is not there, or not what the lock names.
+    """The interpreter of an environment, which is made if it is missing or differs from the lock.
 
-    without: the arguments of a benchmark that measure nothing of theirs.
+    without: arguments with which the benchmark does not need the rivals.
     """
     python, ready = environment / "bin" / "python", environment / ".ready"
     locked = hashlib.sha256(lock.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
-"""What a soak stands on: topologies with a daily wave, a real Prometheus that counts their arrivals, a small disk.
+"""The set-up of a soak: topologies with a daily wave, a real Prometheus with their arrivals, a small disk.
 
-Arrivals of all days are written into Prometheus before it starts; jobs read no later than the clock of the run. The
-cluster is the simulator, which replays the same arrivals without what is poisoned in the metrics alone.
+Arrivals of all days are written into Prometheus before it starts; jobs read only up to the clock of the run. The
+cluster is the simulator; it replays the same arrivals without the poison, which is only in the metrics.
 """
 
 import os
@@ -27,10 +27,10 @@ from modeling.arrays import Floats, Ints
 from planner.clock import TraceClock
 
 START = datetime(2026, 3, 9, tzinfo=UTC)
-"""Of the run: a Monday. History begins BEFORE days earlier."""
+"""Start of the run, a Monday. History begins BEFORE days earlier."""
 BEFORE = 4
 TICK = timedelta(minutes=5)
-"""After each full hour, as FORESCALE_SCHEDULE has it."""
+"""Jobs run this long after each full hour, as by FORESCALE_SCHEDULE."""
 
 TOPOLOGY = """
 topology: {name}
@@ -55,7 +55,7 @@ cluster: {{ kind: simulator, truth: truth, slots: 32, downtime_s: 8, parallelism
 
 @dataclass(frozen=True)
 class Poison:
-    """An hour of a topology whose metrics are wrong; hour: since START."""
+    """An hour with wrong metrics of a topology. hour: number since START."""
 
     topology: str
     hour: int
@@ -63,8 +63,8 @@ class Poison:
 
 @dataclass
 class Bench:
-    """work: the folder of all of it. disk: the folder that may be full; where it is a file system of its own, image is
-    the file that it lies in.
+    """work: the folder of everything. disk: the folder that may get full; image: the file that holds it if it is a file
+    system of its own.
     """
 
     work: Path
@@ -77,13 +77,13 @@ class Bench:
 
     @property
     def grows(self) -> dict[str, Path]:
-        """Folders by what is kept in them."""
+        """Folders that grow, by their contents."""
         names = ("history", "forecasts", "trained", "reports", "mlruns", "ledger")
         return {name: self.disk / name for name in names} | {"simulator": self.settings.home / "simulator"}
 
 
 class PrometheusProcess:
-    """A Prometheus over a folder, at one port, that can be stopped and started."""
+    """A Prometheus on a folder and a port that can be stopped and started."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -114,7 +114,7 @@ class PrometheusProcess:
             self._process = None
 
     def hang(self) -> None:
-        """It takes connections, and answers nothing."""
+        """Accept connections but do not answer."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -128,9 +128,7 @@ def names_of(count: int) -> tuple[str, ...]:
 
 
 def install(work: Path, topologies: int, days: int, disk_mib: int, poison: Collection[Poison]) -> Bench:
-    """All that a run needs, made where it is not there yet; the clock stands at START. disk_mib: 0 for no disk of its
-    own.
-    """
+    """Make all that a run needs and that is missing, with the clock at START. disk_mib: 0 for no disk of its own."""
     disk = work / "disk"
     limited = _mounted(work / "disk.img", disk, disk_mib)
     home = work / "home"
@@ -165,7 +163,7 @@ def unmounted(bench: Bench) -> None:
 
 
 def wave_per_minute(number: int, minutes: Floats) -> Floats:
-    """Arrivals a minute, at minutes since START's midnight: a daily wave of its own, less at weekends."""
+    """Arrivals a minute, at minutes since START's midnight: each topology has its own daily wave, lower at weekends."""
     rng = np.random.default_rng(number)
     mean, swing, peak_h = 60 * rng.uniform(3, 8), rng.uniform(0.4, 0.7), rng.uniform(8, 20)
     day = 1 + swing * np.cos(2 * np.pi * (minutes / 60 - peak_h) / 24)
@@ -198,7 +196,7 @@ def _write_topologies(
 
 
 def _poisoned(counts: Ints, name: str, poison: Collection[Poison]) -> Ints:
-    """As a broken exporter tells them: by turns a burst of a million a minute, and an hour of silence."""
+    """Counts as a broken exporter reports them: by turns a burst of a million a minute, and an hour of silence."""
     told = counts.copy()
     for number, one in enumerate(each for each in poison if each.topology == name):
         first = (BEFORE * 24 + one.hour) * 60
@@ -210,7 +208,7 @@ def _poisoned(counts: Ints, name: str, poison: Collection[Poison]) -> Ints:
 
 
 def _mounted(image: Path, disk: Path, size_mib: int) -> bool:
-    """Whether the folder is a file system of its own: that takes root, mkfs.ext4 and a loop device."""
+    """Whether the folder is now a file system of its own, which needs root, mkfs.ext4 and a loop device."""
     disk.mkdir(parents=True, exist_ok=True)
     if size_mib == 0 or os.geteuid() != 0 or shutil.which("mkfs.ext4") is None:
         return False

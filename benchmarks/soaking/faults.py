@@ -1,4 +1,4 @@
-"""What goes wrong in a soak, and when: every kind in turn, each for an hour or two, with an hour of peace after it."""
+"""The faults of a soak and their times: every kind in turn, each for an hour or two, then a fault-free hour."""
 
 import os
 import shutil
@@ -16,9 +16,9 @@ EVERY_H = 3
 FIRST_H = 1
 BALLOON = "balloon"
 LEFT_KIB = (0, 200, 2000, 6000)
-"""What a full disk has left, by turns: jobs come some way."""
+"""Free space of the full disk, by turns, so that jobs fail at different points."""
 JUMPS = (timedelta(minutes=90), timedelta(minutes=-30))
-"""Ahead by less than what lies between faults, or the next one would be skipped."""
+"""Jumps ahead are shorter than the gap between faults, or the next fault would be skipped."""
 
 
 class Kind(StrEnum):
@@ -33,14 +33,14 @@ class Kind(StrEnum):
 
 
 NO_DECISION = frozenset({Kind.CLUSTER, Kind.FULL})
-"""While these last nobody can know what runs, or write down what is decided."""
+"""During these faults what runs is unknown, or a decision cannot be written down."""
 NO_DEPLOYMENT = frozenset({Kind.CLUSTER, Kind.FULL, Kind.JUMP})
-"""While these last a step may go by."""
+"""During these faults a step may be missed."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """hour: since the start of the run, at which it begins. turn: how often its kind has come before."""
+    """hour: of its beginning, since the start of the run. turn: how often its kind has come before."""
 
     kind: Kind
     hour: int
@@ -52,7 +52,7 @@ class Fault:
 
 
 def calendar(days: int) -> tuple[Fault, ...]:
-    """Every kind once a day, at another hour each day: the order moves on by one."""
+    """Every kind once a day, at another hour each day, as the order moves on by one."""
     kinds, found = list(Kind), []
     slots = range(FIRST_H, 24 * days - 1, EVERY_H)
     for number, hour in enumerate(slots):
@@ -62,7 +62,7 @@ def calendar(days: int) -> tuple[Fault, ...]:
 
 
 def poison(faults: tuple[Fault, ...], topologies: tuple[str, ...]) -> tuple[Poison, ...]:
-    """Every third topology is poisoned, others each time. What is told of an hour is read at its end."""
+    """Poison every third topology, others each time. The metrics of an hour are read at its end."""
     return tuple(
         Poison(topology, hour - 1)
         for fault in faults
@@ -74,7 +74,7 @@ def poison(faults: tuple[Fault, ...], topologies: tuple[str, ...]) -> tuple[Pois
 
 @contextmanager
 def injected(fault: Fault, bench: Bench) -> Iterator[None]:
-    """What lasts for the whole of its hours. Those that strike once are the business of whoever runs the hours."""
+    """Inject a fault that lasts for all of its hours. The caller triggers faults that happen once."""
     undo = _BEGUN.get(fault.kind, lambda *_: None)(bench, fault)
     try:
         yield
@@ -84,7 +84,7 @@ def injected(fault: Fault, bench: Bench) -> Iterator[None]:
 
 
 def _metrics_gone(bench: Bench, fault: Fault) -> Callable[[], None] | None:
-    """By turns its server is down, and takes connections and answers nothing."""
+    """By turns Prometheus is down, or accepts connections without answering."""
     if fault.turn % 2:
         bench.prometheus.hang()
         return bench.prometheus.go_on
@@ -93,7 +93,7 @@ def _metrics_gone(bench: Bench, fault: Fault) -> Callable[[], None] | None:
 
 
 def _mlflow_gone(bench: Bench, _: Fault) -> Callable[[], None] | None:
-    """Its database is not there, and cannot be made."""
+    """MLflow's database is missing and cannot be created."""
     return _taken_away(bench.disk / "mlruns")
 
 
@@ -121,7 +121,7 @@ def _away(folder: Path) -> Path:
 
 
 def _disk_full(bench: Bench, fault: Fault) -> Callable[[], None] | None:
-    """A file takes what is left. Nothing is done where the disk is not of our own: that would fill the machine's."""
+    """Fill the disk with a file. Without a disk of its own nothing is done, or the machine's disk would be filled."""
     if not bench.limited:
         return None
     balloon, left = bench.disk / BALLOON, LEFT_KIB[fault.turn % len(LEFT_KIB)] << 10
@@ -148,14 +148,14 @@ _BEGUN = {
 
 
 def mended(bench: Bench) -> None:
-    """End what a run that was killed has left broken."""
+    """Undo the faults that a killed run has left."""
     for folder in (bench.disk / "mlruns", bench.settings.home / "simulator"):
         _given_back(folder)
     (bench.disk / BALLOON).unlink(missing_ok=True)
 
 
 def ledger_checked(bench: Bench) -> str:
-    """What SQLite itself finds wrong with the ledger; empty where it is whole."""
+    """The ledger's faults by SQLite's own check; empty if it is whole."""
     with sqlite3.connect(bench.disk / "ledger" / "ledger.db") as connection:
         told = connection.execute("PRAGMA integrity_check").fetchone()[0]
     return "" if told == "ok" else str(told)

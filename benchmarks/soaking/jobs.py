@@ -1,4 +1,4 @@
-"""What the roles of a soak run of a topology: the project's own jobs, each error told by the stage that it stopped."""
+"""The jobs that a soak's roles run for a topology: the project's own, with each error under the stage it stopped."""
 
 import errno
 import subprocess
@@ -22,12 +22,12 @@ FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 def decided(settings: Settings, topology: str) -> dict[str, str]:
-    """As the DAGs do in an hour: what failed keeps no later stage from running."""
+    """Run an hour's stages as the DAGs do: a failed stage does not stop the later ones."""
     return learnt(settings, topology) | planned(settings, topology)
 
 
 def learnt(settings: Settings, topology: str) -> dict[str, str]:
-    """The newest arrivals, and a forecast of them."""
+    """Read the newest arrivals and forecast."""
     stages: Mapping[str, Callable[[], object]] = {
         "aggregate": lambda: aggregate(settings, topology),
         "forecast": lambda: forecast(settings, topology),
@@ -36,7 +36,7 @@ def learnt(settings: Settings, topology: str) -> dict[str, str]:
 
 
 def planned(settings: Settings, topology: str) -> dict[str, str]:
-    """Plan, and approve what is asked."""
+    """Plan, and approve the steps that need it."""
     told: dict[str, str] = {}
 
     def both() -> None:
@@ -51,7 +51,7 @@ def planned(settings: Settings, topology: str) -> dict[str, str]:
 
 
 def deployed(settings: Settings, topology: str) -> dict[str, str]:
-    """Steps that are held are told as well: they are looked at again."""
+    """Deploy due steps. Held steps are reported as well, because they are looked at again."""
     told: dict[str, str] = {}
 
     def due() -> None:
@@ -69,7 +69,7 @@ def guarded(settings: Settings, topology: str) -> dict[str, str]:
 
 
 def pruned(settings: Settings, older_than: timedelta, keep: int) -> dict[str, str]:
-    """What no replayed clock has dated is all old: only the newest of it stay. What MLflow marks as deleted goes."""
+    """Data without a date of the replayed clock counts as old: only the newest stays. What MLflow has deleted goes."""
 
     def remove() -> None:
         retention = Retention(older_than, keep, datetime.now(UTC) + older_than)
@@ -82,7 +82,7 @@ def pruned(settings: Settings, older_than: timedelta, keep: int) -> dict[str, st
 
 
 def _error(run: Callable[[], object]) -> str:
-    """What a command would say and end with 1; whatever else is raised is a defect."""
+    """The message with which a command would exit with 1; any other exception is a defect."""
     try:
         run()
     except EXPECTED as error:

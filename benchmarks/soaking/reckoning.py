@@ -1,10 +1,10 @@
-"""Which decisions and steps were lost or doubled, by what the ledger and the cluster have, over the hours of a run.
+"""Which decisions and steps were lost or doubled over the hours of a run, by the ledger and the cluster.
 
-A decision is due in every hour in which the cluster tells what runs and the ledger can be written. It is lost where no
-schedule was made or confirmed in that hour, doubled where two were. A step is lost where it was approved and its time
-came while it could be deployed, and it was not, though nothing withheld it. It is doubled where the cluster changed its
-plan more often than steps asked it to (one whose plan ran already asks for nothing), where it is verified twice, or
-where steps of two schedules waited at once.
+A decision is due in every hour in which the cluster reports what runs and the ledger can be written. It is lost if no
+schedule was made or confirmed in that hour, doubled if two were. A step is lost if it was approved, its time came while
+it could be deployed, nothing withheld it, and it was not deployed. It is doubled if the cluster changed its plan more
+often than steps asked for (a step whose plan already ran asks for nothing), if it is verified twice, or if steps of two
+schedules waited at once.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from planner.ledger.step_state import StepState
 from planner.ledger.withheld_places import WITHHELD
 
 GRACE = timedelta(minutes=10)
-"""How long after its time a step may wait until another schedule takes its place: who deploys looks by the minute."""
+"""How long after its time a step may wait until another schedule takes its place: deployments start by the minute."""
 _APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
 _NOT_BEGUN = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE})
 
@@ -36,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Hour:
-    """begin: by the clock. decisions: by topology, ids of the schedules that were made or confirmed in it. excused:
+    """begin: by the clock. decisions: by topology, ids of the schedules made or confirmed in the hour. excused:
     topologies that nobody could decide on.
     """
 
@@ -55,8 +55,8 @@ class SteppedStep:
 
 @dataclass(frozen=True)
 class Deployed:
-    """Of one topology. hindered: when its steps could not be deployed. rescales: how often the cluster changed its
-    plan. ended: the clock at the end of the run.
+    """One topology's deployments. hindered: when steps could not be deployed. rescales: how often the cluster changed
+    its plan. ended: the clock at the end of the run.
     """
 
     steps: Sequence[SteppedStep]
@@ -67,7 +67,7 @@ class Deployed:
 
 @dataclass(frozen=True)
 class Reckoning:
-    """lost, doubled: a line each. decisions, steps: that were due."""
+    """lost, doubled: a line each. decisions, steps: number of due ones."""
 
     decisions: int
     steps: int
@@ -84,7 +84,7 @@ class Reckoning:
 
 
 def reckoned_decisions(topology: str, hours: Sequence[Hour]) -> Reckoning:
-    """See the module."""
+    """Lost and doubled decisions, as the module defines them."""
     due = [hour for hour in hours if topology not in hour.excused]
     lost = [hour for hour in due if not hour.decisions.get(topology)]
     doubled = [hour for hour in hours if len(hour.decisions.get(topology, ())) > 1]
@@ -100,7 +100,7 @@ def reckoned_decisions(topology: str, hours: Sequence[Hour]) -> Reckoning:
 
 
 def reckoned_steps(topology: str, deployed: Deployed) -> Reckoning:
-    """See the module."""
+    """Lost and doubled steps, as the module defines them."""
     lost, doubled, due, asked = [], [], 0, Counter[str]()
     ran_already = _ran_already(deployed.steps)
     for step in deployed.steps:
@@ -130,7 +130,7 @@ def doubled_places(topology: str, waiting: Sequence[StepEntry]) -> Reckoning:
 
 
 def _came(step: SteppedStep, ended: datetime) -> bool:
-    """Whether its time came before something took its place."""
+    """Whether the step's time came before another schedule superseded it."""
     called_off = [event.at for event in step.events if event.to_state is StepState.SUPERSEDED]
     return step.entry.deploy_at < min([*called_off, ended])
 
@@ -152,7 +152,7 @@ def _lost_because(step: SteppedStep, deployed: Deployed) -> str:
 
 
 def _ran_already(steps: Sequence[SteppedStep]) -> frozenset[str]:
-    """Ids of verified steps that changed nothing: the guard, for one, had asked for the same plan just before."""
+    """Ids of verified steps that changed nothing, for example because the guard had just set the same plan."""
     running: PhysicalPlan | None = None
     found = set()
     for step in sorted(filter(_verified, steps), key=_verified_at):
@@ -167,7 +167,7 @@ def _verified_at(step: SteppedStep) -> datetime:
 
 
 def _asked(step: SteppedStep) -> dict[str, int]:
-    """How often the cluster may have changed its plan for it; an undone one is changed and changed back."""
+    """How often the cluster may have changed its plan for the step; an undone step changes it and changes it back."""
     if step.entry.plan.same_parallelism(step.entry.replaces):
         return {}
     ended = {event.to_state for event in step.events}

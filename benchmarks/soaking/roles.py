@@ -1,7 +1,7 @@
-"""A role: a process of its own that runs one job after another, each in a process forked from it, as a scheduler does.
+"""A role: a process that runs one job after another, each in a process forked from it, as a scheduler does.
 
-It is forked from a process that has imported everything, so that a job takes no three seconds to begin. It is killed
-with whatever it runs, and started again.
+It is forked from a process that has imported everything, which saves each job three seconds. It can be killed together
+with its job and started again.
 """
 
 import json
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Job = Callable[[str], Mapping[str, str]]
-"""Of a topology: by stage, the error that it ended with; what it decided as DECISION."""
+"""A job of a topology: it returns the error of each failed stage, and its decision as DECISION."""
 DEFECT, DECISION = "internal error", "decision"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """errors: by stage. decision: id of a schedule, if one was made. peak_mib: most memory of the job; role_mib: what
-    the role itself holds; cpu_s: of the job.
+    """errors: by stage. decision: id of the schedule, if one was made. peak_mib: peak memory of the job; role_mib:
+    memory of the role itself; cpu_s: of the job.
     """
 
     errors: Mapping[str, str]
@@ -37,7 +37,7 @@ class RoleKilledError(Exception):
 
 
 class Role:
-    """`jobs` by name. log: what they print. forks: False where jobs run in the role itself, one after the other."""
+    """jobs: by name. log: their output. forks: False if jobs run in the role itself, one after the other."""
 
     def __init__(self, jobs: Mapping[str, Job], log: Path, *, forks: bool = True) -> None:
         self._jobs, self._log, self._forks = jobs, log, forks
@@ -63,7 +63,7 @@ class Role:
         self._lines.flush()
 
     def answer(self) -> Answer:
-        """Of the job that was begun. Raises RoleKilledError."""
+        """Answer of the job that was begun. Raises RoleKilledError."""
         line = self._lines.readline()
         if not line:
             raise RoleKilledError
@@ -74,7 +74,7 @@ class Role:
         return self.answer()
 
     def kill(self) -> None:
-        """The role and its job, at once."""
+        """Kill the role and its job at once."""
         os.killpg(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
         self._lines.close()

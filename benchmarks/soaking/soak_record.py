@@ -1,4 +1,4 @@
-"""What a soak keeps of its hours, in a file that it goes on from, and the figures that it prints."""
+"""A soak's record of its hours, in a file from which it can go on, and the figures that it prints."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ NOTHING = Reckoning(0, 0, (), ())
 
 @dataclass(frozen=True)
 class Survived:
-    """kind: of a fault. again: whether the first hour of peace after it decided for every topology."""
+    """kind: of a fault. again: whether every topology got a decision in the first fault-free hour after it."""
 
     kind: str
     again: bool
@@ -24,10 +24,10 @@ class Survived:
 
 @dataclass
 class Record:
-    """peaks_mib: most memory of a job, by day; guard_mib: what a guard, one process all along, holds at most, by
+    """peaks_mib: peak memory of a job, by day; guard_mib: peak memory of a guard (one process for the whole run), by
     day. sizes: MiB of what grows, at the end of each day. errors: how often each kind of fault stopped a stage.
-    peaceful: errors of hours without a fault. wall_s: the newest of some jobs. open_faults: kinds and
-    hours of those that no hour of peace has followed.
+    peaceful: errors of hours without a fault. wall_s: latest wall time of some jobs. open_faults: kinds and hours of
+    faults that no fault-free hour has followed yet.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Record:
         new.replace(self.path)
 
     def note(self, answer: Answer, kind: str, day: int, *, of_guard: bool) -> None:
-        """What a job has told. kind: of the fault that lasts, empty in peace."""
+        """Record a job's answer. kind: of the current fault, empty without one."""
         self.cpu_s += answer.cpu_s
         peaks = self.guard_mib if of_guard else self.peaks_mib
         peaks[day] = max(peaks.get(day, 0.0), answer.role_mib if of_guard else answer.peak_mib)
@@ -92,7 +92,7 @@ class Record:
 
 
 def shown(figures: Mapping[str, Any]) -> str:
-    """As a table in Markdown, and what went wrong."""
+    """The figures as a Markdown table, and what went wrong."""
     lines = ["| fault | injected | survived |", "|---|---|---|"]
     lines += [f"| {kind} | {each['injected']} | {each['survived']} |" for kind, each in figures["faults"].items()]
     if not figures["disk_of_its_own"]:

@@ -1,7 +1,7 @@
-"""The DAG `aggregate` where spark-submit runs the counting: on the cluster of Airflow's connection `spark_default`.
+"""The DAG `aggregate`, counting with spark-submit on the cluster of Airflow's connection `spark_default`.
 
-Put it into Airflow's folder of DAGs in place of `aggregate`. It needs the extra `airflow-spark`, and spark-submit on
-the PATH of Airflow's workers; docs/spark.md tells what the executors need.
+Put it into Airflow's DAG folder in place of `aggregate`. It needs the extra `airflow-spark`, and spark-submit on the
+PATH of Airflow's workers. docs/spark.md lists what the executors need.
 """
 
 import os
@@ -13,12 +13,12 @@ from airflow.sdk import dag, task
 import forescale.submitted
 from forescale.orchestration.hand_off import ARRIVAL_HISTORY, ONE_TOPOLOGY, RETRIES
 
-CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # a few minutes late, for events that are; "none": by hand
+CRON = os.environ.get("FORESCALE_SCHEDULE", "5 * * * *")  # minutes past the hour, for late events; "none": by hand
 BUILD_HISTORY = Path(forescale.submitted.__file__).with_name("build_history.py")
 
 
 def hand_on(context, result=None):
-    """The next DAG wants to know which history is new."""
+    """Tell the next DAG which topology's history is new."""
     (topology,) = context["task"].application_args
     context["outlet_events"][ARRIVAL_HISTORY].extra = {"topology": topology}
 
@@ -40,7 +40,7 @@ def aggregate_with_spark_submit():
 
         return [[topology] for topology in topologies_to_do(params["topology"], {}, Settings().topologies)]
 
-    # Each driver takes about 650 MB where Airflow runs the task; the executors are the cluster's.
+    # Each driver takes about 650 MB on Airflow's worker; the executors run on the cluster.
     SparkSubmitOperator.partial(
         task_id="aggregate",
         pool="spark",

@@ -1,9 +1,9 @@
-"""Load for the first tier: so many requests a second, or so many clients that ask again as soon as they are answered.
+"""Load for the first tier: a rate of requests (--per-s), or clients that each send the next on an answer (--clients).
 
     python examples/services/load.py http://127.0.0.1:8101 --seconds 30 --per-s 5
     python examples/services/load.py http://127.0.0.1:8101 --seconds 30 --clients 40    # as many as it answers
 
-Prints the answers a second, those of the first --warm seconds left out.
+Prints the answers a second, without those of the first --warm seconds.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """One replica of a small HTTP service: it waits (its own work), calls the next tier, and answers.
 
-A request holds one of --threads from its first wait to its answer, that of the next tier included; those beyond wait
-for a thread. Own times are spread evenly between half and one and a half of --own-ms. GET /metrics is what Prometheus
-scrapes: a summary of the seconds for which threads were held.
+A request holds one of --threads from the start of its own work to its answer, the call to the next tier included;
+further requests wait for a thread. Own times are uniform between 0.5 and 1.5 times --own-ms. Prometheus scrapes GET
+/metrics: a summary of the seconds for which threads were held.
 
     python examples/services/tier.py --service gate --port 8101 --threads 8 --own-ms 180 --call http://127.0.0.1:8102
 """
@@ -28,7 +28,7 @@ class Tier:
         self._client = httpx.AsyncClient(timeout=60.0, limits=limits, trust_env=False)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Requests of one connection, one after the other."""
+        """Answer the requests of one connection one after the other."""
         try:
             while line := await reader.readline():
                 while (await reader.readline()).strip():
@@ -52,7 +52,7 @@ class Tier:
             began_s = time.perf_counter()
             await asyncio.sleep(self._own_s * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
             if self._callees:
-                # To the replica that owes this one the fewest answers.
+                # The replica with the fewest unanswered calls from this one.
                 callee = min(self._callees, key=lambda url: self._under_way[url])
                 self._under_way[callee] += 1
                 try:

@@ -1,4 +1,4 @@
-;; Word count whose bolts wait instead of computing: what it carries does not depend on how fast the machine is.
+;; Word count whose bolts wait instead of computing: its capacity does not depend on the machine's speed.
 ;; A sentence has three words. The words of a cycle of ten sentences are as frequent as word-count.yaml says.
 (ns word-count
   (:use [org.apache.storm clojure config])
@@ -38,14 +38,14 @@
   (try (Double/parseDouble (.trim (slurp (File. (System/getProperty "word-count.rate" "rate")))))
        (catch Exception _ 10.0)))
 
-;; Sentences as they are due; those that cannot be sent since too many are under way come later.
+;; Sentences at their due times; if too many are under way, a sentence is sent later.
 (defspout sentences ["number"] [conf context collector]
   (let [sent (atom 0) due (atom 0.0) seen (atom (System/nanoTime)) rate (atom [0 10.0])]
     (spout
       (nextTuple []
         (let [now (System/nanoTime)]
           (when (> (- now (first @rate)) 500000000) (reset! rate [now (rate-per-s)]))
-          ;; No more than a second's worth is made up for.
+          ;; At most one second's backlog is caught up on.
           (reset! due (min (+ @due (* (second @rate) (/ (- now @seen) 1e9))) (max 1.0 (second @rate))))
           (reset! seen now)
           (if (>= @due 1.0)

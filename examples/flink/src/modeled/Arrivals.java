@@ -27,15 +27,15 @@ import paced.ScheduleFile;
 import paced.Zipf;
 
 /**
- * Poisson arrivals at the rate that a file holds, shared evenly by the subtasks. Each item says when it was due, not when
- * it was let through: what it waits at the source under backpressure is part of its latency. The schedule begins anew, with
- * nothing behind, whenever the rate changes or the job is restarted.
+ * Poisson arrivals at the rate in a file, shared evenly by the subtasks. Each item carries its due time, not the time
+ * when it was let through: its wait at the source under backpressure is part of its latency. The schedule begins anew,
+ * without a backlog, whenever the rate changes or the job is restarted.
  *
- * <p>Where there is a {@link ScheduleFile} beside that file, items are due by it instead, in even gaps: what is not taken in
- * waits, as in a log, and what was taken in after the last checkpoint is taken in again after a restart. Each item that is
- * taken in is logged in the folder {@code taken} there. Such a source has one subtask.
+ * <p>With a {@link ScheduleFile} beside that file, items are due by the schedule instead, in even gaps. Items that are
+ * not taken in wait, as in a log; items taken in after the last checkpoint are taken in again after a restart. Each
+ * item that is taken in is logged in the folder {@code taken} there. Such a source has one subtask.
  *
- * <p>How many items are due and not taken in is published as {@code pendingRecords}.
+ * <p>{@code pendingRecords} is the number of items that are due and not taken in.
  */
 final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<NumberSequenceSplit>> {
 
@@ -48,7 +48,7 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
     private final long seed;
     private final int stream;
 
-    /** folder: of the files. stream: number of the one that it gives out on. */
+    /** folder: of the files. stream: number of the stream that it emits on. */
     Arrivals(String folder, String name, Zipf keys, long seed, int stream) {
         this.folder = folder;
         this.name = name;
@@ -103,7 +103,7 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
         /** Microseconds until the next item is due, below 0 where it is late. */
         abstract double leftMicros();
 
-        /** Items that are due and not taken in, next being the first of them. The task may be held back meanwhile. */
+        /** Number of items due and not taken in; next is the first of them. The task may be held back meanwhile. */
         abstract long waiting(long next);
 
         private long pending() {
@@ -140,7 +140,7 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
             if (!splits.isDone() || left <= 0) {
                 return splits;
             }
-            // Not longer than until the next look into the file: the rate may have grown meanwhile.
+            // Wait no longer than until the next read of the file: the rate may have grown meanwhile.
             long nanos = (long) Math.min(left * 1000, RateFile.READ_EVERY_NANOS);
             return new CompletableFuture<Void>().completeOnTimeout(null, nanos, TimeUnit.NANOSECONDS);
         }

@@ -3,15 +3,15 @@ package modeled;
 import paced.Zipf;
 
 /**
- * What flows through the modeled job. Fields are public and there is a constructor without arguments, as Flink asks of a
+ * An item of the modeled job. Fields are public and there is a constructor without arguments, as Flink requires of a
  * POJO.
  */
 public final class Item {
 
-    /** Its number at its source, mixed anew for each item that is made of another. All that is drawn follows from it. */
+    /** Its number at its source, mixed again for each item made of another. All random values follow from it. */
     public long id;
 
-    /** When it was due at its source, in microseconds since the epoch; items that are made of it carry that on. */
+    /** When it was due at its source, in microseconds since the epoch; items made of it inherit this. */
     public long dueMicros;
 
     public String key;
@@ -28,7 +28,7 @@ public final class Item {
         this.stream = stream;
     }
 
-    /** The number-th item that is made of this one for a stream: the first has its key, others draw one of their own. */
+    /** The number-th item made of this one for a stream: the first has its key, others draw their own. */
     Item child(int toStream, int number, Zipf keys) {
         long childId = Draws.mix(Draws.mix(id, toStream), number);
         return new Item(childId, dueMicros, number == 0 ? key : Draws.key(childId, keys), toStream);

@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A file of one subtask of a sink: for each item when it was due (8 bytes, microseconds since the epoch) and how long after
- * that its last service ended (4 bytes, microseconds), big-endian. Written out every 200 ms while items come.
+ * A file of one subtask of a sink: for each item its due time (8 bytes, microseconds since the epoch) and the time from
+ * then to the end of its last service (4 bytes, microseconds), big-endian. Flushed every 200 ms while items come.
  */
 final class LatencyLog implements AutoCloseable {
 

@@ -22,12 +22,12 @@ import org.apache.flink.util.OutputTag;
 import paced.Zipf;
 
 /**
- * Any topology of shuffled and keyed streams, with service times that are known: what the performance model says of it can
- * be held to what Flink makes of it. Operators wait instead of computing and are not chained.
+ * Any topology of shuffled and keyed streams with known service times, to compare the performance model's predictions
+ * with Flink's behaviour. Operators wait instead of computing and are not chained.
  *
- * <p>Arguments, each {@code --name value}: operators and streams (see {@link Shape}), rates (a folder with a file {@code
- * source.rate} for each source, which holds its items per second, or {@code source.schedule}, see {@link
- * paced.ScheduleFile}), latencies (the folder that sinks write to, see {@link LatencyLog}), keys (different ones), skew
+ * <p>Arguments, each {@code --name value}: operators and streams (see {@link Shape}), rates (a folder with a file
+ * {@code source.rate} for each source with its items per second, or {@code source.schedule}, see {@link
+ * paced.ScheduleFile}), latencies (the folder that sinks write to, see {@link LatencyLog}), keys (number of keys), skew
  * (exponent of Zipf's law, 0 for even keys), seed, buffer-timeout-ms, checkpoint-ms (interval), job-name.
  */
 public final class ModeledJob {
@@ -132,14 +132,14 @@ public final class ModeledJob {
         }
     }
 
-    /** Keeps so many bytes for each key, in many small entries, so that a rescale has something to move. */
+    /** Keeps this many bytes for each key, in many small entries, so that a rescale has state to move. */
     private static final class Keyed extends KeyedProcessFunction<String, Item, Item> {
         private static final int ENTRY_BYTES = 256;
 
         private final Station station;
         private final int paddingBytes;
         private transient MapState<Integer, byte[]> padding;
-        private transient Set<String> padded; // looked at once: while a checkpoint is written, a look is a copy
+        private transient Set<String> padded; // read once: while a checkpoint is written, each read is a copy
 
         Keyed(Station station, int paddingBytes) {
             this.station = station;

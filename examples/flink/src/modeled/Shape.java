@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Operators and streams of a job. An operator is written {@code name:phases:state-mib:startup-ms}: its service times are
- * Erlang of so many phases (1 exponential, 0 constant), and each instance takes so long to open, but not those of a source.
- * A stream is written {@code from:to:grouping:selectivity:service-ms}: from gives so many items on it for each that it
- * takes in, to works on one for service-ms on average. Both lists are separated by commas, operators come after all that
- * feed them.
+ * Operators and streams of a job. An operator is written {@code name:phases:state-mib:startup-ms}: its service times
+ * are Erlang with this many phases (1 exponential, 0 constant), and each instance takes startup-ms to open, except in a
+ * source. A stream is written {@code from:to:grouping:selectivity:service-ms}: {@code from} emits selectivity items on
+ * it per item in, {@code to} works on one for service-ms on average. Both lists are separated by commas; an operator
+ * comes after all operators that feed it.
  */
 final class Shape {
 
@@ -66,7 +66,7 @@ final class Shape {
         return streams.stream().filter(stream -> stream.from().equals(operator.name())).toList();
     }
 
-    /** By the number of the stream; 0 for those that do not enter it. */
+    /** By the number of the stream; 0 for streams that do not enter the operator. */
     double[] serviceMillis(Operator operator) {
         return IntStream.range(0, streams.size())
                 .mapToDouble(i -> streams.get(i).to().equals(operator.name()) ? streams.get(i).serviceMillis() : 0)

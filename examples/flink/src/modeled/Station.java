@@ -10,10 +10,10 @@ import org.apache.flink.util.OutputTag;
 import paced.SteadyWork;
 import paced.Zipf;
 
-/** What an instance of an operator does with an item: work for a time that is drawn, then give out items made of it. */
+/** What an instance of an operator does with an item: work for a random time, then emit items made of it. */
 final class Station implements Serializable {
 
-    /** Where items on a stream go: an output of their own, where the operator has several. */
+    /** Output of the items on a stream: a side output if the operator has several streams. */
     interface Outlet {
         void give(OutputTag<Item> tag, Item item);
     }

@@ -8,8 +8,8 @@ import org.apache.flink.api.connector.source.lib.NumberSequenceSource;
 import org.apache.flink.api.connector.source.lib.util.IteratorSourceEnumerator;
 
 /**
- * Numbers from 0 on, one for each record of a source, in 128 splits whatever the parallelism. The usual source makes one
- * split per subtask of its first start, and a source that is scaled up later would have idle subtasks.
+ * Numbers from 0 on, one for each record of a source, in 128 splits whatever the parallelism. The usual source makes
+ * one split per subtask of its first start, so a source that is scaled up later would have idle subtasks.
  */
 public final class ManySplits extends NumberSequenceSource {
 

@@ -5,8 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A rate in records per second that may change while the job runs: what a file holds, read every 200 ms. While the file is
- * absent or holds no number, the last rate stays; without a file, the first.
+ * A rate in records per second that may change while the job runs: the number in a file, read every 200 ms. While the
+ * file is absent or holds no number, the last rate stays; without a file, the first.
  */
 public final class RateFile {
 

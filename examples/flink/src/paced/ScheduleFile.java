@@ -6,10 +6,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * When each record of a source is due, by rates that a file holds: lines {@code from-micros rate-per-second}, in the order
- * of time (microseconds since the epoch). Nothing is due before the first line; the last one holds on. The file is read
- * every 200 ms. Lines may be added for times to come: what was due before stays so, whether or not the job was down. Every
- * thread may ask.
+ * Due times of a source's records, by the rates in a file: lines {@code from-micros rate-per-second}, in the order of
+ * time (microseconds since the epoch). Nothing is due before the first line; the last line holds from then on. The file
+ * is read every 200 ms. Lines may be added for future times: earlier due times stay, whether or not the job was down.
+ * Thread-safe.
  */
 public final class ScheduleFile {
 
@@ -23,7 +23,7 @@ public final class ScheduleFile {
         this.file = file;
     }
 
-    /** Microseconds since the epoch; infinite where the rates so far never get there. number: from 0 on. */
+    /** Due time in microseconds since the epoch; infinite if the rates so far never get there. number: from 0 on. */
     public synchronized double dueMicros(long number) {
         read();
         for (int phase = fromMicros.length - 1; phase >= 0; phase--) {
@@ -69,7 +69,7 @@ public final class ScheduleFile {
             perMicro = rate;
             dueBefore = before;
         } catch (IOException | NumberFormatException | ArrayIndexOutOfBoundsException unreadable) {
-            // What was read last stays.
+            // The last rates read stay.
         }
     }
 }

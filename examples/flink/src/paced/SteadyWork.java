@@ -7,9 +7,9 @@ import java.util.concurrent.locks.LockSupport;
  * Keeps a task busy for a known time per record without burning CPU, so that a machine with few cores can run many
  * instances.
  *
- * <p>A sleep always ends late, by some 60 µs and by milliseconds on a loaded machine. What was slept too long is owed back
- * to the following records, so the mean stays exact; and records are slept off in batches of a millisecond or more, because
- * every sleep costs some 10 µs of CPU.
+ * <p>A sleep always ends late, by some 60 µs and by milliseconds on a loaded machine. The excess is taken off the
+ * following records' time, so the mean stays exact. Records sleep in batches of a millisecond or more, because every
+ * sleep costs some 10 µs of CPU.
  */
 public final class SteadyWork implements Serializable {
 
@@ -28,7 +28,7 @@ public final class SteadyWork implements Serializable {
         return new SteadyWork(Math.round(millis * 1_000_000));
     }
 
-    /** A time that each record brings along, given to {@link #perform(long)}. */
+    /** A time of each record's own, given to {@link #perform(long)}. */
     public static SteadyWork ofEachRecord() {
         return new SteadyWork(0);
     }

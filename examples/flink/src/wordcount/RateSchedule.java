@@ -9,8 +9,8 @@ import org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy;
 import paced.RateFile;
 
 /**
- * The rate of the whole source in sentences per second, shared evenly by its subtasks. Where a file is given, it is read
- * every 200 ms and what it holds is the rate; while it is absent or holds no number, the last rate stays.
+ * The rate of the whole source in sentences per second, shared evenly by its subtasks. If a file is given, it is read
+ * every 200 ms and contains the rate; while it is absent or holds no number, the last rate stays.
  */
 final class RateSchedule implements RateLimiterStrategy<NumberSequenceSplit> {
 
@@ -57,7 +57,7 @@ final class RateSchedule implements RateLimiterStrategy<NumberSequenceSplit> {
                 granted.complete(null);
                 return;
             }
-            // Not longer than until the next look into the file: the rate may have grown meanwhile.
+            // Wait no longer than until the next read of the file: the rate may have grown meanwhile.
             long waitNanos = Math.min(nextAt - now, RateFile.READ_EVERY_NANOS);
             CompletableFuture.delayedExecutor(waitNanos, TimeUnit.NANOSECONDS).execute(() -> grant(granted, records));
         }

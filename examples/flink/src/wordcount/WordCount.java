@@ -16,12 +16,12 @@ import paced.ManySplits;
 import paced.SteadyWork;
 
 /**
- * Sentences, split into words, counted per word. Every operator works a known time per record, so what a plan can carry
- * is known before it is measured. Operators are not chained: each is a vertex that scales by itself.
+ * Sentences, split into words, counted per word. Every operator works a known time per record, so a plan's capacity is
+ * known before it is measured. Operators are not chained: each is a vertex that scales by itself.
  *
- * <p>Arguments, each {@code --name value}: rate (sentences per second of the whole source), rate-file (a file that holds
- * the rate and may change while the job runs; wins over rate), split-ms (work per sentence), count-ms (work per word),
- * words (per sentence), vocabulary (different words), skew (exponent of Zipf's law, 0 for even words), job-name,
+ * <p>Arguments, each {@code --name value}: rate (sentences per second of the whole source), rate-file (a file that
+ * holds the rate and may change while the job runs; wins over rate), split-ms (work per sentence), count-ms (work per
+ * word), words (per sentence), vocabulary (different words), skew (exponent of Zipf's law, 0 for even words), job-name,
  * parallelism (of sentences, split and count, as in {@code 1,2,4}; the cluster's own where left out).
  */
 public final class WordCount {
@@ -92,7 +92,7 @@ public final class WordCount {
         }
     }
 
-    /** How often each word came, kept in keyed state so that a rescale has something to move. */
+    /** Counts of each word, kept in keyed state so that a rescale has state to move. */
     private static final class Count extends KeyedProcessFunction<String, String, Void> {
         private final SteadyWork work;
         private transient ValueState<Long> seen;

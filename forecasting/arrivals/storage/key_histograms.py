@@ -1,4 +1,4 @@
-"""Key histograms on disk: one file per date, of how the events of each source spread over keys on that day."""
+"""Key histograms on disk: one file per date, with the key frequencies of each source."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -21,7 +21,7 @@ _SCHEMA = pa.schema(
         pa.field("heavy", pa.map_(pa.string(), pa.int64()), nullable=False),
         pa.field("residual", pa.int64(), nullable=False),
         pa.field("max_error", pa.int64(), nullable=False),
-        # Files of before do not have it.
+        # Older files lack it.
         pa.field("distinct_keys", pa.int64()),
     ]
 )
@@ -30,7 +30,7 @@ _SCHEMA = pa.schema(
 def read_key_histograms(
     directory: Directory, topology: str, start: datetime, end: datetime, snapshot: str | None = None
 ) -> list[KeyHistogram]:
-    """The histograms of the UTC days that [start, end) touches, by day and source; empty where none were stored.
+    """The histograms of the UTC days that overlap [start, end), by day and source; empty if none were stored.
 
     snapshot: the commit to read, None for the one in force. Raises HistoryError for an unknown topology or snapshot and
     a damaged file.
@@ -50,7 +50,7 @@ def read_key_histograms(
 
 
 def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
-    """A row per histogram, all of one day."""
+    """One row per histogram, all of one day."""
     rows = [
         {
             "source": histogram.source,

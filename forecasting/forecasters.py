@@ -20,11 +20,11 @@ from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 def all_forecasters(
     calendar: EventCalendar | None = None, *, prophet: bool = True, siblings: Sequence[ArrivalSeries] = ()
 ) -> tuple[Forecaster, ...]:
-    """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
+    """Every forecaster with its naive rivals. Those whose library is missing refuse for that reason.
 
-    calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
-    as much as all of the others together. siblings: sources whose shape may be borrowed, so that three hours of
-    history are enough for one forecaster and its naive rival.
+    calendar: events made known to all of them, including the naive ones. prophet: whether Prophet takes part; it costs
+    as much as all others together. siblings: sources whose shape may be borrowed, so that three hours of history
+    suffice for one forecaster and its naive rival.
     """
     forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),
@@ -38,7 +38,7 @@ def all_forecasters(
     )
     forecasters = tuple(LocalTimeForecaster(forecaster) for forecaster in forecasters)
     if siblings:
-        # It knows the clock of each sibling itself.
+        # It handles each sibling's time zone itself.
         forecasters = (*forecasters, BorrowedForecaster(siblings))
     if calendar is None or not calendar.events:
         return forecasters

@@ -1,4 +1,4 @@
-"""A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as it is published and shared."""
+"""A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as published traces are."""
 
 from datetime import UTC
 from io import BytesIO
@@ -17,12 +17,12 @@ _OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 
 
 def read_trace(path: Path) -> ArrivalSeries:
-    """The series of a file: times with an offset, or in UTC; on the grid of the most frequent distance between rows.
+    """The series of a file: times with an offset, or in UTC; the most frequent distance between rows is the window.
 
     Windows without a row, and rows without a count, are missing. Raises HistoryError naming file, row, value and
     remedy.
 
-    A packed file (.gz, .bz2, .xz, .zst) is unpacked.
+    A compressed file (.gz, .bz2, .xz, .zst) is decompressed.
     """
     try:
         rows = pd.read_csv(
@@ -67,7 +67,7 @@ def read_trace(path: Path) -> ArrivalSeries:
 
 def _times(path: Path, texts: "pd.Series[str]") -> np.ndarray:
     """Seconds since the epoch."""
-    # pandas gives a time without an offset that of the row before it.
+    # pandas gives a time without an offset the offset of the previous row.
     stripped = texts.str.strip()
     bare = stripped.str.contains(":") & ~stripped.str.contains(_OFFSET)
     explicit = stripped.mask(bare, stripped + "Z")

@@ -26,11 +26,11 @@ _MS_US = 1000
 class PartitionLog:
     """One reading of a partition. Times in microseconds since the epoch.
 
-    settled_us: until when all that was stamped has had time to come. answered_us: when the reading was over.
-    begin, end: offsets between which the partition was kept, end as of when the reading began. first_us: stamp of the
-    first message that is kept, None where none is. intact_from_us: before it compaction may have removed messages.
-    edges_us, offsets: moments, and the offset of the first message stamped at or after each, -1 where there is none,
-    shape (edges,). ahead: offset of the first message stamped later than it can have come, -1 where there is none.
+    settled_us: messages stamped before it have had time to arrive. answered_us: end of the reading. begin, end: kept
+    offsets [begin, end), end as of the start of the reading. first_us: stamp of the first kept message; None if there
+    is none. intact_from_us: before it compaction may have removed messages. edges_us, offsets: moments, and the offset
+    of the first message stamped at or after each, -1 if there is none, shape (edges,). ahead: offset of the first
+    message stamped in the future, -1 if there is none.
     """
 
     settled_us: int

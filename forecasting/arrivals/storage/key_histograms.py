@@ -65,7 +65,7 @@ def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
 
 
 def histograms_of(table: pa.Table, day: str) -> Mapping[str, KeyHistogram]:
-    """By source, what histograms_table made rows of."""
+    """Histograms by source; the inverse of histograms_table."""
     return {
         row["source"]: KeyHistogram(
             row["source"],

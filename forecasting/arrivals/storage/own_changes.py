@@ -1,4 +1,4 @@
-"""What a writer replaces, kept until its commit is in force: where another writer is quicker, it is needed again."""
+"""A writer's changes, kept until its commit is in force, since they must be reapplied if another writer is quicker."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from forecasting.arrivals.arrival_source import KeyHistogram
 
 
 class OwnChanges:
-    """Rows and key histograms by day since the epoch; rows lie in a temporary folder of this machine until `close`."""
+    """Rows and key histograms by day since the epoch; rows are kept in a local temporary folder until `close`."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="forescale-commit-")

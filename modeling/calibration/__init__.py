@@ -1,6 +1,6 @@
 """Calibration: operator profiles from counters measured on instances, each parameter with its interval.
 
-`calibrated` estimates, `drifts` compares with the calibration before.
+`calibrated` estimates, `drifts` compares with the previous calibration.
 """
 
 from modeling.calibration.calibrated import Calibrated, CalibratedOperator, calibrated, calibrated_profiles

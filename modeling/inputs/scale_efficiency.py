@@ -1,4 +1,4 @@
-"""How much of its promise each further instance of an operator keeps: p instances do the work of fewer than p."""
+"""Scaling losses of an operator: p instances do the work of fewer than p."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ _MOST = 1e6
 
 @dataclass(frozen=True)
 class ScaleEfficiency:
-    """Service time at p instances, given that at `measured_at`: s(p) = s · (p/measured_at)^(1 − exponent) +
+    """Service time at p instances, from that at `measured_at`: s(p) = s · (p/measured_at)^(1 − exponent) +
     coordination_s · (p − measured_at), never below 0.
 
-    exponent: β of a throughput that grows as p^β; 1 is linear, below 1 every instance takes longer the more there are.
-    coordination_s: what each further instance adds to the service time of a tuple (Gunther's coherency).
+    exponent: β of a throughput that grows as p^β; 1 is linear, below 1 service time grows with parallelism.
+    coordination_s: added to the service time of a tuple by each further instance (Gunther's coherency).
 
     >>> float(ScaleEfficiency(exponent=0.5).service_s(1.0, 4))  # twice the throughput of one
     2.0
@@ -51,9 +51,8 @@ class ScaleEfficiency:
         exponent: npt.ArrayLike | None = None,
         coordination_s: npt.ArrayLike | None = None,
     ) -> Floats:
-        """Seconds per tuple of one of `parallelism` instances, broadcast. service_s: at `measured_at` instances.
-
-        exponent, coordination_s: in place of these.
+        """Seconds per tuple at `parallelism` instances, broadcast. service_s: at `measured_at` instances. exponent,
+        coordination_s: override the fields.
         """
         beta = self.exponent if exponent is None else np.asarray(exponent)
         each_s = self.coordination_s if coordination_s is None else np.asarray(coordination_s)

@@ -25,7 +25,7 @@ Progress = Callable[[str], None]
 
 APART_S = 14 * 3600
 """Usual time between origins: twelve origins cover every other hour of the day and every weekday."""
-LONGEST_SPREAD_S = 14 * DAY_S
+MAX_SPREAD_S = 14 * DAY_S
 FIRST_TRAINING_S = 2 * DAY_S
 
 
@@ -53,11 +53,11 @@ def backtest_origins(
     """Indices of the first windows to be forecast at each origin, ascending; at most `count`.
 
     They go back from the last one whose longest horizon is complete, APART_S apart, or closer if they would span more
-    than LONGEST_SPREAD_S or leave less than two days of training data. In a history too short for that they lie in its
+    than MAX_SPREAD_S or leave less than two days of training data. In a history too short for that they lie in its
     second half, and late origins lack the longer horizons. least_history_s: minimum history before any origin.
     """
     last = series.counts.size - longest_horizon_s // series.window_s
-    first = max(last - LONGEST_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
+    first = max(last - MAX_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
     if first >= last:
         first = max(series.counts.size // 2, int(least_history_s // series.window_s))
         last = series.counts.size - 1

@@ -18,12 +18,12 @@ import numpy as np
 from forecasting.arrays import Floats
 
 STEP = 0.05
-LEAST_SPREAD = 0.05
+MIN_SPREAD = 0.05
 """Minimum spread of a forecast's quantiles, as a log ratio, so that a forecast without any spread can be moved, too."""
 _EXACT = 1e-9
-LEAST_FLOOR_PER_S = 1e-9
+MIN_FLOOR_PER_S = 1e-9
 """One event in thirty years."""
-LARGEST_OFFSET = 1.1
+MAX_OFFSET = 1.1
 """A factor of three up or down (log 3): beyond it the forecaster is not miscalibrated but wrong."""
 
 
@@ -43,15 +43,15 @@ class Calibration:
         A peak of zero stays zero: closed hours stay closed.
         """
         spread = spreads(np.log(peaks_per_s + self.floor_per_s), self.quantiles)
-        moved = np.exp(np.clip(self.offsets * spread[..., None], -LARGEST_OFFSET, LARGEST_OFFSET))
+        moved = np.exp(np.clip(self.offsets * spread[..., None], -MAX_OFFSET, MAX_OFFSET))
         return ordered(np.where(peaks_per_s > 0, peaks_per_s * moved, 0.0))
 
 
 def spreads(log_peaks: Floats, quantiles: Sequence[float]) -> Floats:
-    """Log distance from p50 to p95, at least LEAST_SPREAD; shape (…), for quantiles on the last axis."""
+    """Log distance from p50 to p95, at least MIN_SPREAD; shape (…), for quantiles on the last axis."""
     levels = np.asarray(quantiles)
     upper, middle = (log_peaks[..., np.abs(levels - level).argmin()] for level in (0.95, 0.5))
-    return np.maximum(upper - middle, LEAST_SPREAD)
+    return np.maximum(upper - middle, MIN_SPREAD)
 
 
 def ordered(peaks_per_s: Floats) -> Floats:
@@ -89,4 +89,4 @@ def calibration(
 def floor_per_s(actual_per_s: Floats) -> float:
     """A hundredth of the median nonzero peak, so that ratios of tiny peaks do not matter."""
     positive = actual_per_s[np.isfinite(actual_per_s) & (actual_per_s > 0)]
-    return max(float(np.median(positive)) / 100, LEAST_FLOOR_PER_S) if positive.size else 1.0
+    return max(float(np.median(positive)) / 100, MIN_FLOOR_PER_S) if positive.size else 1.0

@@ -18,7 +18,7 @@ from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.calibration import Calibration
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
-from forecasting.events.calendar import LARGEST_RATIO
+from forecasting.events.calendar import MAX_RATIO
 from forecasting.events.effects import EventEffects, KnownEffect
 from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
@@ -73,7 +73,7 @@ class _Naive(_Strict):
 class _Effect(_Strict):
     start: AwareDatetime
     end: AwareDatetime
-    ratio: Annotated[float, Field(ge=0, le=LARGEST_RATIO)]
+    ratio: Annotated[float, Field(ge=0, le=MAX_RATIO)]
 
 
 class _EventAware(_Strict):

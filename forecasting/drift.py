@@ -29,13 +29,13 @@ from forecasting.track_scores import (
 LEVEL = 0.001
 """Probability of a false alarm per test and check. A hundred sources with four horizons make 800 tests a check, of
 which about one is wrong at this level: few enough for a person to look into."""
-MOST_WINDOWS = 60
+MAX_WINDOWS = 60
 """Number of newest windows tested: enough to detect a p95 that holds only four times in five, and few enough that an
 error of months ago, or a p95 that always held only 93 %, does not alarm for ever."""
 LOSS_FACTOR = 2.0
 """Multiple of the backtest's loss above which a window counts against the forecast. At most half of all losses exceed
 twice their mean (Markov's inequality), so the test assumes one half, whatever the distribution."""
-LEAST_SPAN_S = DAY_S
+MIN_SPAN_S = DAY_S
 """Minimum span of the tested windows before losses are compared: busy hours alone cost more than the backtest's mean
 over day and night."""
 
@@ -114,7 +114,7 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
 
 
 def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:
-    return apart_windows(record.issued, rows, record.horizons_s[horizon])[-MOST_WINDOWS:]
+    return apart_windows(record.issued, rows, record.horizons_s[horizon])[-MAX_WINDOWS:]
 
 
 def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
@@ -137,7 +137,7 @@ def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: F
     span_s = (record.issued[rows[-1]] - record.issued[rows[0]]).total_seconds() + record.horizons_s[horizon]
     above = int((losses[rows] > LOSS_FACTOR * backtest_per_s[rows]).sum())
     chance = float(scipy.special.bdtrc(above - 1, rows.size, 1 / LOSS_FACTOR))
-    if chance >= LEVEL or span_s < LEAST_SPAN_S:
+    if chance >= LEVEL or span_s < MIN_SPAN_S:
         return ""
     ratio = loss_ratio(float(losses[rows].mean()), float(backtest_per_s[rows].mean()))
     return (

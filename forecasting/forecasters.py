@@ -6,7 +6,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
-from forecasting.models.borrowed_forecaster import LEAST_DAYS, BorrowedForecaster
+from forecasting.models.borrowed_forecaster import MIN_DAYS, BorrowedForecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -32,7 +32,7 @@ def all_forecasters(
         *((ProphetForecaster(),) if prophet else ()),
         HarmonicArimaForecaster(),
         RecentDaysForecaster(),
-        PersistenceForecaster(LEAST_DAYS) if siblings else PersistenceForecaster(),
+        PersistenceForecaster(MIN_DAYS) if siblings else PersistenceForecaster(),
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )

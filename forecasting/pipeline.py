@@ -19,7 +19,7 @@ from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecaster import FittedForecaster, Forecaster
 from forecasting.forecasters import all_forecasters
 from forecasting.models.borrowed_forecaster import BORROWED
-from forecasting.models.borrowed_forecaster import LEAST_DAYS as LEAST_BORROWED_DAYS
+from forecasting.models.borrowed_forecaster import MIN_DAYS as MIN_BORROWED_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
@@ -30,10 +30,10 @@ from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
-LEAST_DAYS = 1.0
+MIN_DAYS = 1.0
 SIBLINGS = "siblings"
 """Prefix of notes on siblings."""
-LONGEST_SILENCE_S = DAY_S
+MAX_SILENCE_S = DAY_S
 
 SURPRISE = (
     "every step of the last hour exceeded its p99: the load no longer follows its history, so persistence is used "
@@ -178,7 +178,7 @@ def _fitted(
 
 def least_days(siblings: Sequence[LentShape]) -> float:
     """Minimum history of a forecast: hours if siblings lend their shape."""
-    return LEAST_BORROWED_DAYS if siblings else LEAST_DAYS
+    return MIN_BORROWED_DAYS if siblings else MIN_DAYS
 
 
 def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s: Sequence[int]) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s
     return (f"{SIBLINGS}: shape borrowed from {lenders} until its own record is better; it counts {told}",)
 
 
-def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = LEAST_DAYS) -> ArrivalSeries:
+def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = MIN_DAYS) -> ArrivalSeries:
     """The complete steps up to issued_at; steps that the history lacks at its end are missing.
 
     days: minimum length. Raises ForecastError if it is shorter, half missing, or ends too long ago.
@@ -213,10 +213,10 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     if not seen.size:
         raise ForecastError(f"{where}: every window of the history is missing; restore events, and hold the plan")
     unknown_s = (counts.size - 1 - int(seen[-1])) * step_s
-    if unknown_s >= LONGEST_SILENCE_S:
+    if unknown_s >= MAX_SILENCE_S:
         raise ForecastError(
             f"{where}: nothing was observed in the last {unknown_s / 3600:.1f} h before {issued_at}, at most "
-            f"{LONGEST_SILENCE_S / 3600:.0f} h are bridged; restore the feed, and hold the plan until then"
+            f"{MAX_SILENCE_S / 3600:.0f} h are bridged; restore the feed, and hold the plan until then"
         )
     # Windows before the first observation do not count as history.
     history = history.between(history.start + timedelta(seconds=int(seen[0]) * step_s), history.end)

@@ -22,8 +22,8 @@ from forecasting.surprise import STAND_IN, surprised
 
 TOLD_S = 14 * DAY_S
 TEACHING_ORIGINS = 60
-LEAST_HISTORY_S = DAY_S
-LONGEST_HISTORY_S = 56 * DAY_S
+MIN_HISTORY_S = DAY_S
+MAX_HISTORY_S = 56 * DAY_S
 """Eight weeks, the topology file's default: older habits mislead more than they teach."""
 
 
@@ -51,7 +51,7 @@ class Origins:
 
 def prequential_horizons_s(series: ArrivalSeries) -> tuple[int, ...]:
     """The usual horizons that are whole windows and leave a day to learn from. Raises ForecastError if none does."""
-    fit = tuple(h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > LEAST_HISTORY_S)
+    fit = tuple(h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > MIN_HISTORY_S)
     if not fit:
         raise ForecastError(
             f"{series.source} has {series.counts.size} windows of {series.window_s} s: of the horizons "
@@ -68,7 +68,7 @@ def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: in
     """
     size = series.counts.size
     last = size - longest_horizon_s // series.window_s
-    least = LEAST_HISTORY_S // series.window_s
+    least = MIN_HISTORY_S // series.window_s
     if last <= least:
         raise ForecastError(
             f"{series.source} spans {series.span_s / DAY_S:.2f} days; a day to learn from and "
@@ -104,7 +104,7 @@ def prequential(
     ensembles = Ensembles(table)
     with one_thread():
         for row, given, fitted in replayed(
-            series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, LONGEST_HISTORY_S
+            series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, MAX_HISTORY_S
         ):
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
@@ -113,7 +113,7 @@ def prequential(
             ensemble = ensembles.take(row, given)
             if at[row] < origins.told_from:
                 continue
-            recent = recent_at(series, at[row], LONGEST_HISTORY_S)
+            recent = recent_at(series, at[row], MAX_HISTORY_S)
             if STAND_IN in given and surprised(fitted, recent, seed):
                 ensemble = after_surprise(ensemble, STAND_IN)
             joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles)

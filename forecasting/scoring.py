@@ -10,7 +10,7 @@ from forecasting.backtest import BacktestTable
 from forecasting.forecast import BacktestScore
 from forecasting.peaks import pinball
 
-FEWEST_ORIGINS = 4
+MIN_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
 COVERAGE_QUANTILE = 0.95
 EVERY = slice(None)
@@ -93,9 +93,9 @@ def _verdict(
 ) -> tuple[bool, str]:
     if name in table.naive and origins:
         return True, "naive rival" + (", the better one here" if name == naive else "")
-    if origins < FEWEST_ORIGINS:
+    if origins < MIN_ORIGINS:
         why = table.refusals.get(name, "wait for more history")
-        return False, f"{origins} origins to judge by, at least {FEWEST_ORIGINS} are needed; {why}"
+        return False, f"{origins} origins to judge by, at least {MIN_ORIGINS} are needed; {why}"
     against = f"peak loss {loss:.4g}/s against {bound:.4g}/s of {naive}"
     if ratio < 1:
         return True, f"{against}: ratio {ratio:.2f} < 1"

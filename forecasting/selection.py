@@ -19,7 +19,7 @@ from forecasting.forecast import BacktestScore
 from forecasting.models.borrowed_forecaster import BORROWED
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import (
-    FEWEST_ORIGINS,
+    MIN_ORIGINS,
     PeakLosses,
     better_naive_number,
     horizon_scores,
@@ -30,7 +30,7 @@ from forecasting.scoring import (
 DEPLOYED = "deployed"
 SHARPNESS = 6.0
 """Power of the inverse loss in the weights. From 4 to 9 the losses differ by a hundredth."""
-LEAST_WEIGHT = 0.05
+MIN_WEIGHT = 0.05
 """Smaller weights are dropped: they cost a fit and change nothing."""
 HALF_LIFE_S = 5 * DAY_S
 """Age at which a loss counts half. From 3 to 8 days the losses differ by a hundredth."""
@@ -122,7 +122,7 @@ class Ensembles:
         log_ratio, judged = self._log_ratios(row, losses, over, horizon, naive)
         may = may & (losses.naive | judged)
         shares = np.where(may, np.exp(-SHARPNESS * (log_ratio - log_ratio[may].min())), 0.0)
-        shares = np.where(shares >= LEAST_WEIGHT * shares.sum(), shares, 0.0)
+        shares = np.where(shares >= MIN_WEIGHT * shares.sum(), shares, 0.0)
         shares = shares / shares.sum()
         order = np.argsort(-shares, kind="stable")
         weights = {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
@@ -142,7 +142,7 @@ class Ensembles:
         ratios[[name == BORROWED for name in losses.names]] = EXPECTED_BORROWED_RATIO
         expected = np.log(ratios)
         as_expected = expected, np.ones(expected.size, dtype=bool)
-        if rows.size < FEWEST_ORIGINS:
+        if rows.size < MIN_ORIGINS:
             return as_expected
         counts = self._counts(row, rows)
         number = better_naive_number(known, rivals, counts)
@@ -154,7 +154,7 @@ class Ensembles:
         trust = told / (told + STEADYING_ORIGINS)
         ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
         log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * expected
-        return log_ratio, both.sum(axis=1) >= FEWEST_ORIGINS
+        return log_ratio, both.sum(axis=1) >= MIN_ORIGINS
 
     def _counts(self, row: int, rows: Ints) -> Floats:
         """Weight of each of these origins at this one, which falls with age."""
@@ -195,7 +195,7 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         scores += horizon_scores(table, losses, horizon)
         rival = losses.better_naive(horizon, every)
         deployed = score_against(table, losses, horizon, DEPLOYED, ensembles.deployed_per_s, rival)
-        if deployed.origins >= FEWEST_ORIGINS:
+        if deployed.origins >= MIN_ORIGINS:
             scores.append(deployed)
         if set(ensemble.weights[horizon]) <= table.naive:
             what = " + ".join(ensemble.weights[horizon])

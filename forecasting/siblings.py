@@ -16,7 +16,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.local_time import on_wall_grid
-from forecasting.models.borrowed_forecaster import LEAST_DAYS, LEAST_SIBLING_DAYS
+from forecasting.models.borrowed_forecaster import MIN_DAYS, MIN_SIBLING_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.open_hours import learn_open_hours
 from forecasting.models.time_grid import DAY_S
@@ -34,7 +34,7 @@ MAX_SIBLINGS = 3
 CHANCE = 0.01
 """Probability of accepting any source by chance, however many are examined."""
 SPAN_S = 1800
-FEWEST_SPANS = 6
+MIN_SPANS = 6
 MAX_WANDERING = 0.98
 
 
@@ -126,7 +126,7 @@ def sibling_of(
 
 def why_no_lender(series: ArrivalSeries) -> str | None:
     """Why a series is too short or too sparse to lend its shape, or None if it is not."""
-    return why_too_little(series, LEAST_SIBLING_DAYS)
+    return why_too_little(series, MIN_SIBLING_DAYS)
 
 
 def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
@@ -144,7 +144,7 @@ def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
     expected = level.transformed(own.start, own.counts.size)
     came = np.sqrt(own.counts)
     known = np.isfinite(came)
-    if known.sum() < FEWEST_SPANS or np.ptp(came[known]) == 0 or np.ptp(expected[known]) == 0:
+    if known.sum() < MIN_SPANS or np.ptp(came[known]) == 0 or np.ptp(expected[known]) == 0:
         return unknown
     plain = float(np.corrcoef(came[known], expected[known])[0, 1])
     return Likeness(plain, _chance(came, expected))
@@ -181,7 +181,7 @@ def is_young(series: ArrivalSeries) -> bool:
     """Whether a source with this history, complete from its first observed window, borrows."""
     known = np.flatnonzero(np.isfinite(series.counts))
     span_s = (series.counts.size - int(known[0])) * series.window_s if known.size else 0
-    return LEAST_DAYS * DAY_S <= span_s < YOUNG_S
+    return MIN_DAYS * DAY_S <= span_s < YOUNG_S
 
 
 def _on_wall(series: ArrivalSeries) -> ArrivalSeries:

@@ -17,7 +17,7 @@ STAND_IN = "persistence"
 ASKED = ("time_of_week", "ridge_fourier", "harmonic_arima", "prophet")
 """The forecaster used is the first of these that is present. They differ little here."""
 SPAN_S = 3600
-FEWEST_STEPS = 3
+MIN_STEPS = 3
 LEVEL = 0.99
 PATHS = 100
 
@@ -30,12 +30,12 @@ def surprised(fitted: Mapping[str, FittedForecaster], recent: ArrivalSeries, see
     of persistence.
     """
     name = next((name for name in ASKED if name in fitted), None)
-    steps = max(FEWEST_STEPS, SPAN_S // recent.window_s)
+    steps = max(MIN_STEPS, SPAN_S // recent.window_s)
     if name is None or recent.counts.size <= 2 * steps:
         return False
     came = recent.rate_per_s()[-steps:]
     known = np.isfinite(came)
-    if known.sum() < FEWEST_STEPS or not (came[known] > 0).all():
+    if known.sum() < MIN_STEPS or not (came[known] > 0).all():
         return False
     before = oldest(recent, recent.counts.size - steps)
     said = fitted[name].paths_per_s(before, steps, PATHS, np.random.default_rng(seed))

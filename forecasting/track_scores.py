@@ -17,7 +17,7 @@ from forecasting.track_record import TrackRecord
 
 INTERVAL = 0.95
 """Confidence level of a coverage interval: one in twenty misses the true share."""
-LEAST_SHARED = 0.5
+MIN_SHARED = 0.5
 """A naive known for a smaller share of the completed windows is no rival: it would decide which of them count."""
 
 
@@ -110,7 +110,7 @@ def _against_naives(record: TrackRecord, horizon: int, losses: Floats) -> tuple[
     rivals = {
         name: pinball(actual, said[:, horizon][:, None], np.array(SCORED_QUANTILES)).mean(axis=1)
         for name, said in record.naive_per_s.items()
-        if np.isfinite(said[own, horizon]).mean() >= LEAST_SHARED
+        if np.isfinite(said[own, horizon]).mean() >= MIN_SHARED
     }
     shared = np.logical_and.reduce([own, *(np.isfinite(loss) for loss in rivals.values())])
     if not rivals or not shared.any():

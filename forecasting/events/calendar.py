@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from forecasting.errors import CalendarError
 
-LARGEST_RATIO = 20.0
+MAX_RATIO = 20.0
 """A larger declared ratio is taken for a typing error."""
 
 
@@ -52,9 +52,9 @@ class Event:
                 f"{where}: an outage has no ratio (given: {self.ratio:g}), its windows are missing; remove it, or "
                 "call the event maintenance"
             )
-        if self.ratio is not None and not 0 <= self.ratio <= LARGEST_RATIO:
+        if self.ratio is not None and not 0 <= self.ratio <= MAX_RATIO:
             raise CalendarError(
-                f"{where}: ratio {self.ratio:g} is not between 0 and {LARGEST_RATIO:g}; give the load during the "
+                f"{where}: ratio {self.ratio:g} is not between 0 and {MAX_RATIO:g}; give the load during the "
                 "event divided by the usual load, such as 0.4"
             )
         if self.sources is not None and not self.sources:

@@ -17,7 +17,7 @@ import numpy as np
 
 from forecasting.arrays import Flags, Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
-from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
+from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.local_time import on_the_wall, on_wall_grid
 from forecasting.models.open_hours import OpenHours, learn_open_hours
 from forecasting.models.slow_level import WeeklyLevel
@@ -25,7 +25,7 @@ from forecasting.models.time_grid import DAY_S, windows_per_day
 from forecasting.models.transform import SQRT
 from forecasting.models.weekly_profile import weekly_profile
 
-LEAST_RATIO = 0.01
+MIN_RATIO = 0.01
 """Ratio assumed for an event without arrivals, so that its logarithm is finite."""
 NEAR_NOTHING = 0.1
 """Windows with a smaller share of the usual load are ignored: divided by so little, their ratios would be noise."""
@@ -55,7 +55,7 @@ class EventEffects:
     outages: tuple[tuple[datetime, datetime], ...] = ()
 
     def ratios(self, start: datetime, window_s: int, count: int) -> Floats:
-        """Load divided by usual load in each of `count` windows from start, from 0 to LARGEST_RATIO; shape (count,).
+        """Load divided by usual load in each of `count` windows from start, from 0 to MAX_RATIO; shape (count,).
 
         Events that overlap multiply; a window that an event covers in part takes that part of its effect.
         """
@@ -66,7 +66,7 @@ class EventEffects:
                 continue
             covered = covered_shares(start, window_s, count, effect.start, effect.end)
             ratios *= 1 + covered * (effect.ratio - 1)
-        return np.clip(ratios, 0.0, LARGEST_RATIO)
+        return np.clip(ratios, 0.0, MAX_RATIO)
 
     def removed(self, series: ArrivalSeries) -> ArrivalSeries:
         """The series as it would have been without events; missing in outages and where the ratio is near zero."""
@@ -135,17 +135,17 @@ def _ratio(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
     if event not in seen:
         return expected
     own = seen[event]
-    beforehand = math.log(max(expected, LEAST_RATIO))
+    beforehand = math.log(max(expected, MIN_RATIO))
     ratio = math.exp(own.weight * own.log_ratio + (1 - own.weight) * beforehand)
     # Rounding errors must not create an effect.
-    return min(round(ratio, 9), LARGEST_RATIO)
+    return min(round(ratio, 9), MAX_RATIO)
 
 
 def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
     """The expected ratio, from the declared ratio and from other occurrences."""
     alike = [o for other, o in seen.items() if (other.kind, other.label) == (event.kind, event.label)]
     if event.ratio is not None:
-        beforehand = math.log(max(event.ratio, LEAST_RATIO))
+        beforehand = math.log(max(event.ratio, MIN_RATIO))
         return math.exp(_steadied(alike, beforehand)) if alike else event.ratio
     kindred = [
         _Occurrence(o.log_ratio, KINDRED * o.weight)
@@ -203,7 +203,7 @@ def _occurrence(
         return None
     # The uncovered part of the windows is assumed to be as usual.
     came = float((counts - usual * (1 - covered))[chosen].sum())
-    ratio = min(max(came / expected, LEAST_RATIO), LARGEST_RATIO)
+    ratio = min(max(came / expected, MIN_RATIO), MAX_RATIO)
     together = float(np.average(crowd[within][chosen], weights=(usual * covered)[chosen]))
     whole = _usual(series, level, hours, slice(first, last))
     start = series.start + timedelta(seconds=first * window_s)

@@ -27,9 +27,9 @@ from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 BORROWED = "borrowed"
-LEAST_DAYS = 0.125
+MIN_DAYS = 0.125
 """Three hours: minimum history to estimate a level."""
-LEAST_SIBLING_DAYS = 7
+MIN_SIBLING_DAYS = 7
 """A week, to include a weekend."""
 LEVELS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
 """Levels to draw paths for, in standard errors of the log level, and their shares: three-point Gauss-Hermite
@@ -95,16 +95,14 @@ class BorrowedForecaster:
         self.siblings = tuple(siblings)
 
     def unsuitable_because(self, series: ArrivalSeries) -> str | None:
-        if reason := why_too_little(series, LEAST_DAYS):
+        if reason := why_too_little(series, MIN_DAYS):
             return reason
         # A quiet night may well be constant; a whole constant day means there is no shape.
         if series.span_s >= DAY_S and (reason := why_constant(series)):
             return reason
         shapes = self._shapes(series)
         if not shapes:
-            return (
-                f"no sibling had {LEAST_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
-            )
+            return f"no sibling had {MIN_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
         wall = _on_wall(series)
         hourly = hourly_means(wall)
         if all(shared_level(wall, hourly, shape.hourly) is None for shape in shapes):
@@ -124,7 +122,7 @@ class BorrowedForecaster:
             except HistoryError:
                 # The sibling begins later, or its windows do not fill one of the series.
                 continue
-            if why_too_little(before, LEAST_SIBLING_DAYS) is None and why_constant(before) is None:
+            if why_too_little(before, MIN_SIBLING_DAYS) is None and why_constant(before) is None:
                 known.append(_shape(before))
         return tuple(known)
 

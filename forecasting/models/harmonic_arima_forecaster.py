@@ -27,10 +27,10 @@ from forecasting.models.weekly_profile import winsorised
 RECENT_WEEKS = 4
 DAILY_ORDER = 6
 WEEKLY_ORDER = 3
-LARGEST_MA = 0.95
+MAX_MA = 0.95
 MA_TOLERANCE = 1e-3
 """A tenth of its standard error over four weeks of 5-minute windows."""
-LARGEST_ROOT = 0.995
+MAX_ROOT = 0.995
 """Maximum root of the autoregression: closer to 1, today's error would persist into next week."""
 
 
@@ -138,14 +138,14 @@ def arma_memory(errors: Floats) -> ArmaMemory:
     """
     fitted = scipy.optimize.minimize_scalar(
         lambda ma1: _autoregression(errors, ma1)[2],
-        bounds=(-LARGEST_MA, LARGEST_MA),
+        bounds=(-MAX_MA, MAX_MA),
         method="bounded",
         options={"xatol": MA_TOLERANCE},
     )
     ma1 = float(fitted.x)
     ar1, ar2, _ = _autoregression(errors, ma1)
     root = float(np.abs(np.roots([1.0, -ar1, -ar2])).max(initial=0.0))
-    shrink = min(1.0, LARGEST_ROOT / root) if root > 0 else 1.0
+    shrink = min(1.0, MAX_ROOT / root) if root > 0 else 1.0
     return ArmaMemory(ar1 * shrink, ar2 * shrink**2, ma1)
 
 

@@ -11,7 +11,7 @@ from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.time_grid import DAY_S, windows_per_day
 
-FEWEST_DAYS = 7
+MIN_DAYS = 7
 SEASONS = 3
 
 
@@ -28,7 +28,7 @@ class SeasonAgo:
 class SeasonalNaiveForecaster:
     """Repeats the last day (days=1) or week (days=7), with recent errors from about the same time of day.
 
-    Errors of the last SEASONS seasons, and at least FEWEST_DAYS, count: their size follows the load within days.
+    Errors of the last SEASONS seasons, and at least MIN_DAYS, count: their size follows the load within days.
     """
 
     naive = True
@@ -45,5 +45,5 @@ class SeasonalNaiveForecaster:
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
         per_day = windows_per_day(series.window_s)
-        season, reach = self.days * per_day, max(FEWEST_DAYS, SEASONS * self.days) * per_day
+        season, reach = self.days * per_day, max(MIN_DAYS, SEASONS * self.days) * per_day
         return NaivePaths(series.window_s, SeasonAgo(season), season, reach)

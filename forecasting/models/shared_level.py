@@ -20,8 +20,8 @@ TYPICAL = 0.8
 STEADYING_HOURS = 6.0
 """Weight, in hours, of the prior that a source errs like its sibling: the error size of few hours is shrunk towards it.
 """
-LEAST_MISFIT, LARGEST_MISFIT = 0.1, 4.0
-LARGEST_ERROR = 6.0
+MIN_MISFIT, MAX_MISFIT = 0.1, 4.0
+MAX_ERROR = 6.0
 UNKNOWN_LOG_ERROR = 0.3
 """Log error of the level if the sibling has fewer than three days to estimate it."""
 CLOSED_SHARE = 0.1
@@ -73,10 +73,10 @@ def _ratio(counts: Floats, usual: Floats) -> float | None:
 
 def _misfit(alike: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) -> float:
     errors = standardised_errors(alike, sibling.level, sibling.transform, sibling.hours, sibling.usual_size)[at]
-    size = float(np.minimum(np.abs(errors), LARGEST_ERROR).mean()) / TYPICAL
+    size = float(np.minimum(np.abs(errors), MAX_ERROR).mean()) / TYPICAL
     hours = at.size * alike.window_s / HOUR_S
     trust = hours / (hours + STEADYING_HOURS)
-    return float(np.clip(max(size, LEAST_MISFIT) ** trust, LEAST_MISFIT, LARGEST_MISFIT))
+    return float(np.clip(max(size, MIN_MISFIT) ** trust, MIN_MISFIT, MAX_MISFIT))
 
 
 def _log_error(hourly: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) -> float:

@@ -24,7 +24,7 @@ REQUEST_FILE = "request.json"
 FEW = 8
 """Up to this many sources, rivals are logged as metrics and forecasts as pictures; the tables have all."""
 
-LONGEST_SLUG = 120
+MAX_SLUG_LENGTH = 120
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def slug(source: str) -> str:
 
     MLflow accepts up to 250 letters, digits, _ - . / : and spaces; we use the slash as separator.
     """
-    name = re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)[:LONGEST_SLUG]
+    name = re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)[:MAX_SLUG_LENGTH]
     if name != source or not name.strip("."):
         name = f"{name.strip('.')}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
     return name

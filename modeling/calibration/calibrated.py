@@ -14,7 +14,7 @@ from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
 from modeling.calibration.service_spread import ServiceSpread, service_spread
-from modeling.calibration.service_time import FEWEST_TUPLES, ServiceTimes, service_times
+from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_times
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
@@ -63,7 +63,7 @@ def calibrated(
     with 95 %. Service time is busy seconds over tuples: backpressured time is not busy, so samples under backpressure
     keep it correct, and their throughput is never taken for demand. Engines report no input of sources, so their
     arrivals are the output over the declared selectivity, which is never measured for a source. An operator that worked
-    on fewer than FEWEST_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for
+    on fewer than MIN_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for
     a sample of an unknown operator or stream.
     """
     _check(topology, samples)
@@ -124,9 +124,9 @@ def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfil
 def _calibrated(
     topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile, woken: Waking | None
 ) -> CalibratedOperator:
-    if tuples.sum() < FEWEST_TUPLES:
+    if tuples.sum() < MIN_TUPLES:
         why = (
-            f"{tuples.sum():.0f} tuples in all its samples, at least {FEWEST_TUPLES} are needed"
+            f"{tuples.sum():.0f} tuples in all its samples, at least {MIN_TUPLES} are needed"
             if kept.used
             else "no sample of it can be used"
         )

@@ -13,7 +13,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
 
-FEWEST_SAMPLES = 4
+MIN_SAMPLES = 4
 MIN_SPREAD = 0.05
 """Coefficient of variation of the rates below which the demand at higher rates cannot be extrapolated."""
 AKAIKE = 2**0.5
@@ -113,7 +113,7 @@ class _Use:
 def _use(rates_per_s: Floats, used: Floats) -> _Use | None:
     """None if samples are too few or rates too similar."""
     n = rates_per_s.size
-    if n < FEWEST_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
+    if n < MIN_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
         return None
     line = fitted_line(rates_per_s, used)
     # A perfect line has residuals of rounding only.

@@ -15,10 +15,10 @@ SIGNIFICANT = 0.01
 """Significance level. A wrong exponent would be extrapolated to unmeasured parallelisms, so only 1 % are adopted by
 mistake.
 """
-FEWEST_SAMPLES = 4
+MIN_SAMPLES = 4
 CLEARLY_BETTER = 2.0
 """Required difference of the information criterion in favour of the second shape."""
-MIN_EXPONENT, LARGEST_EXPONENT = 0.01, 2.0
+MIN_EXPONENT, MAX_EXPONENT = 0.01, 2.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def fitted_scale(
     telling = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
     busy_s, expected_s, tuples = busy_s[telling], expected_s[telling], tuples[telling]
     parallelism = parallelism[telling]
-    if busy_s.size < FEWEST_SAMPLES or np.unique(parallelism).size < 2:
+    if busy_s.size < MIN_SAMPLES or np.unique(parallelism).size < 2:
         return None
     relative = busy_s / expected_s
     weights = tuples / tuples.mean()
@@ -75,7 +75,7 @@ def fitted_scale(
         return None
     slope, error = line.slope, line.slope_error
     if line is power:
-        exponent = float(np.clip(1 - slope, MIN_EXPONENT, LARGEST_EXPONENT))
+        exponent = float(np.clip(1 - slope, MIN_EXPONENT, MAX_EXPONENT))
         found = measured(exponent, error, freedom)
         efficiency = ScaleEfficiency(exponent, 0.0, anchor, error, 0.0)
         return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - line.mean_x), p)

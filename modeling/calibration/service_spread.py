@@ -17,7 +17,7 @@ from modeling.calibration.measured import LEVEL, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 
-FEWEST_SPANS = 2
+MIN_SPANS = 2
 """Minimum number of samples whose spread gives the error of a second moment."""
 
 
@@ -111,7 +111,7 @@ def _from_moments(spans: _Spans, moments: Floats, tuples: Floats, chosen: Flags)
     if busy_s.sum() <= 0 or square * count < (1 - 1e-9) * busy_s.sum() ** 2:
         return None
     w = square / float(squares_s2.sum()) * float(means_s.sum() / busy_s.sum()) ** 2
-    cv2, lone = max(0.0, w - 1), busy_s.size < FEWEST_SPANS
+    cv2, lone = max(0.0, w - 1), busy_s.size < MIN_SPANS
     less = (1 + cv2) ** 2 * (1 + 2 * cv2 + cv2**2 / 2) if lone else 1 + cv2
     low, high = _interval(cv2, max(1.0, (count - 1) / less))
     if not lone:

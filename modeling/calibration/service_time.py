@@ -14,7 +14,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
 
-FEWEST_TUPLES = 100
+MIN_TUPLES = 100
 """With fewer tuples the error of the mean exceeds 10 % for exponential service times."""
 
 
@@ -85,7 +85,7 @@ def _by_input(
         for name in inputs:
             counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in told])
             spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in told])
-            if counts.sum() >= FEWEST_TUPLES:
+            if counts.sum() >= MIN_TUPLES:
                 ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
         return ByInput(ratio)
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]

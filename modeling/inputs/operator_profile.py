@@ -18,7 +18,7 @@ MAX_SERVICE_S = 1e6
 MAX_CV2 = 1e6
 """A standard deviation of a thousand means."""
 
-_MOST = 1e12
+_MAX = 1e12
 
 _SECONDS, _AMOUNTS = ("service_s_error", "cpu_s", "cpu_s_error"), ("memory_mib", "memory_mib_s", "state_gib")
 """Fields with one non-negative number, None if unknown."""
@@ -99,10 +99,10 @@ class OperatorProfile:
             ("service time", {"": self.service_s, **self.stream_service_s}, MAX_SERVICE_S),
             ("service_cv2", one["service_cv2"], MAX_CV2),
             *((name, one[name], MAX_SERVICE_S) for name in _SECONDS),
-            *((name, one[name], _MOST) for name in _AMOUNTS),
-            ("selectivity", {**self.selectivity, **by_input}, _MOST),
+            *((name, one[name], _MAX) for name in _AMOUNTS),
+            ("selectivity", {**self.selectivity, **by_input}, _MAX),
             ("selectivity_cv2", self.selectivity_cv2, MAX_CV2),
-            ("selectivity_error", self.selectivity_error, _MOST),
+            ("selectivity_error", self.selectivity_error, _MAX),
         ):
             for stream, value in values.items():
                 if value is not None and not 0 <= value <= most:

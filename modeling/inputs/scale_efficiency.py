@@ -9,7 +9,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.wording import count_of
 
-_MOST = 1e6
+_MAX = 1e6
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class ScaleEfficiency:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.exponent) and 0 < self.exponent <= 2):
             raise ModelError(f"scale exponent {self.exponent}; give a number above 0, at most 2")
-        if not (np.isfinite(self.coordination_s) and 0 <= self.coordination_s <= _MOST):
-            raise ModelError(f"coordination_s {self.coordination_s}; give seconds, not below 0, at most {_MOST:g}")
+        if not (np.isfinite(self.coordination_s) and 0 <= self.coordination_s <= _MAX):
+            raise ModelError(f"coordination_s {self.coordination_s}; give seconds, not below 0, at most {_MAX:g}")
         for name in ("exponent_error", "coordination_error_s"):
             error = getattr(self, name)
-            if not (np.isfinite(error) and 0 <= error <= _MOST):
+            if not (np.isfinite(error) and 0 <= error <= _MAX):
                 raise ModelError(
-                    f"scale efficiency: {name} {error}; give a finite number, not below 0, at most {_MOST:g}"
+                    f"scale efficiency: {name} {error}; give a finite number, not below 0, at most {_MAX:g}"
                 )
         if self.measured_at < 1:
             raise ModelError(f"scale efficiency measured at {count_of(self.measured_at, 'instance')}; give at least 1")

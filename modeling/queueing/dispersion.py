@@ -12,7 +12,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Arrivals, Bursts
 
-FEWEST_WINDOWS = 30
+MIN_WINDOWS = 30
 """Minimum number of counts for a conclusion."""
 
 _MEMORIES = 48
@@ -67,7 +67,7 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     """Variability of arrivals within steps, from counts of shape (steps, windows per step); NaN if unknown.
 
     A step's mean is removed, as well as its trend from 5 windows on and its curve from 10 on. Steps with an unknown
-    window or without arrivals are left out; fewer than FEWEST_WINDOWS counts, or steps of one window, give Poisson
+    window or without arrivals are left out; fewer than MIN_WINDOWS counts, or steps of one window, give Poisson
     arrivals. If counts of neighbouring windows are unrelated, only variance · memory is known, and the rate is assumed
     to be on half of the time and off the other half; arrivals at each rate are Poisson.
     Raises ModelError for negative counts or another shape, and for a window that is not above 0.
@@ -81,7 +81,7 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     counted = counted[np.isfinite(counted).all(axis=1)]
     counted = counted[counted.sum(axis=1) > 0]
     steps, windows = counted.shape
-    if counted.size < FEWEST_WINDOWS or windows < 2:
+    if counted.size < MIN_WINDOWS or windows < 2:
         return Arrivals()
     means = counted.mean(axis=1)
     # Use the overall mean: relative to its own mean, a step between bursts would vary most.

@@ -18,7 +18,7 @@ SIZE = 2**13
 MAX_GAP = 2**15 - SIZE
 """Maximum steps of interarrival times; longer ones are cut there, where hardly anything waits."""
 
-FEWEST_STEPS = 8.0
+MIN_STEPS = 8.0
 """Minimum steps per mean service and interarrival time: a coarser lattice would add variability."""
 
 
@@ -51,14 +51,14 @@ def exact_wait(
     if utilisation >= 1:
         return Lattice(1.0, np.zeros(SIZE))
     if service_s == 0 or utilisation == 0:
-        return Lattice(max(service_s, 1e-9) / FEWEST_STEPS, np.eye(1, SIZE)[0])
+        return Lattice(max(service_s, 1e-9) / MIN_STEPS, np.eye(1, SIZE)[0])
     # Mean wait of those that wait.
     waited_s, waited_cv2 = mean_s / delayed if delayed > 0 else 0.0, float(delayed_cv2(utilisation, cs2))
     longest_s = service_s + 16 * max(tail_s(waited_s, max(waited_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
     if shape is not None:
         longest_s = max(longest_s, 2 * shape.largest * service_s)
     step_s = longest_s / SIZE
-    if step_s > service_s / FEWEST_STEPS:
+    if step_s > service_s / MIN_STEPS:
         waited = two_moment_lattice(waited_s, waited_cv2, step_s, SIZE).mass * delayed
         waited[0] += 1 - delayed
         return Lattice(step_s, waited)

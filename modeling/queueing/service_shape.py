@@ -14,7 +14,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.lattice import Lattice, lattice_of, two_moment_lattice
 
-_MOST = 1e6
+_MAX = 1e6
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ServiceShape:
             )
         for name, values in (("time", self.times_s), ("share", self.shares)):
             for value in values:
-                if not 0 <= value <= _MOST:
-                    raise ModelError(f"service histogram: {name} {value}; give 0 to {_MOST:g}")
+                if not 0 <= value <= _MAX:
+                    raise ModelError(f"service histogram: {name} {value}; give 0 to {_MAX:g}")
         if sum(time * share for time, share in zip(self.times_s, self.shares, strict=True)) <= 0:
             raise ModelError("service histogram: all times are 0; give a time above 0 with a share above 0")
 

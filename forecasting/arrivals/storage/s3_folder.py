@@ -21,7 +21,7 @@ from forecasting.errors import HistoryStoreError
 
 SETTLED_S = 86_400.0
 """Age from which a part that no manifest names is certainly not needed."""
-LONGEST_COMMIT_S = SETTLED_S / 2
+MAX_COMMIT_S = SETTLED_S / 2
 """Maximum time from the first part until the manifest that names it is in force."""
 
 
@@ -59,9 +59,9 @@ class S3Folder:
         self._objects.put(self._key(name), content)
 
     def replace(self, name: str, content: bytes, version: str | None) -> bool:
-        if self._first_added_s is not None and time.time() - self._first_added_s > LONGEST_COMMIT_S:
+        if self._first_added_s is not None and time.time() - self._first_added_s > MAX_COMMIT_S:
             raise HistoryStoreError(
-                f"history in {self}: the commit took longer than {LONGEST_COMMIT_S / 3600:g} hours, and soon its first "
+                f"history in {self}: the commit took longer than {MAX_COMMIT_S / 3600:g} hours, and soon its first "
                 "parts may be removed; build a shorter interval at a time"
             )
         if version is None:

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from forecasting.drift import (
     LEVEL,
     LOSS_FACTOR,
-    MOST_WINDOWS,
+    MAX_WINDOWS,
     Drift,
     backtest_losses_per_s,
     deployed_score,
@@ -94,7 +94,7 @@ def test_alarm__counts_windows_that_overlap_once() -> None:
 
 
 def test_alarm__forgets_what_is_long_over() -> None:
-    actual = np.ones(100 + MOST_WINDOWS)
+    actual = np.ones(100 + MAX_WINDOWS)
     actual[:100] = 1.0001
     assert not drift_of(actual, np.ones((actual.size, 4)), 1.0).alarmed
 
@@ -150,8 +150,8 @@ def test_false_alarms__of_calibrated_draws_are_no_more_than_the_level_allows() -
     for seed in range(300):
         actual, peaks, loss = draws(seed, 600)
         alarms += sum(
-            drift_of(actual[at : at + MOST_WINDOWS], peaks[at : at + MOST_WINDOWS], loss).alarmed
-            for at in range(0, 600, MOST_WINDOWS)
+            drift_of(actual[at : at + MAX_WINDOWS], peaks[at : at + MAX_WINDOWS], loss).alarmed
+            for at in range(0, 600, MAX_WINDOWS)
         )
     assert binom.sf(16, 3000, 2 * LEVEL) < 1e-3
     assert alarms <= 16
@@ -226,7 +226,7 @@ def test_deployed_score__is_of_the_naive_where_the_best_together_were_held_back(
 
 def test_levels__are_what_their_reasons_say() -> None:
     # A p95 that holds four times in five is seen in most looks at sixty windows, one that holds in 93 % hardly ever.
-    least = next(k for k in range(MOST_WINDOWS) if binom.sf(k - 1, MOST_WINDOWS, 0.05) < LEVEL)
-    assert binom.sf(least - 1, MOST_WINDOWS, 0.2) > 0.6
-    assert binom.sf(least - 1, MOST_WINDOWS, 0.07) < 0.02
+    least = next(k for k in range(MAX_WINDOWS) if binom.sf(k - 1, MAX_WINDOWS, 0.05) < LEVEL)
+    assert binom.sf(least - 1, MAX_WINDOWS, 0.2) > 0.6
+    assert binom.sf(least - 1, MAX_WINDOWS, 0.07) < 0.02
     assert 1 / LOSS_FACTOR == 0.5

@@ -41,7 +41,7 @@ over day and night."""
 
 
 @dataclass(frozen=True)
-class Drift:
+class ForecastDrift:
     """Forecast quality at one horizon compared with its backtest.
 
     reason: of the alarm, with numbers, or why there is none. coverage: share of completed windows whose peak stayed at
@@ -58,7 +58,7 @@ class Drift:
     completed: int
 
 
-def drifts(record: TrackRecord, backtest_per_s: Floats) -> tuple[Drift, ...]:
+def drifts(record: TrackRecord, backtest_per_s: Floats) -> tuple[ForecastDrift, ...]:
     """The state of each horizon of the record.
 
     backtest_per_s: the loss in each forecast's backtest, shape (forecasts, horizons), NaN if not scored; from
@@ -88,7 +88,7 @@ def deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
     return together if together and (together.allowed or alone is None) else alone
 
 
-def horizons_to_demote(judged: Sequence[Drift]) -> dict[int, str]:
+def horizons_to_demote(judged: Sequence[ForecastDrift]) -> dict[int, str]:
     """Horizons at which the naive forecaster must take over, with reasons: those with an alarm where a seasonal naive
     was better.
 
@@ -97,7 +97,7 @@ def horizons_to_demote(judged: Sequence[Drift]) -> dict[int, str]:
     return {drift.horizon_s: drift.reason for drift in judged if drift.alarmed and drift.ratio_to_naive > 1}
 
 
-def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> Drift:
+def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> ForecastDrift:
     losses = losses_per_s(record, horizon)
     compared = np.flatnonzero(np.isfinite(losses) & np.isfinite(backtest_per_s))
     ratio = (
@@ -110,7 +110,9 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
     dearer = _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
     reasons = "; ".join(filter(None, (uncovered, dearer)))
     told = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
-    return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
+    return ForecastDrift(
+        score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
+    )
 
 
 def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:

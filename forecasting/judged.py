@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.drift import Drift, backtest_losses_per_s, drifts
+from forecasting.drift import ForecastDrift, backtest_losses_per_s, drifts
 from forecasting.forecast import Forecast
 from forecasting.track_record import TrackRecord, in_order, track_record
 from forecasting.track_scores import TrackScore, track_scores
@@ -20,7 +20,7 @@ class JudgedForecasts:
     history: ArrivalSeries | None
     record: TrackRecord
     scores: tuple[TrackScore, ...]
-    drifts: tuple[Drift, ...]
+    drifts: tuple[ForecastDrift, ...]
 
 
 def judged_forecasts(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -> JudgedForecasts:

@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from forecasting.arrays import Floats
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
@@ -30,7 +30,7 @@ class SeriesOutlook:
     quantiles: tuple[float, ...] = ()
     peak_per_s: Mapping[int, Floats] = field(default_factory=dict)
     forecaster: Mapping[int, str] = field(default_factory=dict)
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[ForecastDrift, ...] = ()
     cause: str = ""
 
     def __post_init__(self) -> None:
@@ -83,11 +83,11 @@ class SeriesOutlook:
         return coming / largest - 1
 
     @property
-    def alarms(self) -> tuple[Drift, ...]:
+    def alarms(self) -> tuple[ForecastDrift, ...]:
         return tuple(drift for drift in self.drifts if drift.alarmed)
 
     @property
-    def judged(self) -> Drift | None:
+    def judged(self) -> ForecastDrift | None:
         """The longest horizon with completed windows."""
         known = [drift for drift in self.drifts if drift.completed]
         return max(known, key=lambda drift: drift.horizon_s) if known else None

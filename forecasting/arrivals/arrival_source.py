@@ -74,7 +74,7 @@ class SourceArrivals:
 
 
 @dataclass(frozen=True)
-class KeyHistogram:
+class DailyKeyCounts:
     """Key frequencies of one source and UTC day.
 
     heavy: events of the most frequent keys, most frequent first. residual: events of all other keys, or without a key.
@@ -99,7 +99,7 @@ class Arrivals:
     window_s: int
     measures: Measures
     sources: Mapping[str, SourceArrivals]
-    keys: tuple[KeyHistogram, ...] = ()
+    keys: tuple[DailyKeyCounts, ...] = ()
 
     def __post_init__(self) -> None:
         for name, arrivals in self.sources.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.fleet import ForecastResult
 from forecasting.forecast import Forecast
 from forecasting.selection import DEPLOYED
@@ -41,7 +41,7 @@ class BatchHead:
 
 
 @dataclass(frozen=True)
-class Batch:
+class TrackedBatch:
     """A tracked batch. model_version: the version it makes or uses, as `name/number`."""
 
     head: BatchHead
@@ -59,7 +59,7 @@ class BatchContent:
     trained: Mapping[str, Path]
     forecasts: Mapping[str, Path]
     histories: Mapping[str, ArrivalSeries]
-    drifts: Mapping[str, Sequence[Drift]]
+    drifts: Mapping[str, Sequence[ForecastDrift]]
 
 
 def batch_params(head: BatchHead) -> dict[str, str]:
@@ -141,7 +141,7 @@ def slug(source: str) -> str:
     return name
 
 
-def write_batch(folder: Path, batch: Batch, content: BatchContent) -> None:
+def write_batch(folder: Path, batch: TrackedBatch, content: BatchContent) -> None:
     """Write the tables of a batch as Parquet, and its request with digests to check a repetition."""
     outcomes, drifts = content.outcomes, content.drifts
     folder.mkdir(parents=True, exist_ok=True)

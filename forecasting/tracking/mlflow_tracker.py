@@ -16,9 +16,9 @@ from forecasting.errors import TrackingError
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.tracking.batch import (
     REQUEST_FILE,
-    Batch,
     BatchContent,
     BatchHead,
+    TrackedBatch,
     batch_metrics,
     batch_params,
     content_tags,
@@ -55,7 +55,7 @@ class MlflowTracker:
         self.ui_url = without_credentials(ui_url).rstrip("/")
         self._client: MlflowClient | None = None
 
-    def begin(self, head: BatchHead) -> Batch:
+    def begin(self, head: BatchHead) -> TrackedBatch:
         from mlflow.entities import Param
 
         with self._store(f"beginning a batch of forecasts of {head.topology!r}") as client:
@@ -66,9 +66,9 @@ class MlflowTracker:
             with failing(client, run_id):
                 client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
                 version = register_version(client, run_id, model_name(head.topology), CHALLENGER) if head.trains else ""
-        return Batch(head, run_id, version)
+        return TrackedBatch(head, run_id, version)
 
-    def finish(self, batch: Batch, content: BatchContent) -> None:
+    def finish(self, batch: TrackedBatch, content: BatchContent) -> None:
         """Log metrics, tables, plots of a few forecasts, and the model, which becomes the champion."""
         with self._store(f"recording the forecasts of {batch.head.topology!r}") as client:
             log_metrics(client, batch.run_id, batch_metrics(content))
@@ -95,7 +95,7 @@ class MlflowTracker:
                     self._promote(client, batch)
             client.set_terminated(batch.run_id, "FINISHED" if content.forecasts else "FAILED")
 
-    def abandon(self, batch: Batch, reason: str) -> None:
+    def abandon(self, batch: TrackedBatch, reason: str) -> None:
         with self._store(f"marking run {batch.run_id} as failed") as client:
             try:
                 client.set_tag(batch.run_id, "failure", reason[:MAX_TAG])
@@ -171,12 +171,12 @@ class MlflowTracker:
         with self._store(f"opening the experiment of topology {topology!r}") as client:
             return self._experiment(client, topology)
 
-    def _take_back(self, client: "MlflowClient", batch: Batch) -> None:
+    def _take_back(self, client: "MlflowClient", batch: TrackedBatch) -> None:
         """Delete the version that the batch was meant to make, with its alias."""
         name, _, number = batch.model_version.rpartition("/")
         client.delete_model_version(name, number)
 
-    def _promote(self, client: "MlflowClient", batch: Batch) -> None:
+    def _promote(self, client: "MlflowClient", batch: TrackedBatch) -> None:
         name, _, number = batch.model_version.rpartition("/")
         client.set_registered_model_alias(name, CHAMPION, number)
         client.delete_registered_model_alias(name, CHALLENGER)

@@ -27,7 +27,7 @@ MAX_THREADS = 4096
 """Maximum over all replicas of a service: the cost of the solution grows with its square."""
 
 
-class Routing(StrEnum):
+class CallRouting(StrEnum):
     """How a call is assigned to a replica.
 
     SHARED: to a free one if there is one, the maximum capacity of a service. RANDOM: to any one, for which it waits.
@@ -87,7 +87,7 @@ def service_saturation(
     pools: Mapping[str, ServicePool],
     replicas: Mapping[str, int],
     load_per_s: Mapping[str, float],
-    routing: Routing = Routing.SHARED,
+    routing: CallRouting = CallRouting.SHARED,
 ) -> ServiceSaturation:
     """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; only
     its mix matters.
@@ -118,7 +118,7 @@ class _Network:
     pools: Mapping[str, ServicePool]
     replicas: Mapping[str, int]
     rates_per_s: Mapping[str, float]
-    routing: Routing
+    routing: CallRouting
 
     def full_per_s(self) -> dict[str, float]:
         """Requests per second of each service with all its threads held."""
@@ -128,7 +128,7 @@ class _Network:
         for name in reversed(self.topology.order):
             whole = self._curve(name, self.replicas[name], seen)
             full_per_s[name] = float(whole[-1])
-            seen[name] = whole if self.routing is Routing.SHARED else self._curve(name, 1, seen)
+            seen[name] = whole if self.routing is CallRouting.SHARED else self._curve(name, 1, seen)
         return full_per_s
 
     def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
@@ -144,7 +144,7 @@ class _Network:
                     self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
                 )
                 part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], threads)
-                queues = 1 if self.routing is Routing.SHARED else self.replicas[callee]
+                queues = 1 if self.routing is CallRouting.SHARED else self.replicas[callee]
                 stations += [part * queues / calls] * queues
         if pool.cpu_s and pool.cores:
             stations.append(np.minimum(threads, pool.cores * replicas) / pool.cpu_s)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.counting.event_batch import EventBatch
 from forecasting.arrivals.counting.tally import Bins, Triage
 from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US
@@ -92,7 +92,7 @@ def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
     return pa.concat_tables([summed.filter(pa.array(keep)).cast(KEYS), residual])
 
 
-def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyHistogram, ...]:
+def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[DailyKeyCounts, ...]:
     """Histograms of the heaviest keys per source and day."""
     found: dict[tuple[str, date], dict[str, int]] = {}
     distinct: dict[tuple[str, date], int] = {}
@@ -108,7 +108,7 @@ def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyH
             residuals[at] = rest + row["number"], lacking + row["lacking"]
     return tuple(
         # Without an error bound no key was dropped on the way.
-        KeyHistogram(*at, keys, rest, lacking, None if lacking else distinct[at])
+        DailyKeyCounts(*at, keys, rest, lacking, None if lacking else distinct[at])
         for at, keys in sorted(found.items())
         for rest, lacking in [residuals.get(at, (0, 0))]
     )

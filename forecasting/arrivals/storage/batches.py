@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts
 from forecasting.arrivals.grid import from_us, to_us, whole_windows
 from forecasting.arrivals.rows import checked_rows, rows_of, window_starts_us
 from forecasting.arrivals.storage.layout import DAY_US, iso_date
@@ -26,7 +26,7 @@ class Batch:
     start: datetime
     end: datetime
     days: range
-    histograms: Mapping[str, Mapping[str, KeyHistogram]]
+    histograms: Mapping[str, Mapping[str, DailyKeyCounts]]
 
 
 def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, end: datetime) -> Batch:
@@ -51,8 +51,8 @@ def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, en
     return Batch(rows, window_s, start, end, days, _by_day(keys, topology, days))
 
 
-def _by_day(keys: tuple[KeyHistogram, ...], topology: str, days: range) -> dict[str, dict[str, KeyHistogram]]:
-    by_day: dict[str, dict[str, KeyHistogram]] = {iso_date(day): {} for day in days}
+def _by_day(keys: tuple[DailyKeyCounts, ...], topology: str, days: range) -> dict[str, dict[str, DailyKeyCounts]]:
+    by_day: dict[str, dict[str, DailyKeyCounts]] = {iso_date(day): {} for day in days}
     for histogram in keys:
         where = f"history of topology {topology!r}: key histogram of source {histogram.source!r} on {histogram.day}"
         of_day = by_day.get(histogram.day.isoformat())

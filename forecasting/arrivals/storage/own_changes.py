@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.feather
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 
 
 class OwnChanges:
@@ -15,13 +15,13 @@ class OwnChanges:
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="forescale-commit-")
-        self._histograms: dict[int, Mapping[str, KeyHistogram]] = {}
+        self._histograms: dict[int, Mapping[str, DailyKeyCounts]] = {}
 
-    def keep(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def keep(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         pyarrow.feather.write_feather(rows, str(self._path(day)), compression="lz4")
         self._histograms[day] = histograms
 
-    def __iter__(self) -> Iterator[tuple[int, pa.Table, Mapping[str, KeyHistogram]]]:
+    def __iter__(self) -> Iterator[tuple[int, pa.Table, Mapping[str, DailyKeyCounts]]]:
         for day, histograms in self._histograms.items():
             yield day, pyarrow.feather.read_table(str(self._path(day))), histograms
 

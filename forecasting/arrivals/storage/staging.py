@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.grid import from_us, to_us
 from forecasting.arrivals.rows import SCHEMA, best_known, in_order, window_starts_us, with_own_columns
 from forecasting.arrivals.storage.batches import Batch
@@ -100,7 +100,7 @@ class Staging:
                 names.pop(date, None)
                 names.update({date: of_made[date]} if date in of_made else {})
 
-    def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         self._await_writer()
         self._writing = self._writer.submit(self._write, day, rows, histograms)
 
@@ -108,12 +108,12 @@ class Staging:
         if self._writing is not None:
             self._writing.result()
 
-    def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         if self._own is not None:
             self._own.keep(day, rows, histograms)
         self._stage(day, rows, histograms)
 
-    def _stage(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _stage(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         date = iso_date(day)
         part, keys = self._parts.pop(date, None), self._keys.pop(date, None)
         # Do not read a day that is replaced as a whole, so that rebuilding repairs it.

@@ -16,7 +16,7 @@ from forecasting.drift import (
     LEVEL,
     LOSS_FACTOR,
     MAX_WINDOWS,
-    Drift,
+    ForecastDrift,
     backtest_losses_per_s,
     deployed_score,
     drifts,
@@ -32,7 +32,7 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99)
 SCORED = np.array(QUANTILES[1:])
 
 
-def drift_of(actual: np.ndarray, peaks: np.ndarray, backtest_per_s: float, horizon_s: int = HOUR_S) -> Drift:
+def drift_of(actual: np.ndarray, peaks: np.ndarray, backtest_per_s: float, horizon_s: int = HOUR_S) -> ForecastDrift:
     """Of forecasts issued every hour. peaks: shape (forecasts, quantiles)."""
     count = actual.size
     starts = tuple(MONDAY + timedelta(hours=number) for number in range(count))
@@ -62,7 +62,7 @@ def draws(seed: int, count: int) -> tuple[np.ndarray, np.ndarray, float]:
     return level * np.exp(0.3 * rng.standard_normal(count)), level[:, None] * TRUE, mean_loss_per_s()
 
 
-def exceeding(exceeded: int, windows: int) -> Drift:
+def exceeding(exceeded: int, windows: int) -> ForecastDrift:
     """Of so many windows the last ones exceeded the p95, by so little that it costs nothing much."""
     actual = np.ones(windows)
     actual[windows - exceeded :] = 1.0001
@@ -158,11 +158,11 @@ def test_false_alarms__of_calibrated_draws_are_no_more_than_the_level_allows() -
 
 
 def test_a_horizon__is_demoted_by_an_alarm_that_a_seasonal_naive_would_have_spared() -> None:
-    quiet = Drift(900, False, "no worse than chance explains", 0.9, 1.5, 1.0, 40)
-    spared = Drift(3600, True, "the p95 was exceeded", 0.6, 1.5, 3.0, 40)
-    no_better = Drift(21600, True, "the p95 was exceeded", 0.6, 0.8, 3.0, 40)
+    quiet = ForecastDrift(900, False, "no worse than chance explains", 0.9, 1.5, 1.0, 40)
+    spared = ForecastDrift(3600, True, "the p95 was exceeded", 0.6, 1.5, 3.0, 40)
+    no_better = ForecastDrift(21600, True, "the p95 was exceeded", 0.6, 0.8, 3.0, 40)
     # Without a naive that tells of the same windows there is nothing to stand in.
-    unknown = Drift(86400, True, "the p95 was exceeded", 0.6, float("nan"), 3.0, 40)
+    unknown = ForecastDrift(86400, True, "the p95 was exceeded", 0.6, float("nan"), 3.0, 40)
     assert horizons_to_demote((quiet, spared, no_better, unknown)) == {3600: "the p95 was exceeded"}
 
 

@@ -103,4 +103,4 @@ def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
 
 def too_large(place: Path | str, max_bytes: int) -> OSError:
     """The error for more than max_bytes in that place."""
-    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, which is the most; give less", str(place))
+    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, the maximum; give less", str(place))

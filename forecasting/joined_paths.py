@@ -53,7 +53,8 @@ def joined_forecasts(
         return JoinedForecasts(
             forecasts,
             f"sample paths of {', '.join(forecasts)} are paired as they come: {spans} spans of {span_s / 3600:g} h are "
-            f"known of all of them, {MIN_SPANS} tell how sources err together; a longer history will",
+            f"known of all of them, {MIN_SPANS} are needed to see how sources err together; a longer history has "
+            "them",
         )
     levels = {source: _levels(each, within_s) for source, each in forecasts.items()}
     order = joined_order(levels, errors, min(each.seed for each in forecasts.values()))

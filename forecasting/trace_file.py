@@ -40,7 +40,9 @@ def read_trace(path: Path) -> ArrivalSeries:
     times = _times(path, rows["timestamp"])
     counts = _counts(path, rows["count"])
     if times.size < 2:
-        raise HistoryError(f"trace {path} has {times.size} rows; at least two tell how wide its windows are")
+        raise HistoryError(
+            f"trace {path} has {times.size} rows; at least two are needed to know the width of its windows"
+        )
     steps = np.diff(times)
     if (back := np.flatnonzero(steps <= 0)).size:
         at = int(back[0]) + 1

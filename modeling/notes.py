@@ -56,18 +56,22 @@ def notes(
         for stream in topology.outputs(name):
             made = profile.selectivity.get(stream.name, 1.0)
             if stream.name in profile.windowed:
-                found.append(f"latency behind {name} counts from when its windows fire, not from when tuples came")
+                found.append(
+                    f"latency downstream of {name} counts from when its windows fire, not from when tuples arrived"
+                )
             elif (
                 made >= 2
                 and stream.name not in profile.selectivity_cv2
                 and stream.name not in profile.input_selectivity
             ):
                 found.append(
-                    f"every tuple of {name} is taken to make {made:g} on {stream.name}: where that number varies, "
+                    f"every tuple of {name} is assumed to make {made:g} on {stream.name}: where that number varies, "
                     "tuples wait longer for each other; give selectivity_cv2"
                 )
     if (line := _busy_line(topology, by_name)) >= LINE:
-        found.append(f"{line} busy operators with even services in line: waits go together, p95 up to 15 % too short")
+        found.append(
+            f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
+        )
     return (*found, *_small_buffers(topology, plan, by_name, site))
 
 

@@ -173,7 +173,7 @@ class _Search:
             Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {now:.3g} s > {bound:.3g} s"
         )
         if not mendable:
-            return why("no parallelism helps until what is full is mended otherwise")
+            return why("no parallelism helps until what is saturated has been remedied otherwise")
         wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, {share: bound})
         if wider is None:
             # The remainder is service, delays, and waits for keys that cannot be spread.
@@ -183,7 +183,7 @@ class _Search:
             )
         change = {name: count for name, count in wider.items() if count != before[name]}
         if not change:
-            return why("no more instances are needed where they are routed evenly: pack them otherwise")
+            return why("these instances suffice if routing is even: choose another packing")
         parts = ", ".join(f"{name} {count} instead of {before[name]}" for name, count in change.items())
         return why(f"give {parts} instances", change)
 

@@ -100,7 +100,7 @@ class HeronCli:
         except subprocess.TimeoutExpired:
             raise self._failure(
                 f"{self._shown()} has not ended within {timeout_s:.0f} s and was stopped; see the scheduler's log, and "
-                "deploy again: what runs then is looked at first"
+                "deploy again: what runs then is checked first"
             ) from None
         except OSError as error:
             raise self._failure(
@@ -112,7 +112,7 @@ class HeronCli:
             if _LOCKED in said:
                 raise self._failure(
                     f"{self._shown()}: another update is under way ({said[:200]}); deploy again when it has ended: "
-                    "what runs then is looked at first"
+                    "what runs then is checked first"
                 )
             raise UpdateRefusedError(said or f"exit code {done.returncode}")
         return done.stdout

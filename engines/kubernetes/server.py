@@ -222,7 +222,7 @@ class KubernetesServer:
     def _error(self, where: str, status: int, told: Mapping[str, Any], text: str) -> Exception:
         message = self._shown(told.get("message") or text[:4000] or f"HTTP {status}")[:400]
         if status == 401:
-            return self.failure(f"{self.place} does not know who asks (HTTP 401); renew the login of the kubeconfig")
+            return self.failure(f"{self.place} does not accept the login (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
             verb, resource, group = right.groups()
             return self._refusal(

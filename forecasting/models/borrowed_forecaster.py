@@ -106,7 +106,7 @@ class BorrowedForecaster:
         wall = _on_wall(series)
         hourly = hourly_means(wall)
         if all(shared_level(wall, hourly, shape.hourly) is None for shape in shapes):
-            return "the hours that it has tell no level at which to borrow: its siblings keep other hours; name others"
+            return "its few hours give no level for a borrowed shape: its siblings keep other hours; name others"
         return None
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:

@@ -25,7 +25,7 @@ def why_too_little(series: ArrivalSeries, days: float, observed_share: float = 0
 def why_constant(series: ArrivalSeries) -> str | None:
     """Why there is nothing to fit in a constant series, or None if it varies."""
     if np.nanmin(series.counts) == np.nanmax(series.counts):
-        return f"every observed count is {np.nanmin(series.counts):g}; a naive forecaster says as much"
+        return f"every observed count is {np.nanmin(series.counts):g}; a naive forecaster does as well"
     return None
 
 

@@ -108,7 +108,7 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     is_open = known.is_open[-slots.size :]
     values = np.where(is_open, known.transform.forward(series.counts), np.nan)
     if not np.isfinite(values).any():
-        raise ForecastError("forecaster harmonic_arima: every hour is closed; a naive forecaster says as much")
+        raise ForecastError("forecaster harmonic_arima: every hour is closed; a naive forecaster does as well")
     # Missing windows take the usual week. Closed hours are cut out, so that the next morning follows the evening;
     # interpolating them would look like very persistent errors.
     usual = known.profile.level.transformed(series.start, series.counts.size)

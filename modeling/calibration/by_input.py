@@ -69,7 +69,7 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
         return ByInput(
             as_known,
             why=f"the inputs {', '.join(active)} go up and down together (condition number {condition:.0f}, at most "
-            f"{MAX_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
+            f"{MAX_COLLINEAR:.0f} can be separated); measure while their mix changes, or declare the ratios",
         )
     scaled, _ = scipy.optimize.nnls(design / scale, weight * amounts)
     left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())

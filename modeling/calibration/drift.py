@@ -127,11 +127,13 @@ def _remedy(parameter: str, more: bool) -> str:
             return "plan again, instances carry less; see what changed: version, data, nodes, neighbours"
         return "plan again, fewer instances may do"
     if kind in ("selectivity", "input_selectivity"):
-        return f"plan again, operators behind it get {'more' if more else 'less'} than was planned for"
+        return f"plan again, downstream operators get {'more' if more else 'less'} than planned for"
     if kind == "service_cv2":
         return "look at the latency of plans again; throughput stays as it is"
     if kind.startswith("efficiency."):
-        return "plan again before the parallelism changes by much: instances pay off differently than was assumed"
+        return (
+            "plan again before the parallelism changes by much: the gain from further instances is not the assumed one"
+        )
     if kind == "gc_share" and more:
         return "give its containers more memory, or look for what fills them"
     return "check containers and downtime against it" if more else "containers may be smaller"

@@ -159,7 +159,7 @@ def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
         told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
         if told != plan.parallelism[name]:
             raise ModelError(
-                f"rates tell of {count_of(told, 'instance')} of operator {name!r}, the plan has "
+                f"rates are of {count_of(told, 'instance')} of operator {name!r}, the plan has "
                 f"{plan.parallelism[name]}; "
                 "give the rates of this plan"
             )
@@ -293,7 +293,7 @@ def _notes(profiles: Profiles, plan: PhysicalPlan, site: Site, memory: Mapping[s
         notes.append(f"memory of {', '.join(lacking)} is unknown, and so is that of their containers")
     sized = site.container.cores is not None or site.container.memory_mib is not None
     if sized and not plan.packing:
-        notes.append("the plan has no packing: which container is over its size cannot be told")
+        notes.append("the plan has no packing: containers are not checked against their size")
     if plan.packing and not sized:
-        notes.append("no size of containers is given: what they need is told, not whether they have it")
+        notes.append("no container size is given: needs are estimated, but not compared with a size")
     return tuple(notes)

@@ -42,7 +42,7 @@ class MeasuredThroughput:
 
 @dataclass(frozen=True)
 class NodeScaling:
-    """α (tuples per second of one node), β (how nodes add up; 1 is linear) and γ (tuples per second lost per ms).
+    """α (tuples per second of one node), β (scaling exponent; 1 is linear) and γ (tuples per second lost per ms).
 
     covariance: of (α, β, γ), infinite on the diagonal if undetermined, zero for a value fixed by the stage of the fit
     (β = 1 up to two measurements). noise_per_s: standard deviation of one measurement; NaN without surplus
@@ -103,8 +103,8 @@ def fitted_node_scaling(measured: Sequence[MeasuredThroughput], *, low_delay_ms:
         return _fitted(nodes, mst, delay_ms, {0: every, 2: every} if nodes.size == 2 and delay_ms.any() else {0: every})
     if np.unique(nodes).size < 2:
         raise ModelError(
-            f"node scaling: all {len(measured)} measurements used {int(nodes[0])} nodes, which tells nothing of how "
-            "nodes add up; measure another number of nodes"
+            f"node scaling: all {len(measured)} measurements used {int(nodes[0])} nodes, which does not show how "
+            "throughput scales; measure another number of nodes"
         )
     near = delay_ms <= low_delay_ms
     if near.all():
@@ -158,8 +158,8 @@ def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, F
 def _refuse_collinear(nodes: Floats, delay_ms: Floats) -> None:
     points = ", ".join(f"{int(n)} at {d:g} ms" for n, d in zip(nodes, delay_ms, strict=True))
     raise ModelError(
-        f"node scaling: delay grows in step with the number of nodes ({points}), so its cost cannot be told from how "
-        "nodes add up; measure one of these numbers of nodes with another delay"
+        f"node scaling: delay grows in step with the number of nodes ({points}), so its cost cannot be separated from "
+        "that number's effect; measure one of these numbers of nodes with another delay"
     )
 
 

@@ -102,7 +102,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
             return f"{where} have no time in column {names.time!r}, such as in {file}; fill it in or drop them"
         case "weight":
             return (
-                f"{where} have no weight that counts in column {names.weight!r}, such as that of {value!r:.200} in "
+                f"{where} have no valid weight in column {names.weight!r}, such as that of {value!r:.200} in "
                 f"{file}; give whole numbers from 0 to {MAX_WEIGHT}"
             )
         case "arrived":

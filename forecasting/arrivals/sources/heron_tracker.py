@@ -144,7 +144,7 @@ class HeronTracker:
             if len(streams[source]) != 1 and source not in self._streams:
                 raise HistoryError(
                     f"{self.place}: spout {spout!r} has {len(outputs[spout])} streams ({', '.join(outputs[spout])}), "
-                    f"and an event may be on several; name in `streams` those that tell each event of {source!r} once"
+                    f"and an event may be on several; name in `streams` those that carry each event of {source!r} once"
                 )
         return instances, streams
 

@@ -163,7 +163,7 @@ class KafkaOffsets:
             if topic.compacted and topic.uncompacted_ms == 0:
                 raise HistoryError(
                     f"{self.place}: topic {topic.name!r} is compacted at any time (min.compaction.lag.ms is 0), so its "
-                    "offsets do not tell when messages came; set min.compaction.lag.ms to the history that is needed"
+                    "offsets do not show when messages came; set min.compaction.lag.ms to the history that is needed"
                 )
         return described
 

@@ -79,7 +79,7 @@ class Prometheus:
         if not 1 <= page_points <= POINTS_PER_PAGE:
             raise HistoryError(f"{self.place}: page_points {page_points}; Prometheus gives 1 to {POINTS_PER_PAGE}")
         if held_back is not None and measures is Measures.OFFERED:
-            raise HistoryError(f"{self.place}: held_back is for throughput, what is offered never is; leave it out")
+            raise HistoryError(f"{self.place}: held_back applies to throughput, not to offered load; leave it out")
         if since is not None and since.tzinfo is None:
             raise HistoryError(f"{self.place}: since {since} has no time zone; give it in UTC")
         gap_s = 4 * scrape_interval_s if max_gap_s is None else max_gap_s

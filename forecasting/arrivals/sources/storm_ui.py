@@ -129,7 +129,7 @@ class StormUi:
                 told = total_of(self._counters(readings, spout), edges_us, self._gaps)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise HistoryError(
-                    f"{self.place}: a reading of spout {spout!r} is not as it was recorded ({error}); "
+                    f"{self.place}: a reading of spout {spout!r} does not match its record ({error}); "
                     "give every topology a folder of its own"
                 ) from None
             sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)

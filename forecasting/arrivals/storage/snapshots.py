@@ -149,7 +149,7 @@ def _as_aside(name: str) -> _Aside | None:
 
 def _manifest_aside(folder: Folder, file: _Aside) -> Manifest | None:
     """None if it has expired meanwhile."""
-    remedy = "remove this file, what it kept is lost"
+    remedy = "remove this file; its commit is lost"
     manifest = read_manifest_file(folder, file.name, remedy)
     if manifest is not None and manifest.snapshot != file.id:
         raise HistoryError(f"{folder.place(file.name)} is damaged: it holds commit {manifest.snapshot}; {remedy}")

@@ -12,7 +12,7 @@ from forecasting.bounded_file import unpacked_bytes
 from forecasting.errors import HistoryError
 
 COLUMNS = ("timestamp", "count")
-_MOST_WINDOWS = 20_000_000
+_MAX_WINDOWS = 20_000_000
 _OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 
 
@@ -59,7 +59,7 @@ def read_trace(path: Path) -> ArrivalSeries:
             f"trace {path}, row {at + 2}: timestamp {rows['timestamp'][at]} is not on the grid of {window_s} s from "
             f"{rows['timestamp'][0]} on; round the timestamps to it"
         )
-    if place[-1] >= _MOST_WINDOWS:
+    if place[-1] >= _MAX_WINDOWS:
         raise HistoryError(f"trace {path} spans {place[-1] + 1} windows of {window_s} s; correct the timestamps")
     grid = np.full(int(place[-1]) + 1, np.nan)
     grid[place] = counts

@@ -15,7 +15,7 @@ from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_
 
 ZERO_SHARE = 0.8
 NEGLIGIBLE = 0.02
-SHORTEST_S = 3600
+MIN_S = 3600
 EXPECTED_EVENTS = 20.0
 """With this many expected events, an empty span has probability e^-20."""
 
@@ -55,7 +55,7 @@ def learn_open_hours(series: ArrivalSeries) -> OpenHours:
     share = np.divide(zeros, observed, out=np.zeros(size), where=known)
     closed = known & (share >= ZERO_SHARE) & (mean <= NEGLIGIBLE * busy)
     expected = observed * (float(series.counts[seen].mean()) if seen.any() else 0.0)
-    return OpenHours(series.window_s, _long_runs(closed, -(-SHORTEST_S // series.window_s), expected))
+    return OpenHours(series.window_s, _long_runs(closed, -(-MIN_S // series.window_s), expected))
 
 
 def _borrowed(values: Floats, observed: Floats, window_s: int) -> Floats:

@@ -146,8 +146,8 @@ class CorrectedForecaster:
     def refreshed(self, series: ArrivalSeries) -> "CorrectedForecaster":
         if self.learns_from is not None:
             series = newest(series, self.learns_from)
-        renewed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
-        return replace(renewed, learns_from=self.learns_from)
+        refreshed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
+        return replace(refreshed, learns_from=self.learns_from)
 
     @cached_property
     def _past(self) -> tuple[ErrorRecord, Flags]:

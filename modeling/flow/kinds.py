@@ -15,7 +15,7 @@ the busiest instance itself, not from its kind."""
 EXACTLY = 1e-6
 """Instances that differ only by rounding."""
 
-_SMALLEST = 1e-9
+_MIN_PART = 1e-9
 _PRIME = 67108879
 
 
@@ -44,7 +44,7 @@ def kinds_of(shares: Floats, service_factor: Floats | None, parallelism: Ints, a
     there = np.arange(most) < parallelism[:, None]
     key = np.zeros((rows, most), dtype=np.int64)
     for at in range(terms):
-        part = np.maximum(shares[:, at] / np.maximum(shares[:, at].max(axis=1, keepdims=True), 1e-300), _SMALLEST)
+        part = np.maximum(shares[:, at] / np.maximum(shares[:, at].max(axis=1, keepdims=True), 1e-300), _MIN_PART)
         # Steps of 11 · alike · (1.1 − part).
         steps = np.log(part) / alike if alike == EXACTLY else -np.log(1.1 - part) / (11 * alike)
         key = key * _PRIME + np.round(steps).astype(np.int64)

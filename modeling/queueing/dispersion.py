@@ -24,7 +24,7 @@ SHORTEST = 1 / 16
 MAX_WINDOW_S = 600.0
 """In longer windows the daily pattern cannot be distinguished from bursts."""
 
-_STEP_S, _WINDOWS, _FEWEST_STEPS = 720.0, (12, 72), 20
+_STEP_S, _WINDOWS, _MIN_STEPS = 720.0, (12, 72), 20
 """Length of a step in which the daily pattern is a smooth curve; its minimum and maximum number of windows; and the
 minimum number of such steps.
 """
@@ -57,7 +57,7 @@ def dispersion_of_history(counts: npt.ArrayLike, window_s: float) -> Arrivals | 
     spread = np.where(known, change - usual, 0.0).std(axis=0)
     steep = (number > 2) & (np.abs(usual) > np.maximum(_STEEP, _SURE * spread / np.sqrt(number)))
     kept = steps[:, ~steep].reshape(-1, windows)
-    if np.isfinite(kept).all(axis=1).sum() < _FEWEST_STEPS:
+    if np.isfinite(kept).all(axis=1).sum() < _MIN_STEPS:
         return None
     found = dispersion_of(kept, window_s)
     return Arrivals() if found.bursts is None else found

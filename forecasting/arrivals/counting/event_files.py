@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.errors import HistoryError
 
-_LONGEST_S = 100 * 366 * 86_400
+_MAX_S = 100 * 366 * 86_400
 Format = Literal["parquet", "csv", "jsonl"]
 
 
@@ -90,9 +90,9 @@ class EventFiles:
         if not self.max_silence_s > 0:
             raise HistoryError(f"{where}: max_silence_s {self.max_silence_s}; give a positive number of seconds")
         for name in ("max_silence_s", "max_copy_gap_s", "lateness_s", "max_ahead_s", "span_s"):
-            if not 0 <= getattr(self, name) <= _LONGEST_S:
+            if not 0 <= getattr(self, name) <= _MAX_S:
                 raise HistoryError(
-                    f"{where}: {name} {getattr(self, name)}; give seconds, not negative and at most {_LONGEST_S}"
+                    f"{where}: {name} {getattr(self, name)}; give seconds, not negative and at most {_MAX_S}"
                 )
         if self.not_before.tzinfo is None:
             raise HistoryError(f"{where}: not_before {self.not_before} has no time zone; give it in UTC")

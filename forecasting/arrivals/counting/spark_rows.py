@@ -77,11 +77,11 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
     )
     example = F.coalesce("corrupt", "given")
     if files.columns.weight:
-        unfit = F.col("weight").isNull() | (F.col("weight") < 0) | (F.col("weight") > MAX_WEIGHT)
-        bad, kinds = bad | unfit, kinds.when(unfit, "weight")
+        invalid = F.col("weight").isNull() | (F.col("weight") < 0) | (F.col("weight") > MAX_WEIGHT)
+        bad, kinds = bad | invalid, kinds.when(invalid, "weight")
     if files.columns.arrived:
-        unfit = F.col("arrived").isNull()
-        bad, kinds = bad | unfit, kinds.when(unfit, "arrived")
+        invalid = F.col("arrived").isNull()
+        bad, kinds = bad | invalid, kinds.when(invalid, "arrived")
     with reading(files):
         rows = parsed.count()
         found = parsed.where(bad).groupBy(kinds.alias("kind"))

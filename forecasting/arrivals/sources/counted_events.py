@@ -21,7 +21,7 @@ from forecasting.errors import HistoryError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_MOST_BINS = 2**31 - 1
+_MAX_BINS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class CountedEvents:
         # An event in a repeated hour may belong to a window that much later.
         repeated_us = 0 if files.timezone == "UTC" else DAY_S * SECOND_US
         bins = Bins(to_us(start), to_us(end), window_s * SECOND_US, silence_us + max(span_us, repeated_us), silence_us)
-        if (number := (bins.high_us - bins.low_us) // bins.window_us * bins.per_window) > _MOST_BINS:
+        if (number := (bins.high_us - bins.low_us) // bins.window_us * bins.per_window) > _MAX_BINS:
             raise HistoryError(
                 f"{self.place}: {number} silences of {files.max_silence_s:g} s fit between {start} and {end}; allow "
                 "longer ones, or give a shorter interval"

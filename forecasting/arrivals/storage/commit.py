@@ -11,7 +11,7 @@ from forecasting.arrivals.storage.staging import Staging
 from forecasting.errors import HistoryError
 
 _ATTEMPTS = 20
-_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 2.0
+_PAUSE_S, _MAX_PAUSE_S = 0.02, 2.0
 
 
 def commit(folder: Folder, staging: Staging, base: InForce, keep_s: float, now: datetime | None) -> Manifest:
@@ -32,7 +32,7 @@ def commit(folder: Folder, staging: Staging, base: InForce, keep_s: float, now: 
         # If the answer to a put was lost, its retry was refused because of its own first write.
         if folder.replace(MANIFEST, after.to_json(), base.version) or in_force(folder).manifest == after:
             return after
-        time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, _PAUSE_S * 2**attempt)))  # noqa: S311 - no secret
+        time.sleep(random.uniform(0, min(_MAX_PAUSE_S, _PAUSE_S * 2**attempt)))  # noqa: S311 - no secret
     winner = in_force(folder).manifest
     won = (
         "" if winner is None else f", the last time by {winner.snapshot} of {winner.committed_at:%Y-%m-%d %H:%M:%S} UTC"

@@ -28,7 +28,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, QUANTILES, Forecast
-from forecasting.models.borrowed_forecaster import LEAST_DAYS
+from forecasting.models.borrowed_forecaster import MIN_DAYS
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.time_grid import DAY_S, WEEK_S, newest, oldest
 from forecasting.peaks import actual_peak_per_s, peak_quantiles_per_s, pinball
@@ -92,7 +92,7 @@ def forecast_from(known: ArrivalSeries, siblings: Sequence[Sibling], terms: Fore
 def persistence_peaks(known: ArrivalSeries, terms: ForecastTerms, number: int) -> Floats | None:
     """Peak quantiles, shape (horizons, quantiles); None if too much of the hours is missing."""
     try:
-        fitted = PersistenceForecaster(LEAST_DAYS).fit(known)
+        fitted = PersistenceForecaster(MIN_DAYS).fit(known)
     except ForecastError:
         return None
     drawn = fitted.paths_per_s(known, terms.steps, terms.paths, np.random.default_rng([terms.seed, number]))

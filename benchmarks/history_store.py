@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).with_name("history_job")))
 
 from rivals_environment import rivals_python
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts, Measures, SourceArrivals
 from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.arrivals.storage.manifest import Manifest
@@ -70,7 +70,7 @@ def day_of(number: int, sources: int, seed: int = 0) -> Arrivals:
     told = {name: SourceArrivals(rng.poisson(3000, MINUTES), np.array([[0, 2**62]])) for name in names}
     heavy = [sorted(rng.integers(1, 10_000, 1000).tolist(), reverse=True) for _ in names]
     keys = tuple(
-        KeyHistogram(name, start.date(), {f"key-{key:06}": events for key, events in enumerate(of_source)}, 100)
+        DailyKeyCounts(name, start.date(), {f"key-{key:06}": events for key, events in enumerate(of_source)}, 100)
         for name, of_source in zip(names, heavy, strict=True)
     )
     return Arrivals(start, start + DAY, 60, Measures.OFFERED, told, keys)

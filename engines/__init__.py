@@ -1,1 +1,1 @@
-"""How the interfaces of other systems are spoken to, once: what is read of them is up to forecasting and planner."""
+"""Clients for the interfaces of other systems; forecasting and planner interpret what they read."""

@@ -1,4 +1,4 @@
-"""Several addresses of one server: the leader answers, and whoever is gone or is no leader passes the call on."""
+"""Several addresses of one server: a call moves on from an address that is down or not the leader."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ _ELECTION = b"leader election"
 class Failover(httpx.BaseTransport):
     """Sends a request to the address that answered last, then to the others in turn.
 
-    The next one is asked where nobody listens, where a redirect is answered, and where an election is under way: in
-    none of these cases has the request had an effect, so that changes are passed on as well. A redirect is never
-    followed: what a request carries goes to the addresses that were given, and to no other.
-    addresses: the first is the one that requests are made for. inner: what reaches each.
+    It moves on when nobody listens, the answer is a redirect, or an election is under way. In all three cases the
+    request had no effect, so changes move on as well. Redirects are never followed: credentials go only to the
+    configured addresses.
+    addresses: requests are built for the first one. inner: the transport that reaches each address.
     """
 
     def __init__(self, addresses: Sequence[httpx.URL], inner: httpx.BaseTransport) -> None:

@@ -1,4 +1,4 @@
-"""Servers that answer with JSON over HTTP; every failure is an error of the caller's that names the place."""
+"""Servers that answer with JSON over HTTP. Every failure becomes the caller's own error type and names the place."""
 
 import errno
 import random
@@ -17,13 +17,13 @@ from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
 
 Failure = Callable[[str], Exception]
-"""An error of a message: whose job it is to read a server says what it raises."""
+"""Makes an error from a message: the caller chooses the type that is raised."""
 
 tls = cache(httpx.create_ssl_context)
-"""Reading the known certificates takes longer than a request: once for all servers."""
+"""Loading the trusted certificates takes longer than a request, so it is done once for all servers."""
 
 PAUSES_S = (0.1, 0.4)
-"""Before an idempotent call is made again, on average: what passes sooner is no failure, what lasts longer is one."""
+"""Mean pauses before an idempotent call is retried: shorter outages are bridged, longer ones reported."""
 
 _TOO_BUSY = frozenset({429, 502, 503, 504})
 _BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
@@ -32,10 +32,9 @@ Parameters = Mapping[str, str | int | Sequence[str]]
 
 
 class Connection(TypedDict, total=False):
-    """headers: sent with every request, never shown. ca_file: certificates that the server's is checked against, in
-    place of the known ones. certificate_file, key_file: what we show of ourselves; the key may be in the first.
-    standby_urls: further addresses of the same server, sent the same login. transport: replaces the network in tests of
-    rare answers.
+    """headers: sent with every request, never shown. ca_file: CA certificates that replace the default ones.
+    certificate_file, key_file: client certificate; its file may also hold the key. standby_urls: further addresses of
+    the same server; they get the same login. transport: replaces the network in tests of rare answers.
     """
 
     timeout_s: float
@@ -50,9 +49,9 @@ class Connection(TypedDict, total=False):
 class JsonServer:
     """One server.
 
-    name: what it is, as people call it. part: what of it is read. failure: makes the only kind of error that it raises.
-    example: of an address, for who mistypes it. place: for messages, without name and password, which only the requests
-    carry. Raises a failure where the url is not an address of HTTP.
+    name: of the server, for messages. part: the part of it that is read. failure: makes the only type of error raised.
+    example: an address, for the message about a mistyped one. place: for messages; user and password are left out and
+    only sent with requests. Raises a failure if url is not an HTTP address.
     """
 
     def __init__(
@@ -70,22 +69,24 @@ class JsonServer:
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
 
     def failure(self, message: str) -> Exception:
-        """The error of a message, of which nothing secret is left: servers may repeat what they were sent."""
+        """The error with this message, without secrets: servers may repeat what they were sent."""
         return self._failure(without_secrets(message, self._secrets))
 
     def excerpt(self, said: object, length: int) -> str:
-        """So many characters of what a server said, for a message. Cut first, half a secret would be left in it."""
+        """At most `length` characters of an answer, for a message. Secrets are removed before the cut, not halved by
+        it.
+        """
         return without_secrets(str(said), self._secrets)[:length]
 
     def surprise(self, path: str, body: object) -> Exception:
-        """The error for an answer of another shape than documented."""
+        """The error for an answer that does not have the documented shape."""
         return self.failure(
             f"{self.place} answers {path} in a shape that is not documented ({self.excerpt(body, 120)!r}); "
             "check its version"
         )
 
     def get(self, path: str, parameters: Parameters | None = None) -> tuple[int, object]:
-        """Status and body of the answer, whatever the status, except that of a login that is lacking."""
+        """Status and body of the answer for any status, except a missing login, which raises a failure."""
         return self.call("GET", path, parameters, idempotent=True)
 
     def call(
@@ -97,11 +98,11 @@ class JsonServer:
         body: object = None,
         idempotent: bool = False,
     ) -> tuple[int, object]:
-        """The same of any method. body: sent as JSON.
+        """Like get, for any method. body: sent as JSON.
 
-        idempotent: whether it does no harm to be called twice; only then it is tried again where an open connection
-        breaks or the server is too busy. Never tried again is a server that nobody reaches, and one that did not answer
-        in time: the caller has waited for as long as was allowed.
+        idempotent: whether calling twice does no harm. Only then is it retried, when an open connection breaks or the
+        server is too busy. Never retried: an unreachable server, and a timeout, since the caller has already waited its
+        full time.
         """
         asked = path if method == "GET" else f"{method} {path}"
         pauses_s = list(PAUSES_S) if idempotent else []
@@ -122,7 +123,7 @@ class JsonServer:
             else:
                 if response.status_code not in _TOO_BUSY or not pauses_s:
                     return response.status_code, self._json(asked, response)
-            # Jitter: those that were turned away together do not come back together.
+            # Jitter, so that clients turned away together do not return together.
             time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
 
     def _json(self, asked: str, response: httpx.Response) -> object:
@@ -155,7 +156,7 @@ def _client(
     standby_urls: Sequence[str] = (),
     transport: httpx.BaseTransport | None = None,
 ) -> tuple[httpx.Client, str, list[str]]:
-    """A client, its address as messages may show it, and what they must not show."""
+    """A client, its address as messages may show it, and the secrets that they must not."""
     # Never show a URL that cannot be parsed: it may contain a password.
     wrong = failure(f"the address of {name} is not a URL; give it like {example}")
     parts, *standbys = [_checked(address, wrong) for address in (url, *standby_urls)]
@@ -187,7 +188,7 @@ def _client(
 
 
 def _of_headers(values: Iterable[str]) -> Iterator[str]:
-    """What messages must not show of headers: one such as `Bearer TOKEN` may be repeated in part."""
+    """Secrets in header values; also the parts of one such as `Bearer TOKEN`, which may be repeated in part."""
     for value in values:
         yield from (value, value.strip(), *value.split()[-1:])
 
@@ -200,7 +201,7 @@ def _checked(url: str, wrong: Exception) -> SplitResult:
     except ValueError:
         raise wrong from None
     if "@" in parts.path + parts.query + parts.fragment:
-        # A password with a slash: what looks like the host and the path are parts of it.
+        # With a slash in the password, the parsed host and path are parts of the password.
         raise wrong
     return parts
 
@@ -212,13 +213,13 @@ def _shown(parts: SplitResult) -> str:
 def _certificates(
     name: str, failure: Failure, ca_file: str | None, certificate_file: str | None, key_file: str | None
 ) -> ssl.SSLContext:
-    """What servers are checked against, and what is shown to them."""
+    """TLS context with the CA certificates and the client certificate."""
     if ca_file is None and certificate_file is None:
         return tls(trust_env=False)
     try:
         certificates = httpx.create_ssl_context(trust_env=False)
         if ca_file is not None:
-            # A pipe would be waited for without end.
+            # Reading a pipe would block forever.
             if Path(ca_file).exists() and not Path(ca_file).is_file():
                 raise OSError(errno.EINVAL, "it is no regular file")
             certificates = ssl.create_default_context(cafile=ca_file)
@@ -227,7 +228,7 @@ def _certificates(
         raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
     if certificate_file is not None:
         try:
-            # An empty password: with none, OpenSSL asks a person for that of an encrypted key.
+            # Pass an empty password: without one, OpenSSL prompts for that of an encrypted key.
             certificates.load_cert_chain(certificate_file, key_file, password="")
         except OSError as error:
             reason = "they hold no pair in PEM" if isinstance(error, ssl.SSLError) else error.strerror

@@ -1,4 +1,4 @@
-"""What must not be read in logs, answers and reports, taken out of a message."""
+"""Removes secrets from messages that appear in logs, answers and reports."""
 
 import json
 from base64 import b64encode
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import SplitResult, unquote
 
 MIN_SECRET = 4
-"""Characters. What is shorter protects nothing, and to take it out would leave no message."""
+"""Characters. A shorter secret protects nothing, and removing it would make messages unreadable."""
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -22,7 +22,7 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def login_secrets(parts: SplitResult) -> Iterator[str]:
-    """What messages must not show of an address: its password, and the header that its login is sent in."""
+    """Secrets of an address: its password, and the header that carries its login."""
     if parts.username or parts.password:
         password = unquote(parts.password or "")
         login = b64encode(f"{unquote(parts.username or '')}:{password}".encode()).decode()
@@ -30,17 +30,17 @@ def login_secrets(parts: SplitResult) -> Iterator[str]:
 
 
 def as_quoted(secrets: Iterable[str]) -> list[str]:
-    """The same, and as Python and JSON write them: errors and answers hold them so."""
+    """The secrets as they are and as Python and JSON quote them, since errors and answers contain those forms."""
     return [form for each in secrets for form in (each, repr(each)[1:-1], json.dumps(each)[1:-1])]
 
 
 def without_credentials(uri: str) -> str:
-    """The URI as it may be shown: user, password and query are left out.
+    """The URI without user, password and query, fit to be shown.
 
     >>> without_credentials("https://anna:sesame@mlflow.example:443/a?token=x")
     'https://mlflow.example:443/a'
     """
     scheme, separator, rest = uri.partition("://")
-    # A password may hold slashes, # and ? where it should not; all of it stands before the last @.
+    # A password may wrongly contain slashes, # and ?; all of it precedes the last @.
     rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]
     return f"{scheme}{separator}{rest}" if separator else uri.split("?")[0]

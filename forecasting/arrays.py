@@ -1,4 +1,4 @@
-"""Arrays by what they hold, under one name for each."""
+"""Array types by element."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,7 +1,7 @@
-"""Rolling-origin backtest: what each forecaster would have said of the peak, from what was known then.
+"""Rolling-origin backtest: each forecaster's past peak forecasts, using only the data known then.
 
-Nothing looks ahead: a forecaster is fitted on what came before the first origin of a day (one that is slow to fit, less
-often) and, like in operation, asked again from the newest counts at the origins that follow.
+Nothing looks ahead: a forecaster is fitted on data before the first origin of a day (slow ones less often) and, as in
+operation, forecasts from the newest counts at the following origins.
 """
 
 import logging
@@ -24,18 +24,18 @@ log = logging.getLogger(__name__)
 Progress = Callable[[str], None]
 
 APART_S = 14 * 3600
-"""Usual time between origins: twelve origins meet every other hour of the day and every weekday."""
-LONGEST_SPREAD_S = 14 * DAY_S
+"""Usual time between origins: twelve origins cover every other hour of the day and every weekday."""
+MAX_SPREAD_S = 14 * DAY_S
 FIRST_TRAINING_S = 2 * DAY_S
 
 
 @dataclass(frozen=True)
 class BacktestTable:
-    """What was said and what came.
+    """Peak forecasts beside actual peaks.
 
     origins: moments of forecasting. peak_per_s: per forecaster, shape (origins, horizons, quantiles), NaN where it
-    could not forecast. actual_per_s: shape (origins, horizons), NaN where the history does not tell. refusals: why a
-    forecaster could not take part.
+    could not forecast. actual_per_s: shape (origins, horizons), NaN if unknown. refusals: reasons by forecaster that
+    could not take part.
     """
 
     origins: tuple[datetime, ...]
@@ -52,12 +52,12 @@ def backtest_origins(
 ) -> list[int]:
     """Indices of the first windows to be forecast at each origin, ascending; at most `count`.
 
-    They go back from the last one that has its longest horizon after it, APART_S from each other, or less where that
-    would lead beyond LONGEST_SPREAD_S or leave less than two days to learn from. A history too short for that gives
-    its second half, with the longer horizons left out at late origins. least_history_s: what lies before any origin.
+    They go back from the last one whose longest horizon is complete, APART_S apart, or closer if they would span more
+    than MAX_SPREAD_S or leave less than two days of training data. In a history too short for that they lie in its
+    second half, and late origins lack the longer horizons. least_history_s: minimum history before any origin.
     """
     last = series.counts.size - longest_horizon_s // series.window_s
-    first = max(last - LONGEST_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
+    first = max(last - MAX_SPREAD_S // series.window_s, FIRST_TRAINING_S // series.window_s)
     if first >= last:
         first = max(series.counts.size // 2, int(least_history_s // series.window_s))
         last = series.counts.size - 1
@@ -79,9 +79,9 @@ def backtest(
     progress: Progress | None = None,
     least_history_s: float = DAY_S,
 ) -> BacktestTable:
-    """Quantiles of the peak that each forecaster gives at each origin, beside the peak that came.
+    """Each forecaster's peak quantiles at each origin, beside the actual peak.
 
-    least_history_s: what lies before any origin.
+    least_history_s: minimum history before any origin.
     """
     at = backtest_origins(series, origins, max(horizons_s), least_history_s)
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {})
@@ -100,7 +100,7 @@ def empty_table(
     quantiles: Sequence[float],
     refusals: dict[str, str],
 ) -> BacktestTable:
-    """The peaks that came at these origins, and nothing said of them yet."""
+    """A table with the actual peaks at these origins and no forecasts yet."""
     shape = (len(at), len(horizons_s), len(quantiles))
     return BacktestTable(
         tuple(series.start + timedelta(seconds=series.window_s * origin) for origin in at),
@@ -124,10 +124,10 @@ def replayed(
     progress: Progress | None = None,
     longest_s: float | None = None,
 ) -> Iterator[tuple[int, dict[str, Floats], dict[str, FittedForecaster]]]:
-    """The number of each origin, the joint paths that every forecaster would have given there, and the forecasters.
+    """Yields, per origin, its number, the joint paths of each forecaster, and the fitted forecasters.
 
-    at: indices of the first windows to be forecast, ascending. refusals: takes why one could not. longest_s: how much
-    history they are given, None for all.
+    at: indices of the first windows to be forecast, ascending. refusals: receives the reasons of failures. longest_s:
+    maximum history given to forecasters, None for all.
     """
     learnt: dict[str, tuple[FittedForecaster, datetime]] = {}
     for day in _days_of(at, series.window_s):
@@ -158,13 +158,13 @@ def replayed(
 
 
 def recent_at(series: ArrivalSeries, origin: int, longest_s: float | None) -> ArrivalSeries:
-    """What is known at an origin, at most so much of it."""
+    """The history known at an origin, at most longest_s of it."""
     known = oldest(series, origin)
     return known if longest_s is None else newest(known, int(longest_s // series.window_s))
 
 
 def refusal(name: str, error: Exception) -> str:
-    """Why a forecaster takes no part: one that fails must not keep the others from forecasting."""
+    """The reason for leaving out a forecaster: one failure must not stop the others."""
     if isinstance(error, ForecastError):
         return str(error)
     log.error("forecaster %s failed", name, exc_info=error)
@@ -172,14 +172,16 @@ def refusal(name: str, error: Exception) -> str:
 
 
 def known_peaks_per_s(series: ArrivalSeries, at: Sequence[int], horizon_steps: Sequence[int]) -> Floats:
-    """The peak within each horizon of each origin, NaN where the history does not tell; shape (origins, horizons)."""
+    """The peak within each horizon of each origin, NaN if unknown; shape (origins, horizons)."""
     rates_per_s = series.rate_per_s()
     peaks = [[_peak_after(rates_per_s, origin, steps) for steps in horizon_steps] for origin in at]
     return np.array(peaks).reshape(len(at), len(horizon_steps))
 
 
 def forecaster_rng(seed: int, name: str, number: int) -> np.random.Generator:
-    """A stream of its own per forecaster and origin: adding a forecaster leaves the others' paths as they were."""
+    """A separate random stream per forecaster and origin, so that adding a forecaster does not change the others'
+    paths.
+    """
     return np.random.default_rng([seed, zlib.crc32(name.encode()), number])
 
 
@@ -190,7 +192,7 @@ def _peak_after(rates_per_s: Floats, origin: int, steps: int) -> float:
 
 
 def _days_of(at: Sequence[int], window_s: int) -> list[list[int]]:
-    """Numbers of the origins, those within a day of the first one together."""
+    """Numbers of the origins, grouped within a day of each group's first."""
     days: list[list[int]] = []
     for number, origin in enumerate(at):
         if days and (origin - at[days[-1][0]]) * window_s < DAY_S:
@@ -203,7 +205,7 @@ def _days_of(at: Sequence[int], window_s: int) -> list[list[int]]:
 def _fitted(
     forecaster: Forecaster, known: FittedForecaster | None, train: ArrivalSeries, refusals: dict[str, str]
 ) -> FittedForecaster | None:
-    """The forecaster fitted anew, or the known fit renewed; None where it refuses or fails."""
+    """The forecaster fitted anew, or the known fit refreshed; None if it refuses or fails."""
     reason = forecaster.unsuitable_because(train)
     if reason is None:
         try:

@@ -1,8 +1,7 @@
-"""Files that people or other tools wrote, read within bounds: a regular file, of a bounded size, packed or not.
+"""Reads files from people or other tools within bounds: only regular files of bounded size, compressed or not.
 
-The one way in which such a file is opened. A pipe would be waited for without end, a device read without end, and a
-small packed file may hold more than any memory. What is refused is an OSError with its reason, so that whoever names
-the files that cannot be opened names these as well.
+All such files are opened here. A pipe would block forever, a device would never end, and a small compressed file may
+expand beyond memory. Refusals are OSErrors with a reason, so callers report them like files that cannot be opened.
 """
 
 import bz2
@@ -18,9 +17,9 @@ from typing import IO
 import pyarrow as pa
 
 MAX_BYTES = 64 << 20
-"""Of one file of settings, profiles or samples, of a forecast or a manifest."""
+"""Limit for a file of settings, profiles or samples, a forecast or a manifest."""
 MAX_TRACE_BYTES = 1 << 30
-"""Of a trace or a table, unpacked."""
+"""Limit for a trace or a table, uncompressed."""
 
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tbz", ".txz", ".7z", ".rar")
@@ -28,24 +27,24 @@ _BROKEN = (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException)
 
 
 def check_regular(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> None:
-    """Raises OSError where the path is no regular file, or a larger one."""
+    """Raises OSError unless the path is a regular file of at most max_bytes."""
     _opened(path, max_bytes).close()
 
 
 def bounded_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """What a file holds. Raises OSError for one that is no regular file, or a larger one."""
+    """The content of a file. Raises OSError unless it is a regular file of at most max_bytes."""
     with _opened(path, max_bytes) as file:
         return _all_of(file, path, max_bytes)
 
 
 def bounded_text(path: Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8-sig") -> str:
-    """The same as text. Raises UnicodeDecodeError as well."""
+    """Like bounded_bytes, as text. Also raises UnicodeDecodeError."""
     return bounded_bytes(path, max_bytes).decode(encoding)
 
 
 def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
-    """The same of a file that may be packed, as the end of its name says (.gz, .bz2, .xz, .zst): never more than
-    max_bytes of it are unpacked. Raises OSError also for a file that is not packed as it is named, and for an archive.
+    """Like bounded_bytes, for a file that may be compressed, by its suffix (.gz, .bz2, .xz, .zst); at most max_bytes
+    are decompressed. Also raises OSError for a file whose content does not match the suffix, and for an archive.
     """
     kind = path.suffix.lower()
     if kind in _ARCHIVES:
@@ -66,7 +65,7 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
 
 
 def _opened(path: Path, max_bytes: int) -> IO[bytes]:
-    # Otherwise a pipe would be waited for until somebody writes into it.
+    # Without O_NONBLOCK, opening a pipe would block until somebody writes to it.
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123, SIM115 - a descriptor
     try:
         told = os.fstat(file.fileno())
@@ -95,7 +94,7 @@ def _unpacking(file: IO[bytes], kind: str) -> IO[bytes]:
 
 
 def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
-    # The size of what is packed, or grows, nobody tells before.
+    # The size of compressed or growing content is not known beforehand.
     content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise too_large(path, max_bytes)
@@ -103,5 +102,5 @@ def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
 
 
 def too_large(place: Path | str, max_bytes: int) -> OSError:
-    """What is raised for more than max_bytes in that place."""
-    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, which is the most; give less", str(place))
+    """The error for more than max_bytes in that place."""
+    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, the maximum; give less", str(place))

@@ -1,4 +1,4 @@
-"""What is deployed: the chosen forecasters, fitted, averaged and calibrated, ready to be asked from newer counts."""
+"""The deployed model: the chosen forecasters, fitted, averaged and calibrated, ready to forecast from newer counts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from forecasting.selection import Ensemble, Weights, after_surprise, deployed_pe
 from forecasting.surprise import STAND_IN, surprised
 
 NOW = 1_000_000
-"""Number of the present origin among the random streams: beyond any origin of a backtest."""
+"""Number of the present origin's random stream, beyond any origin of a backtest."""
 
 
 @dataclass(frozen=True)
 class DeployedForecaster:
-    """fitted: the forecasters by name. ensemble: weights per horizon, what stands in for them, and the calibration.
+    """fitted: the forecasters by name. ensemble: weights per horizon, fallbacks and calibration.
 
-    horizons_s: ascending. quantiles: of the peak. window_s: width of the windows it learnt from and of the `steps` that
-    it forecasts.
+    horizons_s: ascending. quantiles: of the peak. window_s: width of the training windows and of the `steps` that it
+    forecasts.
     """
 
     window_s: int
@@ -35,32 +35,32 @@ class DeployedForecaster:
     def sample_paths(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
         """Joint paths, shape (paths, steps), and calibrated peak quantiles, shape (horizons, quantiles), per second.
 
-        The paths are those of the forecasters of the longest horizon, in proportion to their weights, stretched so that
-        their peaks have the calibrated quantiles. Same seed and same history, same answer.
+        The paths come from the forecasters of the longest horizon, in proportion to their weights, stretched so that
+        their peaks have the calibrated quantiles. Deterministic for a given seed and history.
         """
         return replace(self, ensemble=self.ensemble_at(recent, seed)).drawn(recent, paths, seed)
 
     def drawn(self, recent: ArrivalSeries, paths: int, seed: int) -> tuple[Floats, Floats]:
-        """The same, whatever the last hour was like."""
+        """Like sample_paths, without the check for a surprising last hour."""
         ensemble = self.ensemble
         needed = {name for weights in ensemble.weights for name in weights}
         longest = ensemble.weights[-1]
         given = {}
         for name in sorted(needed):
-            # Those of a short horizon alone need not look further.
+            # Forecasters used only for short horizons need not look further.
             steps = self.steps if name in longest else self._reach(ensemble, name)
             given[name] = self.fitted[name].paths_per_s(recent, steps, paths, forecaster_rng(seed, name, NOW))
         horizon_steps = [horizon_s // self.window_s for horizon_s in self.horizons_s]
         return joint_forecast(given, ensemble, horizon_steps, self.quantiles)
 
     def ensemble_at(self, recent: ArrivalSeries, seed: int) -> Ensemble:
-        """The ensemble, or the one after a surprise: what was learnt has been left behind."""
+        """The ensemble or, after a surprise, the one that replaces it."""
         if STAND_IN in self.fitted and surprised(self.fitted, recent, seed):
             return after_surprise(self.ensemble, STAND_IN)
         return self.ensemble
 
     def demoted(self, horizons_s: Collection[int]) -> "DeployedForecaster":
-        """The same with the naive forecaster standing in at these horizons."""
+        """The same with the naive forecaster replacing the others at these horizons."""
         ensemble = self.ensemble
         out = [horizon_s in horizons_s for horizon_s in self.horizons_s]
         choices = zip(ensemble.weights, ensemble.naive, out, strict=True)
@@ -69,7 +69,7 @@ class DeployedForecaster:
         return replace(self, ensemble=replace(ensemble, weights=weights, held_back=held_back))
 
     def names(self) -> dict[int, str]:
-        """What forecasts each horizon, the heaviest first, in words."""
+        """Names of the forecasters per horizon, by descending weight."""
         return dict(zip(self.horizons_s, map(" + ".join, self.ensemble.weights), strict=True))
 
     def _reach(self, ensemble: Ensemble, name: str) -> int:
@@ -80,9 +80,9 @@ class DeployedForecaster:
 def joint_forecast(
     given: Mapping[str, Floats], ensemble: Ensemble, horizon_steps: Sequence[int], quantiles: Sequence[float]
 ) -> tuple[Floats, Floats]:
-    """Joint paths and calibrated peak quantiles of what forecasters gave, as `DeployedForecaster.sample_paths`.
+    """Joint paths and calibrated peak quantiles from the forecasters' paths, as in `DeployedForecaster.sample_paths`.
 
-    given: paths by name, shape (paths, steps); those that do not reach a horizon have no weight there.
+    given: paths by name, shape (paths, steps); paths that do not reach a horizon have no weight there.
     """
     said = {name: _peaks(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
     peaks = deployed_peaks_per_s(said, ensemble)
@@ -98,10 +98,10 @@ def _peaks(drawn: Floats, horizon_steps: Sequence[int], quantiles: Sequence[floa
 
 
 def mixture(given: Mapping[str, Floats], weights: Weights) -> Floats:
-    """Parts of several sets of paths in proportion to their weights, shape (paths, steps)."""
+    """A mixture of several sets of paths in proportion to their weights, shape (paths, steps)."""
     paths = next(iter(given.values())).shape[0]
     ends = np.round(np.cumsum(list(weights.values())) * paths).astype(np.int64)
-    # Shares add up to 1 only nearly.
+    # Shares add up to 1 only approximately.
     ends[-1] = paths
     begins = [0, *ends[:-1].tolist()]
     return np.concatenate(
@@ -112,9 +112,9 @@ def mixture(given: Mapping[str, Floats], weights: Weights) -> Floats:
 def stretched(paths_per_s: Floats, horizon_steps: Sequence[int], peaks_per_s: Floats, at: Sequence[float]) -> Floats:
     """Paths whose largest rates within each horizon have the given quantiles; zeros stay zero, ranks stay.
 
-    horizon_steps: ascending. Each path is scaled by what its peak's rank calls for, over the longest horizon first; the
-    shorter ones then scale their own steps. A factor lies within a third and three: beyond it, paths and quantiles
-    disagree about more than calibration.
+    horizon_steps: ascending. Each path is scaled according to its peak's rank, over the longest horizon first; shorter
+    horizons then scale their own steps. Factors are limited to a third and three: beyond that, the disagreement is not
+    one of calibration.
     """
     begins = [0, *horizon_steps[:-1]]
     # Largest rates between the ends of two horizons, and what their steps are scaled by; shape (paths, horizons).

@@ -1,6 +1,6 @@
 """A deployed forecaster as files: `deployed.json` for its structure, `arrays.npy` for its numbers. No pickle, exact.
 
-All arrays lie in one file, one behind the other: to open a score of them takes longer than to forecast.
+All arrays are concatenated in one file, since opening twenty files takes longer than forecasting.
 """
 
 import math
@@ -18,7 +18,7 @@ from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.calibration import Calibration
 from forecasting.deployed import DeployedForecaster
 from forecasting.errors import ForecastError
-from forecasting.events.calendar import LARGEST_RATIO
+from forecasting.events.calendar import MAX_RATIO
 from forecasting.events.effects import EventEffects, KnownEffect
 from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
@@ -49,7 +49,7 @@ class _Strict(BaseModel):
 
 
 class _Corrected(_Strict):
-    """grid_start: of the level, where it is written down for a span; None for the same week over and over."""
+    """grid_start: of a level stored for a span; None for a weekly level that repeats."""
 
     kind: Literal["corrected"] = "corrected"
     window_s: int
@@ -73,7 +73,7 @@ class _Naive(_Strict):
 class _Effect(_Strict):
     start: AwareDatetime
     end: AwareDatetime
-    ratio: Annotated[float, Field(ge=0, le=LARGEST_RATIO)]
+    ratio: Annotated[float, Field(ge=0, le=MAX_RATIO)]
 
 
 class _EventAware(_Strict):
@@ -92,7 +92,7 @@ class _LocalTime(_Strict):
 
 
 class _Borrowed(_Strict):
-    """siblings: what is known of each, whose arrays are numbered."""
+    """siblings: entry of each; their arrays are numbered."""
 
     kind: Literal["borrowed"] = "borrowed"
     window_s: int
@@ -103,8 +103,8 @@ _Fitted = Annotated[_Corrected | _Naive | _EventAware | _LocalTime | _Borrowed, 
 
 
 class _Body(_Strict):
-    """weights, naive, held_back: per horizon, in the order of horizons_s. arrays: shapes, in the order in the file;
-    arrays_crc: CRC-32 of their bytes.
+    """weights, naive, held_back: per horizon, in the order of horizons_s. arrays: shapes in file order. arrays_crc:
+    CRC-32 of the bytes.
     """
 
     schema_version: Literal[3] = 3
@@ -122,7 +122,7 @@ class _Body(_Strict):
 
 
 def write_deployed(deployed: DeployedForecaster, folder: Path) -> None:
-    """Write the two files into a folder, which is made. Raises ForecastError for a forecaster it does not know."""
+    """Write the two files into a folder, which is created. Raises ForecastError for an unknown type of forecaster."""
     arrays: dict[str, npt.NDArray[np.float64]] = {"offsets": deployed.ensemble.calibration.offsets}
     entries = {name: _entry(name, fitted, arrays) for name, fitted in deployed.fitted.items()}
     numbers = np.concatenate([array.reshape(-1) for array in arrays.values()])
@@ -149,7 +149,7 @@ def read_deployed(folder: Path) -> DeployedForecaster:
     try:
         body = _Body.model_validate_json(bounded_bytes(folder / JSON_FILE))
         check_regular(folder / ARRAYS_FILE)
-        # Outside files are never unpickled: an array of objects is refused.
+        # Never unpickle foreign files: an array of objects is refused.
         arrays = _arrays(np.load(folder / ARRAYS_FILE, allow_pickle=False), body)
         fitted = {name: _fitted(name, entry, arrays) for name, entry in body.fitted.items()}
         offsets = arrays["offsets"]

@@ -1,8 +1,8 @@
-"""Whether forecasts have become worse than their backtest said: an alarm per horizon, with a reason.
+"""Detects forecasts that have become worse than their backtest promised: an alarm per horizon, with a reason.
 
-Two questions are asked of the newest windows that do not overlap. Did more peaks exceed the p95 than chance explains?
-Is the loss far above what the backtest promised, in more windows than chance explains? Both tests are exact for
-windows that are independent of each other, whatever the loads look like, and neither lets a few windows decide.
+Two tests on the newest non-overlapping windows: did more peaks exceed the p95 than chance explains, and is the loss far
+above the backtest's in more windows than chance explains? Both are exact for independent windows, whatever the loads
+look like, and a few windows never decide either.
 """
 
 from collections.abc import Sequence
@@ -27,27 +27,26 @@ from forecasting.track_scores import (
 )
 
 LEVEL = 0.001
-"""Chance of a false alarm by each test, each time a horizon is looked at. A hundred sources with four horizons are 800
-tests a look, of which at this level about one is wrong: what a person can still look into."""
-MOST_WINDOWS = 60
-"""Windows that are tested, the newest: enough to see a p95 that holds only four times in five, and few enough that
-what went wrong months ago, or a p95 that was never better than 93 %, does not sound for ever."""
+"""Probability of a false alarm per test and check. A hundred sources with four horizons make 800 tests a check, of
+which about one is wrong at this level: few enough for a person to look into."""
+MAX_WINDOWS = 60
+"""Number of newest windows tested: enough to detect a p95 that holds only four times in five, and few enough that an
+error of months ago, or a p95 that always held only 93 %, does not alarm for ever."""
 LOSS_FACTOR = 2.0
-"""How many times the backtest's loss a window must cost to count against the forecast. A loss is above twice its mean
-in at most half of all windows (Markov's inequality), so half is what the test allows for, whatever the distribution."""
-LEAST_SPAN_S = DAY_S
-"""How much time the tested windows must span before their losses are compared: busy hours alone cost more than the
-backtest's mean over day and night."""
+"""Multiple of the backtest's loss above which a window counts against the forecast. At most half of all losses exceed
+twice their mean (Markov's inequality), so the test assumes one half, whatever the distribution."""
+MIN_SPAN_S = DAY_S
+"""Minimum span of the tested windows before losses are compared: busy hours alone cost more than the backtest's mean
+over day and night."""
 
 
 @dataclass(frozen=True)
-class Drift:
-    """How forecasts at one horizon do beside what the backtest said of them.
+class ForecastDrift:
+    """Forecast quality at one horizon compared with its backtest.
 
-    reason: what the alarm is about, with numbers; without one, why there is none. coverage: share of completed windows
-    whose peak stayed at or below the p95. ratio_to_naive: their loss over the better seasonal naive's.
-    loss_ratio_to_backtest: their loss over what the backtest promised. completed: how many there are. NaN where
-    nothing tells.
+    reason: of the alarm, with numbers, or why there is none. coverage: share of completed windows whose peak stayed at
+    or below the p95. ratio_to_naive: their loss over the better seasonal naive's. loss_ratio_to_backtest: their loss
+    over the backtest's. completed: number of completed windows. NaN if unknown.
     """
 
     horizon_s: int
@@ -59,18 +58,18 @@ class Drift:
     completed: int
 
 
-def drifts(record: TrackRecord, backtest_per_s: Floats) -> tuple[Drift, ...]:
+def drifts(record: TrackRecord, backtest_per_s: Floats) -> tuple[ForecastDrift, ...]:
     """The state of each horizon of the record.
 
-    backtest_per_s: the loss that the backtest of each forecast promised, shape (forecasts, horizons), NaN where it
-    was not scored; backtest_losses_per_s gives it.
+    backtest_per_s: the loss in each forecast's backtest, shape (forecasts, horizons), NaN if not scored; from
+    backtest_losses_per_s.
     """
     scores = track_scores(record)
     return tuple(_drift(record, horizon, score, backtest_per_s[:, horizon]) for horizon, score in enumerate(scores))
 
 
 def backtest_losses_per_s(forecasts: Sequence[Forecast], horizons_s: Sequence[int]) -> Floats:
-    """What each forecast's own backtest said of the loss of what was deployed; rows in the order of a track record."""
+    """The deployed model's loss in each forecast's backtest; rows in the order of a track record."""
     losses = np.full((len(forecasts), len(horizons_s)), np.nan)
     for row, forecast in enumerate(in_order(forecasts)):
         for column, horizon_s in enumerate(horizons_s):
@@ -81,22 +80,24 @@ def backtest_losses_per_s(forecasts: Sequence[Forecast], horizons_s: Sequence[in
 
 
 def deployed_score(forecast: Forecast, horizon_s: int) -> BacktestScore | None:
-    """Of the whole procedure, except where it was refused and one forecaster took its place: of that. None without."""
+    """Score of the whole procedure or, if it was refused and one forecaster replaced it, of that one. None without a
+    score.
+    """
     scores = {score.forecaster: score for score in forecast.scores if score.horizon_s == horizon_s}
     together, alone = scores.get(DEPLOYED), scores.get(forecast.forecaster.get(horizon_s, ""))
     return together if together and (together.allowed or alone is None) else alone
 
 
-def horizons_to_demote(judged: Sequence[Drift]) -> dict[int, str]:
-    """Horizons at which the naive forecaster is to stand in, with why: those with an alarm that a seasonal naive would
-    have spared.
+def horizons_to_demote(judged: Sequence[ForecastDrift]) -> dict[int, str]:
+    """Horizons at which the naive forecaster must take over, with reasons: those with an alarm where a seasonal naive
+    was better.
 
-    A load that has left its habits is another matter, which `forecasting.surprise` sees within the hour.
+    A load that leaves its usual pattern is handled by `forecasting.surprise` within the hour.
     """
     return {drift.horizon_s: drift.reason for drift in judged if drift.alarmed and drift.ratio_to_naive > 1}
 
 
-def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> Drift:
+def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s: Floats) -> ForecastDrift:
     losses = losses_per_s(record, horizon)
     compared = np.flatnonzero(np.isfinite(losses) & np.isfinite(backtest_per_s))
     ratio = (
@@ -109,11 +110,13 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
     dearer = _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
     reasons = "; ".join(filter(None, (uncovered, dearer)))
     told = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
-    return Drift(score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size))
+    return ForecastDrift(
+        score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
+    )
 
 
 def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:
-    return apart_windows(record.issued, rows, record.horizons_s[horizon])[-MOST_WINDOWS:]
+    return apart_windows(record.issued, rows, record.horizons_s[horizon])[-MAX_WINDOWS:]
 
 
 def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
@@ -130,13 +133,13 @@ def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
 
 
 def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: Floats, rows: Ints) -> str:
-    """Sign test of how many windows cost more than LOSS_FACTOR times what the backtest promised."""
+    """Sign test of how many windows cost more than LOSS_FACTOR times the backtest's loss."""
     if not rows.size:
         return ""
     span_s = (record.issued[rows[-1]] - record.issued[rows[0]]).total_seconds() + record.horizons_s[horizon]
     above = int((losses[rows] > LOSS_FACTOR * backtest_per_s[rows]).sum())
     chance = float(scipy.special.bdtrc(above - 1, rows.size, 1 / LOSS_FACTOR))
-    if chance >= LEVEL or span_s < LEAST_SPAN_S:
+    if chance >= LEVEL or span_s < MIN_SPAN_S:
         return ""
     ratio = loss_ratio(float(losses[rows].mean()), float(backtest_per_s[rows].mean()))
     return (

@@ -1,12 +1,12 @@
-"""What can be wrong with a history or a forecast. Each message names the place, the value and the remedy."""
+"""Errors of histories and forecasts. Each message names the place, the value and the remedy."""
 
 
 class HistoryError(ValueError):
-    """The arrival history, or the events it is made from, cannot be used as it is."""
+    """The arrival history, or the events that it is made from, cannot be used."""
 
 
 class HistoryStoreError(HistoryError):
-    """The object store that holds the arrival history does not answer, or refuses."""
+    """The object store of the arrival history does not answer or refuses."""
 
 
 class ForecastError(ValueError):
@@ -14,8 +14,8 @@ class ForecastError(ValueError):
 
 
 class TrackingError(RuntimeError):
-    """The tracking server (MLflow) does not answer or refuses what it is given."""
+    """The tracking server (MLflow) does not answer or refuses a request."""
 
 
 class CalendarError(ForecastError):
-    """A calendar of events cannot be used as it is."""
+    """A calendar of events cannot be used."""

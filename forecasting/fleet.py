@@ -1,6 +1,6 @@
-"""Forecasts of many sources, each by itself: what fails is one source, named, with its cause.
+"""Forecasts of many sources, each by itself: a failure concerns one source and is reported with its cause.
 
-An order is all that it takes to forecast one source, wherever that is done; see fleet_spark for many at once.
+A ForecastTask contains all that is needed to forecast one source anywhere; see fleet_spark for parallel execution.
 """
 
 import logging
@@ -34,10 +34,9 @@ WITHOUT_CAUSE = "it says nothing more; run the source alone with `forescale fore
 class ForecastTask:
     """A source to forecast from `counts` (NaN: missing) in windows of window_s from start.
 
-    trained: folder of what is asked; train: whether it is to be made there first. demoted: horizons at which the naive
-    forecaster stands in, with why. folder: where the forecast goes, None to keep nothing. run_id, model_version,
-    history_snapshot, notes: what the forecast says of itself. timezone: whose clock its days go by. lent: what it
-    may borrow where it is trained.
+    trained: folder of the trained model; train: whether to train it there first. demoted: horizons at which the naive
+    forecaster takes over, with reasons. folder: destination of the forecast, None to discard it. run_id, model_version,
+    history_snapshot, notes: recorded in the forecast. timezone: of its days and weeks. lent: what training may borrow.
     """
 
     topology: str
@@ -60,16 +59,16 @@ class ForecastTask:
     lent: Lent = NOTHING_LENT
 
     def with_run(self, train: bool, demoted: Mapping[int, str], run_id: str, model_version: str) -> "ForecastTask":
-        """The same as part of a tracked batch."""
+        """The same task as part of a tracked batch."""
         return replace(self, train=train, demoted=dict(demoted), run_id=run_id, model_version=model_version)
 
 
 @dataclass(frozen=True)
 class ForecastResult:
-    """What became of an order. forecast: without its paths, None where it failed; failure: why, in one line.
+    """The result of a task. forecast: without paths, None if it failed. failure: the reason, in one line.
 
-    digest: of every number of the forecast, paths included. fresh: whether it was trained for it. cpu_s: processor
-    time, of the processes that Prophet starts as well.
+    digest: of all numbers of the forecast, including paths. fresh: whether a model was trained. cpu_s: processor time,
+    including processes started by Prophet.
     """
 
     source: str
@@ -83,7 +82,7 @@ class ForecastResult:
 def forecast_each(
     orders: Sequence[ForecastTask], progress: Callable[[str], None] | None = None
 ) -> Iterator[ForecastResult]:
-    """The outcomes in the order of the orders, one source after another, in this process."""
+    """The results in the order of the tasks, one source after another, in this process."""
     for number, order in enumerate(orders, start=1):
         if progress is not None:
             progress(f"{order.source} ({number} of {len(orders)})")
@@ -91,7 +90,7 @@ def forecast_each(
 
 
 def run_task(order: ForecastTask, progress: Callable[[str], None] | None = None) -> ForecastResult:
-    """The forecast of one order, kept in its folder; never raises but for what stops the process."""
+    """Run one task and store its forecast in the task's folder. Raises only what stops the process."""
     began_s = _cpu_s()
     forecast, failure, digest = None, "", ""
     try:

@@ -1,4 +1,4 @@
-"""Many orders at once over Spark. Workers read and write the folders of the orders."""
+"""Runs many forecast tasks in parallel on Spark. Workers read and write the tasks' folders."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def forecast_over_spark(spark: "SparkSession", orders: Sequence[ForecastTask]) -> Iterator[ForecastResult]:
-    """The outcomes in the order of the orders. What fails is one source, also where its worker dies."""
+    """The results in the order of the tasks. A failure concerns one source, even if its worker dies."""
     for order, outcome in zip(orders, over_spark(spark, run_task, orders), strict=True):
         if isinstance(outcome, Lost):
             yield ForecastResult(order.source, None, outcome.cause, "", order.train, 0.0)

@@ -1,4 +1,4 @@
-"""Folders that are there whole or not at all."""
+"""Folders that appear whole or not at all."""
 
 import shutil
 import uuid
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder aside to write into, which takes the place of the folder where the block ends well.
+    """A temporary folder to write into, which replaces `folder` if the block succeeds.
 
     See put_in_place.
     """
@@ -23,9 +23,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def put_in_place(aside: Path, folder: Path) -> None:
-    """Let a folder of the same file system take the place of another one, if there is one. Raises OSError.
+    """Move a folder of the same file system to `folder`, replacing it if it exists. Raises OSError.
 
-    What is there is moved away first, and put back where that fails.
+    The existing folder is moved away first, and restored on failure.
     """
     old = _beside(folder, "old")
     if folder.exists():

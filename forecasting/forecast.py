@@ -13,14 +13,14 @@ from forecasting.errors import ForecastError
 QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
 HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
 MAX_PER_S = 1e12
-"""Far more than ever comes: a larger rate is a mistake."""
+"""Far above any real rate: a larger one is a mistake."""
 
 
-# JSON has no infinity: as in forecast.json, it is written as text.
+# JSON has no infinity, so it is written as text, as in forecast.json.
 @with_config(ConfigDict(extra="forbid", ser_json_inf_nan="strings"))
 @dataclass(frozen=True)
 class BacktestScore:
-    """How a forecaster did at one horizon, over rolling origins that came after what it was trained on.
+    """A forecaster's score at one horizon, over rolling origins after its training data.
 
     pinball_per_s: mean pinball loss of the peak, averaged over p90, p95 and p99, in events per second.
     ratio: pinball_per_s over that of the better naive rival (seasonal naive or persistence); below 1 wins.
@@ -39,18 +39,18 @@ class BacktestScore:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What will arrive at one source, as known at issued_at.
+    """Forecast arrivals at one source, as known at issued_at.
 
     start: start of the first step; step_s: width of a step in seconds.
     rate_per_s: shape (steps, quantiles), pointwise quantiles of the rate in events per second.
     peak_per_s: per horizon in seconds, shape (quantiles,): quantiles of the largest rate within the horizon.
-    paths_per_s: shape (paths, steps), joint sample paths: quantiles of any maximum are read off them.
-    forecaster: what was deployed, per horizon in seconds; scores: the backtest that decided it.
-    trained_from, trained_to, history_digest: exactly which history it saw; seed: reproduces it.
-    run_id, model_version: where it is tracked; empty until it is.
-    history_snapshot: the commit of the history that it was read from, empty where it came from no store.
-    Raises ForecastError where quantiles cross or do not ascend, a rate cannot be, nothing is said of peaks, a
-    time has no zone, or shapes disagree.
+    paths_per_s: shape (paths, steps), joint sample paths, from which quantiles of any maximum follow.
+    forecaster: deployed one per horizon in seconds. scores: of the backtest that decided it.
+    trained_from, trained_to, history_digest: identify the history used. seed: reproduces the forecast.
+    run_id, model_version: in the tracking store; empty until tracked.
+    history_snapshot: the commit of the history; empty if it came from no store.
+    Raises ForecastError for crossing or non-ascending quantiles, impossible rates, missing peaks, times without a zone,
+    or mismatched shapes.
     """
 
     issued_at: datetime
@@ -109,7 +109,7 @@ class Forecast:
         return [self.start + timedelta(seconds=self.step_s * i) for i in range(self.rate_per_s.shape[0])]
 
     def peak_quantile_per_s(self, horizon_s: int, quantile: float) -> float:
-        """The quantile of the peak within a horizon. Raises ForecastError where it was not forecast."""
+        """The quantile of the peak within a horizon. Raises ForecastError if it was not forecast."""
         if horizon_s not in self.peak_per_s or quantile not in self.quantiles:
             raise ForecastError(
                 f"no peak quantile {quantile} within {horizon_s} s; forecast are "

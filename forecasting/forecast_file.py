@@ -1,4 +1,4 @@
-"""A forecast as files: `forecast.json` with all but the paths, `paths.parquet` with these. An exact round trip."""
+"""A forecast as files: `paths.parquet` with the paths, `forecast.json` with the rest. An exact round trip."""
 
 import hashlib
 from datetime import UTC
@@ -32,12 +32,12 @@ _Steps = Annotated[list[list[float]], AfterValidator(np.array), PlainSerializer(
 
 
 class _Body(BaseModel):
-    """The fields of a Forecast, but for the paths of which it has the number."""
+    """The fields of a Forecast, with the number of paths in place of the paths."""
 
-    # JSON has no infinity: a loss against a perfect rival, and what could not be scored, are written as text.
+    # JSON has no infinity, so a ratio to a perfect rival, and values that could not be scored, are written as text.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-    # Version 1 knew no snapshot; up to version 2 every path had a column of its own.
+    # Version 1 had no snapshot; up to version 2 every path had its own column.
     schema_version: Literal[1, 2, 3] = 3
     issued_at: _Moment
     topology: str
@@ -64,14 +64,14 @@ _FIELDS = tuple(name for name in _Body.model_fields if name not in ("schema_vers
 
 
 def write_forecast(forecast: Forecast, folder: Path) -> None:
-    """Write the forecast as a folder, whole or not at all; a forecast that is there already is replaced.
+    """Write the forecast as a folder, atomically, replacing an existing forecast.
 
-    Raises ForecastError naming the folder where it cannot be written.
+    Raises ForecastError naming the folder if it cannot be written.
     """
     try:
         with whole_folder(folder) as aside:
             (aside / JSON_FILE).write_text(forecast_json(forecast), encoding="utf-8")
-            # A dictionary of rates, of which hardly two are alike, costs nine tenths of the time.
+            # No dictionary encoding: with hardly any equal rates it costs nine tenths of the time.
             pq.write_table(_paths_table(forecast), aside / PATHS_FILE, use_dictionary=False)
     except OSError as error:
         raise ForecastError(f"forecast cannot be written to {folder}: {error}; check the path and the space") from None
@@ -80,8 +80,8 @@ def write_forecast(forecast: Forecast, folder: Path) -> None:
 def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] | None = None) -> Forecast:
     """The forecast of a folder. Raises ForecastError naming the file, the field and the remedy.
 
-    with_paths: otherwise it has none, which is much faster where hundreds of past forecasts are read for their peaks.
-    of: the topology and the source that it must be of.
+    with_paths: False leaves them out, which is much faster when reading the peaks of hundreds of past forecasts. of:
+    expected topology and source.
     """
     remedy = "make the forecast again"
     for name in (JSON_FILE, PATHS_FILE) if with_paths else (JSON_FILE,):
@@ -111,19 +111,19 @@ def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] 
 
 def _paths_file(file: Path) -> pa.Table:
     check_regular(file)
-    # A single small file: threads and a data set around it cost more than they gain.
+    # For a single small file, threads and a data set cost more than they gain.
     with pq.ParquetFile(file, pre_buffer=False) as opened:
         return opened.read(use_threads=False)
 
 
 def forecast_json(forecast: Forecast) -> str:
-    """All but the paths, as it stands in `forecast.json`."""
+    """The content of `forecast.json`: all but the paths."""
     fields = {name: getattr(forecast, name) for name in _FIELDS}
     return _Body.model_construct(paths=forecast.paths_per_s.shape[0], **fields).model_dump_json(indent=1)
 
 
 def forecast_digest(forecast: Forecast) -> str:
-    """SHA-256 over every number that is forecast: two forecasts with the same digest say the same, bit for bit."""
+    """SHA-256 over all forecast numbers: equal digests mean bitwise equal forecasts."""
     hashed = hashlib.sha256(f"{forecast.start.timestamp():.0f}|{forecast.step_s}|".encode())
     for values in (forecast.rate_per_s, forecast.paths_per_s, *forecast.peak_per_s.values()):
         hashed.update(np.ascontiguousarray(values, dtype="<f8").data)
@@ -135,7 +135,7 @@ def _forecast(body: _Body, paths_per_s: np.ndarray) -> Forecast:
 
 
 def _paths_table(forecast: Forecast) -> pa.Table:
-    """One row a step: its start, and the rates of all paths in it."""
+    """One row per step: its start, and the rates of all paths in it."""
     first = np.datetime64(forecast.start.astimezone(UTC).replace(tzinfo=None), "us")
     steps = np.arange(forecast.rate_per_s.shape[0]) * np.timedelta64(forecast.step_s, "s")
     starts = pa.array(first + steps, type=pa.timestamp("us", tz="UTC"))

@@ -6,7 +6,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
-from forecasting.models.borrowed_forecaster import LEAST_DAYS, BorrowedForecaster
+from forecasting.models.borrowed_forecaster import MIN_DAYS, BorrowedForecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -20,11 +20,11 @@ from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 def all_forecasters(
     calendar: EventCalendar | None = None, *, prophet: bool = True, siblings: Sequence[ArrivalSeries] = ()
 ) -> tuple[Forecaster, ...]:
-    """Every forecaster with its naive rivals. Those whose library is not installed refuse with that as the reason.
+    """Every forecaster with its naive rivals. Those whose library is missing refuse for that reason.
 
-    calendar: events that all of them, the naive ones too, are to know of. prophet: whether Prophet takes part; it costs
-    as much as all of the others together. siblings: sources whose shape may be borrowed, so that three hours of
-    history are enough for one forecaster and its naive rival.
+    calendar: events made known to all of them, including the naive ones. prophet: whether Prophet takes part; it costs
+    as much as all others together. siblings: sources whose shape may be borrowed, so that three hours of history
+    suffice for one forecaster and its naive rival.
     """
     forecasters: tuple[Forecaster, ...] = (
         TimeOfWeekForecaster(),
@@ -32,13 +32,13 @@ def all_forecasters(
         *((ProphetForecaster(),) if prophet else ()),
         HarmonicArimaForecaster(),
         RecentDaysForecaster(),
-        PersistenceForecaster(LEAST_DAYS) if siblings else PersistenceForecaster(),
+        PersistenceForecaster(MIN_DAYS) if siblings else PersistenceForecaster(),
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),
     )
     forecasters = tuple(LocalTimeForecaster(forecaster) for forecaster in forecasters)
     if siblings:
-        # It knows the clock of each sibling itself.
+        # It handles each sibling's time zone itself.
         forecasters = (*forecasters, BorrowedForecaster(siblings))
     if calendar is None or not calendar.events:
         return forecasters

@@ -1,8 +1,8 @@
-"""Sample paths of several sources, paired as the sources have erred together.
+"""Pairs the sample paths of several sources by the dependence of their past errors.
 
-Each source is forecast by itself; paths of two of them that have the same number go together by chance at best. An
-empirical copula joins them (the Schaake shuffle, Clark et al. 2004; ensemble copula coupling, Schefzik et al. 2013):
-paths are put in an order in which their ranks go together as the ranks of past errors did.
+Each source is forecast by itself, so the paths with the same number are unrelated. An empirical copula joins them (the
+Schaake shuffle, Clark et al. 2004; ensemble copula coupling, Schefzik et al. 2013): paths are reordered so that their
+ranks correspond as the ranks of past errors did.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ from forecasting.level_errors import LevelErrors, common_errors, forecast_errors
 from forecasting.models.error_trajectories import drawn
 
 MIN_SPANS = 20
-"""Fewer spans do not tell how sources go together."""
+"""With fewer spans the dependence cannot be estimated."""
 MAX_SPAN_S = 6 * 3600
-"""Days would be four times fewer. Of eight weeks of errors that fade within a day, six hours tell the correlation with
-two thirds of the error that days do."""
+"""Whole days would give a quarter of the spans. For eight weeks of errors that fade within a day, six hours estimate
+the correlation with two thirds of the error of whole days."""
 
 
 @dataclass(frozen=True)
 class JoinedForecasts:
-    """By source. note: why paths stay paired as they came; empty where they are joined, and of a single source."""
+    """forecasts: by source. note: why paths are not joined; empty if they are, and for a single source."""
 
     forecasts: Mapping[str, Forecast]
     note: str = ""
@@ -37,11 +37,12 @@ def joined_forecasts(
     within_s: int | None = None,
     past: Mapping[str, Sequence[Forecast]] | None = None,
 ) -> JoinedForecasts:
-    """The same forecasts, path m of each source now going with path m of the others; each keeps its own set of paths.
+    """The same forecasts, reordered so that path m of each source belongs with path m of the others; sets of paths
+    stay.
 
-    A path's level is its mean over within_s, over all of it where None. histories: what was known of the sources.
-    Sources go together as past forecasts of them erred; where too few of these are over, as repeating the last week
-    would have erred. Same forecasts and histories, same order.
+    A path's level is its mean over within_s, or over all steps if None. histories: known history by source. The
+    dependence is that of past forecast errors or, if too few are complete, of the errors of repeating the last week.
+    Deterministic.
     """
     if len(forecasts) < 2:
         return JoinedForecasts(forecasts)
@@ -52,7 +53,8 @@ def joined_forecasts(
         return JoinedForecasts(
             forecasts,
             f"sample paths of {', '.join(forecasts)} are paired as they come: {spans} spans of {span_s / 3600:g} h are "
-            f"known of all of them, {MIN_SPANS} tell how sources err together; a longer history will",
+            f"known of all of them, {MIN_SPANS} are needed to see how sources err together; a longer history has "
+            "them",
         )
     levels = {source: _levels(each, within_s) for source, each in forecasts.items()}
     order = joined_order(levels, errors, min(each.seed for each in forecasts.values()))
@@ -62,7 +64,7 @@ def joined_forecasts(
 
 
 def compared_s(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> int:
-    """Width in seconds of the spans whose errors are compared: as far as paths are looked at, at most MAX_SPAN_S."""
+    """Width in seconds of the compared spans: the part of the paths that is used, at most MAX_SPAN_S."""
     step_s = max(each.step_s for each in forecasts.values())
     reach_s = min(each.step_s * each.rate_per_s.shape[0] for each in forecasts.values())
     wanted_s = min(reach_s, MAX_SPAN_S, reach_s if within_s is None else within_s)
@@ -70,10 +72,10 @@ def compared_s(forecasts: Mapping[str, Forecast], within_s: int | None = None) -
 
 
 def joined_order(levels: Mapping[str, Floats], errors: Mapping[str, Floats], seed: int) -> dict[str, Ints]:
-    """By source, in which order to take its paths, so that the ranks of their levels go together as those of errors.
+    """The order of paths by source, such that the ranks of their levels correspond like those of the errors.
 
-    levels: shape (paths,) of each source; errors: shape (spans,), all over the same spans. Every span stands for
-    equally many paths, as far as that goes, in random order: the first of the paths are a fair sample of all.
+    levels: shape (paths,) per source. errors: shape (spans,), over the same spans for all. Every span gets equally many
+    paths as far as possible, in random order, so that the first paths are a fair sample of all.
     """
     rng = np.random.default_rng(seed)
     spans = next(iter(errors.values())).size
@@ -87,7 +89,7 @@ def joined_order(levels: Mapping[str, Floats], errors: Mapping[str, Floats], see
 
 
 def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
-    """Which value comes first, second and so on; equal ones by lot."""
+    """The sorting permutation, with ties broken at random."""
     return np.lexsort((rng.random(values.size), values))
 
 
@@ -102,7 +104,7 @@ def _errors_together(
     span_s: int,
     past: Mapping[str, Sequence[Forecast]],
 ) -> dict[str, Floats]:
-    """By source, shape (spans,): of past forecasts where there are enough, else of repeating the last week."""
+    """Errors by source, shape (spans,): of past forecasts if there are enough, else of repeating the last week."""
     known = {source: in_steps(histories.get(source), each.step_s) for source, each in forecasts.items()}
     of_forecasts, of_weeks = dict[str, LevelErrors](), dict[str, LevelErrors]()
     for source, history in known.items():

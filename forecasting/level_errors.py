@@ -1,4 +1,4 @@
-"""How far what came lay off what was expected, span by span: by this sources are seen to err together, or in turn."""
+"""Ratios of actual to expected load per span, which show whether sources err together or independently."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,17 +13,16 @@ from forecasting.local_time import moments_before_s
 from forecasting.models.time_grid import WEEK_S
 
 KNOWN_SHARE = 0.8
-"""Of the windows of a span, at least so many are known both of what came and of what was expected."""
+"""Minimum share of a span's windows with both actual and expected load known."""
 
 LevelErrors = Mapping[int, float]
-"""What came in a span over what was expected, by the epoch second at which the span begins."""
+"""Actual over expected load of a span, by the epoch second at which the span begins."""
 
 
 def week_errors(history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:
-    """Of repeating the last week, by the clock of the source, over the spans that end at `end`, a span before it …
+    """Errors of repeating the last week in the source's local time, over the consecutive spans before `end`.
 
-    A growth that goes on is the same factor in each and so joins nothing, as it would were all weeks compared with
-    their mean.
+    Steady growth is the same factor in each span and so creates no dependence; comparing with the mean week would.
     """
     steps, week = span_s // history.window_s, WEEK_S // history.window_s
     last = int((end - history.start).total_seconds()) // history.window_s
@@ -32,16 +31,16 @@ def week_errors(history: ArrivalSeries, end: datetime, span_s: int) -> LevelErro
     at = starts[:, None] + np.arange(steps)
     first_s = int(history.start.timestamp())
     before = (moments_before_s(first_s + at * history.window_s, WEEK_S, history.timezone) - first_s) // history.window_s
-    # Where the clock was put back in between, the week before the first spans begins an hour before the history.
+    # If the clock was set back in between, the week before the first spans begins an hour before the history.
     usual = np.where(before >= 0, history.counts[before], np.nan)
     begins_s = first_s + starts * history.window_s
     return _errors(begins_s.tolist(), history.counts[at], usual)
 
 
 def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datetime, span_s: int) -> LevelErrors:
-    """Of the medians of those past forecasts of this source that began a whole number of spans before `end`.
+    """Errors of the medians of past forecasts of this source that began a whole number of spans before `end`.
 
-    Their first span counts; their paths are not needed. Steps of another width than the history's windows tell nothing.
+    Only their first span counts; paths are not needed. Forecasts with steps unlike the history's windows are ignored.
     """
     steps, first_s = span_s // history.window_s, int(history.start.timestamp())
     begins_s, came, expected = [], [], []
@@ -58,13 +57,13 @@ def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datet
 
 
 def common_errors(errors: Mapping[str, LevelErrors]) -> dict[str, Floats]:
-    """By source, over the spans that all sources know, oldest first; shape (spans,)."""
+    """Errors by source over the spans known for all sources, oldest first; shape (spans,)."""
     spans = sorted(set.intersection(*(set(each) for each in errors.values())))
     return {source: np.array([each[begin_s] for begin_s in spans]) for source, each in errors.items()}
 
 
 def in_steps(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None:
-    """None where the history is too short for a step, or its windows do not fill one."""
+    """The history resampled; None if it is too short for a step or its windows do not fill one."""
     try:
         return None if history is None else history.resampled(step_s)
     except HistoryError:
@@ -72,7 +71,7 @@ def in_steps(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None
 
 
 def _errors(begins_s: Sequence[int], came: Floats, expected: Floats) -> LevelErrors:
-    """Both of shape (spans, steps). Spans of which too little is known, or of which nothing was expected, have none."""
+    """came, expected: shape (spans, steps). Spans with too few known steps or no expected load are left out."""
     known = np.isfinite(came) & np.isfinite(expected)
     total, usual = (np.where(known, each, 0.0).sum(axis=1) for each in (came, expected))
     tells = (known.mean(axis=1) >= KNOWN_SHARE) & (usual > 0)

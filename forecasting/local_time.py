@@ -1,8 +1,7 @@
-"""Local time: days and weeks as the clock on the wall shows them. The one home of changes of the clock.
+"""Local time: days and weeks by the wall clock. All handling of clock changes is here.
 
-A series of arrivals lies on a grid of UTC. What knows seasons is given the same series on the wall's grid instead: its
-windows bear the times that the wall showed, an hour that was skipped is missing, and of one that came twice the second
-one stands, where it is known.
+Arrival series are on a UTC grid. Seasonal models get the same series on the wall-clock grid instead: windows carry
+wall-clock times, a skipped hour is missing, and of a repeated hour the second one is used if known.
 """
 
 from dataclasses import dataclass, replace
@@ -18,11 +17,11 @@ from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import CalendarError
 
 _GRID_FROM = datetime(2020, 1, 1, tzinfo=UTC)
-"""The wall's grid has the phase that the grid of UTC had then; it matters where a window is wider than a change."""
+"""Reference moment for the phase of the wall-clock grid; it matters if a window is wider than a clock change."""
 
 
 def zone(name: str) -> ZoneInfo:
-    """A time zone by its IANA name. Raises CalendarError for one that is not known."""
+    """A time zone by its IANA name. Raises CalendarError for an unknown one."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -32,7 +31,7 @@ def zone(name: str) -> ZoneInfo:
 def local_days(first: date, last: date, time_zone: ZoneInfo) -> tuple[datetime, datetime]:
     """From the midnight that begins the first day to the one that ends the last, in UTC: 23 to 25 h a day over DST.
 
-    Where midnight is skipped, the day begins with the first moment after it.
+    If midnight is skipped, the day begins with the first moment after it.
     """
     end = last + timedelta(days=1) if last < date.max else last
     begin = datetime.combine(first, time(), time_zone)
@@ -40,10 +39,10 @@ def local_days(first: date, last: date, time_zone: ZoneInfo) -> tuple[datetime, 
 
 
 def local_instant(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) -> datetime:
-    """The moment, in UTC, at which clocks of a zone show a time without a zone of its own.
+    """The UTC moment at which clocks of a zone show a naive wall-clock time.
 
-    ends: whether it ends something: of a time that comes twice the second one is taken, otherwise the first. Raises
-    CalendarError for a time that was skipped.
+    ends: whether it ends a span: of a repeated time the second is used, otherwise the first. Raises CalendarError for a
+    skipped time.
     """
     at = wall.replace(tzinfo=time_zone, fold=1 if ends else 0).astimezone(UTC)
     if at.astimezone(time_zone).replace(tzinfo=None) != wall.replace(fold=0):
@@ -54,15 +53,15 @@ def local_instant(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) ->
 
 
 def on_the_wall(moment: datetime, timezone: str) -> datetime:
-    """What the wall shows at a moment, as a datetime that bears UTC: a time on the wall's grid."""
+    """Wall-clock time at a moment, as a datetime labelled UTC: a time on the wall-clock grid."""
     return moment.astimezone(zone(timezone)).replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class WallGrid:
-    """The windows of the wall, numbered: window n begins when the wall shows n * window_s + phase_s after 1970.
+    """Numbered wall-clock windows: window n begins when the clock shows n * window_s + phase_s after 1970.
 
-    Where a change of the clock is no multiple of a window, windows of UTC take the nearest one.
+    If a clock change is not a multiple of a window, UTC windows map to the nearest one.
     """
 
     timezone: str
@@ -75,21 +74,21 @@ class WallGrid:
         return cls(timezone, series.window_s, (int(series.start.timestamp()) + offset_s) % series.window_s)
 
     def numbers(self, start: datetime, count: int) -> Ints:
-        """Of `count` windows of UTC from start, shape (count,): consecutive but where the clock changes."""
+        """Numbers of `count` UTC windows from start, shape (count,): consecutive except at clock changes."""
         utc_s = int(start.timestamp()) + self.window_s * np.arange(count, dtype=np.int64)
         wall_s = utc_s + offsets_s(utc_s, self.timezone)
         return np.asarray((2 * (wall_s - self.phase_s) + self.window_s) // (2 * self.window_s), dtype=np.int64)
 
     def start(self, number: int) -> datetime:
-        """What the wall shows when a window begins, as on_the_wall has it."""
+        """Wall-clock time at which a window begins, as from on_the_wall."""
         return EPOCH + timedelta(seconds=int(number) * self.window_s + self.phase_s)
 
 
 def on_wall_grid(series: ArrivalSeries, timezone: str) -> tuple[ArrivalSeries, int]:
-    """The series as the wall showed its windows, and the number of the window that follows its last.
+    """The series on the wall-clock grid, and the number of the window after its last.
 
-    An hour that was skipped is missing; of one that came twice the second one stands where it is known. Where the
-    series ends in the second one, what the wall had shown beyond that moment is left out.
+    A skipped hour is missing; of a repeated hour the second one is used if known. If the series ends within the second
+    one, the rest of the first is left out.
     """
     grid = WallGrid.of(series, timezone)
     at = grid.numbers(series.start, series.counts.size)
@@ -98,15 +97,15 @@ def on_wall_grid(series: ArrivalSeries, timezone: str) -> tuple[ArrivalSeries, i
     if (np.diff(at) != 1).any():
         told = (at < end) & np.isfinite(series.counts)
         counts = np.full(end - first, np.nan)
-        # Of values for the same window the last one stands.
+        # Of several values for a window the last one is kept.
         counts[at[told] - first] = series.counts[told]
     return replace(series, start=grid.start(first), counts=counts, timezone=UTC_NAME), end
 
 
 def windows_before(series: ArrivalSeries, at: int, count: int, season_s: int) -> Ints:
-    """Indices of the windows a season before each of `count` windows from index `at`, by the clock of the series.
+    """Indices of the windows one season before each of `count` windows from index `at`, in the series' local time.
 
-    They may lie before the series (negative). One that is not over before window `at` goes back another season.
+    They may lie before the series (negative). If one has not ended before window `at`, it goes back another season.
     """
     start_s = int(series.start.timestamp())
     told = at + np.arange(count, dtype=np.int64)
@@ -117,16 +116,16 @@ def windows_before(series: ArrivalSeries, at: int, count: int, season_s: int) ->
 
 
 def moments_before_s(utc_s: Ints, season_s: int, timezone: str) -> Ints:
-    """When the wall showed the same time a season before, in seconds since 1970; same shape."""
+    """Moments with the same wall-clock time one season before, in seconds since 1970; same shape."""
     moved_s = offsets_s(utc_s, timezone) - offsets_s(utc_s - season_s, timezone)
     return np.asarray(utc_s - season_s + moved_s)
 
 
 def offsets_s(utc_s: Ints, timezone: str) -> Ints:
-    """By how much the wall is ahead of UTC at moments in seconds since 1970, in seconds; same shape."""
+    """UTC offsets in seconds at moments in seconds since 1970; same shape."""
     if timezone == UTC_NAME:
         return np.zeros_like(utc_s)
-    # A year more at each end, since a year of the wall is not one of UTC.
+    # One more year at each end, since local years differ from UTC years.
     years = range(_year(int(utc_s.min())), _year(int(utc_s.max())) + 1)
     changes = [change for year in years for change in _changes(timezone, year)]
     begins, offsets = np.array(changes, dtype=np.int64).T
@@ -139,7 +138,7 @@ def _year(utc_s: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _changes(timezone: str, year: int) -> tuple[tuple[int, int], ...]:
-    """When the offset changes in a year of UTC, and to what, both in seconds; first what holds at its beginning."""
+    """Times and new offsets of the changes in a UTC year, in seconds; the first entry holds at its beginning."""
     place = zone(timezone)
 
     def offset_s(utc_s: int) -> int:

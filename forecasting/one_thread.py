@@ -1,4 +1,4 @@
-"""Linear algebra on one thread: the matrices here are small, and threads that wait for each other double the time."""
+"""Linear algebra on one thread: for the small matrices here, synchronising threads doubles the time."""
 
 import importlib
 import importlib.util
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS and OpenMP to one thread meanwhile, where threadpoolctl is installed."""
+    """Limit BLAS and OpenMP to one thread within the block, if threadpoolctl is installed."""
     if importlib.util.find_spec("threadpoolctl") is None:
         yield
         return
@@ -21,5 +21,5 @@ def one_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _controller(loaded: int) -> Any:
-    """The libraries that are there now; looking them up takes longer than a forecast, so only after new imports."""
+    """Controls the loaded libraries; looking them up takes longer than a forecast, so only after new imports."""
     return importlib.import_module("threadpoolctl").ThreadpoolController()

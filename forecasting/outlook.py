@@ -1,4 +1,4 @@
-"""One series among many: where its load is, where it is forecast to go, and how much that is to be worried about."""
+"""One series among many: its load, its forecast, and a ranking by risk."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from forecasting.arrays import Floats
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
@@ -15,13 +15,12 @@ from forecasting.scoring import COVERAGE_QUANTILE
 
 @dataclass(frozen=True)
 class SeriesOutlook:
-    """A series with its forecast, or with the cause why there is none.
+    """A series with its forecast, or with the cause of its absence.
 
-    latest_per_s: rates of the last day, oldest first, NaN where missing, in steps as the forecast has them; empty where
-    nothing is known. quantiles, peak_per_s: of the peak, per horizon in seconds, shape (quantiles,). forecaster: what
-    is deployed, per horizon. cause: why the series could not be forecast, empty where it could; then no forecast is
-    needed.
-    Raises ForecastError where neither a forecast nor a cause is given, or the p95 is not among the quantiles.
+    latest_per_s: rates of the last day in the forecast's steps, oldest first, NaN where missing; empty if none is
+    known. quantiles, peak_per_s: of the peak, per horizon in seconds, shape (quantiles,). forecaster: the deployed one
+    per horizon. cause: why the series could not be forecast; empty if it could.
+    Raises ForecastError without both forecast and cause, or if the p95 is not among the quantiles.
     """
 
     topology: str
@@ -31,7 +30,7 @@ class SeriesOutlook:
     quantiles: tuple[float, ...] = ()
     peak_per_s: Mapping[int, Floats] = field(default_factory=dict)
     forecaster: Mapping[int, str] = field(default_factory=dict)
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[ForecastDrift, ...] = ()
     cause: str = ""
 
     def __post_init__(self) -> None:
@@ -48,33 +47,33 @@ class SeriesOutlook:
 
     @property
     def now_per_s(self) -> float:
-        """The newest rate that is known, NaN without one."""
+        """The newest known rate, NaN without one."""
         known = self.latest_per_s[np.isfinite(self.latest_per_s)]
         return float(known[-1]) if known.size else float("nan")
 
     @property
     def largest_per_s(self) -> float:
-        """The largest rate of the last day, NaN where none is known."""
+        """The largest rate of the last day, NaN if none is known."""
         known = self.latest_per_s[np.isfinite(self.latest_per_s)]
         return float(known.max()) if known.size else float("nan")
 
     def p95_per_s(self, horizon_s: int) -> float:
-        """The p95 of the peak within a horizon, NaN where it was not forecast."""
+        """The p95 of the peak within a horizon, NaN if it was not forecast."""
         if horizon_s not in self.peak_per_s:
             return float("nan")
         return float(self.peak_per_s[horizon_s][self.quantiles.index(COVERAGE_QUANTILE)])
 
     @property
     def coming_per_s(self) -> float:
-        """The p95 of the coming day's peak; of the longest horizon within a day where a day was not forecast."""
+        """The p95 of the coming day's peak, or of the longest forecast horizon within a day."""
         within = [horizon_s for horizon_s in self.peak_per_s if horizon_s <= DAY_S]
         return self.p95_per_s(max(within)) if within else float("nan")
 
     @property
     def growth(self) -> float:
-        """How far the p95 of the coming day's peak lies above the last day's largest rate: 0.5 is half as much again.
+        """Relative excess of the p95 of the coming day's peak over the last day's largest rate: 0.5 means 50 % more.
 
-        Infinite where nothing came; NaN where one of them is not known.
+        Infinite if nothing arrived; NaN if either is unknown.
         """
         coming, largest = self.coming_per_s, self.largest_per_s
         if not (np.isfinite(coming) and np.isfinite(largest)):
@@ -84,18 +83,18 @@ class SeriesOutlook:
         return coming / largest - 1
 
     @property
-    def alarms(self) -> tuple[Drift, ...]:
+    def alarms(self) -> tuple[ForecastDrift, ...]:
         return tuple(drift for drift in self.drifts if drift.alarmed)
 
     @property
-    def judged(self) -> Drift | None:
-        """The longest horizon of which past forecasts tell: none longer has a window that is over."""
+    def judged(self) -> ForecastDrift | None:
+        """The longest horizon with completed windows."""
         known = [drift for drift in self.drifts if drift.completed]
         return max(known, key=lambda drift: drift.horizon_s) if known else None
 
 
 def by_risk(rows: Iterable[SeriesOutlook]) -> list[SeriesOutlook]:
-    """Those that could not be forecast, then those with an alarm, then by growth; of equals by name."""
+    """Series without forecast first, then those with an alarm, then by growth; ties by name."""
 
     def rank(row: SeriesOutlook) -> tuple[int, float, str, str]:
         urgency = 0 if row.cause else 1 if row.alarms else 2

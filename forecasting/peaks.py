@@ -10,9 +10,9 @@ from forecasting.arrays import Floats
 def peak_quantiles_per_s(paths_per_s: Floats, horizon_steps: Sequence[int], quantiles: Sequence[float]) -> Floats:
     """Quantiles of the largest rate within each horizon, shape (horizons, quantiles).
 
-    paths_per_s: joint sample paths, shape (paths, steps), finite; horizon_steps: ascending. The quantile of the maxima
-    is taken, not the maximum of the pointwise quantiles, which lies far below it. Longer horizons and higher quantiles
-    never give less.
+    paths_per_s: joint sample paths, shape (paths, steps), finite; horizon_steps: ascending. This is the quantile of the
+    maxima, not the maximum of the pointwise quantiles, which is far lower. Longer horizons and higher quantiles never
+    give less.
     """
     begins = [0, *horizon_steps[:-1]]
     between = np.maximum.reduceat(paths_per_s[:, : horizon_steps[-1]], begins, axis=1)
@@ -22,7 +22,7 @@ def peak_quantiles_per_s(paths_per_s: Floats, horizon_steps: Sequence[int], quan
 def path_quantiles(values: Floats, quantiles: Sequence[float]) -> Floats:
     """Quantiles over the paths, shape (columns, quantiles), of finite values of shape (paths, columns).
 
-    They are those of np.quantile, bit for bit, at a third of its time: it partitions columns, this sorts rows.
+    Bitwise equal to np.quantile in a third of its time: it partitions columns, this sorts rows.
     """
     ordered = np.array(values.T, dtype=np.float64, order="C")
     ordered.sort(axis=-1)
@@ -31,12 +31,12 @@ def path_quantiles(values: Floats, quantiles: Sequence[float]) -> Floats:
     share = at - below
     low, high = ordered[:, below], ordered[:, np.minimum(below + 1, values.shape[0] - 1)]
     apart = high - low
-    # From the nearer of the two, as NumPy interpolates: the other way round the last bits differ.
+    # Interpolate from the nearer value, as NumPy does; otherwise the last bits differ.
     return np.asarray(np.where(share >= 0.5, high - apart * (1 - share), low + apart * share))
 
 
 def actual_peak_per_s(rates_per_s: Floats, most_missing: float = 0.2) -> float:
-    """The largest observed rate, NaN where more than a share of most_missing was not observed.
+    """The largest observed rate; NaN if more than the share most_missing was not observed.
 
     rates_per_s: shape (steps,), NaN where missing.
     """
@@ -49,7 +49,7 @@ def actual_peak_per_s(rates_per_s: Floats, most_missing: float = 0.2) -> float:
 def pinball(actual: Floats | float, forecast: Floats, quantiles: Floats | float) -> Floats:
     """Pinball loss in the unit of what is forecast: quantile × shortfall, or (1 - quantile) × excess.
 
-    Shapes broadcast. A quantile of 0.95 pays 19 times as much for each unit too low as for each too high.
+    Shapes broadcast. At quantile 0.95 each unit too low costs 19 times as much as each unit too high.
     """
     off = actual - forecast
     return np.asarray(np.maximum(quantiles * off, (quantiles - 1) * off), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""From an arrival history to a forecast, at two speeds. Pure: no files, no clock, no tracking.
+"""From an arrival history to a forecast, in a slow and a fast part. Pure: no files, no clock, no tracking.
 
 The slow part backtests, selects, fits and calibrates; every 6 to 12 hours will do. The fast part asks what was learnt
 from the newest counts, in milliseconds.
@@ -19,7 +19,7 @@ from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecaster import FittedForecaster, Forecaster
 from forecasting.forecasters import all_forecasters
 from forecasting.models.borrowed_forecaster import BORROWED
-from forecasting.models.borrowed_forecaster import LEAST_DAYS as LEAST_BORROWED_DAYS
+from forecasting.models.borrowed_forecaster import MIN_DAYS as MIN_BORROWED_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
@@ -30,10 +30,10 @@ from forecasting.surprise import STAND_IN
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
-LEAST_DAYS = 1.0
+MIN_DAYS = 1.0
 SIBLINGS = "siblings"
-"""How notes on them begin."""
-LONGEST_SILENCE_S = DAY_S
+"""Prefix of notes on siblings."""
+MAX_SILENCE_S = DAY_S
 
 SURPRISE = (
     "every step of the last hour exceeded its p99: the load no longer follows its history, so persistence is used "
@@ -53,11 +53,11 @@ def train(
     lent: Lent = NOTHING_LENT,
     progress: Progress | None = None,
 ) -> Trained:
-    """The slow part: what to ask, chosen and calibrated by a backtest; nothing after issued_at is looked at.
+    """The slow part: choose and calibrate forecasters by a backtest, using nothing after issued_at.
 
-    history_snapshot: the commit of the store that the series was read from. forecasters: all of them where None.
-    lent: shapes that these may borrow. Raises ForecastError where the history is too short, too old or too
-    sparse, or where no forecaster can forecast: then hold the plan you have.
+    history_snapshot: the store's commit that the series was read from. forecasters: None for all.
+    lent: shapes that they may borrow. Raises ForecastError if the history is too short, too old or too sparse, or no
+    forecaster can forecast: then hold the plan you have.
     """
     history = known_history(series, issued_at, terms.step_s, least_days(lent.shapes))
     if forecasters is None:
@@ -104,9 +104,9 @@ def train(
 
 
 def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, history_snapshot: str = "") -> Forecast:
-    """The fast part: what was trained, asked from the newest counts that were over at issued_at.
+    """The fast part: forecast with the trained model from the newest counts complete at issued_at.
 
-    Raises ForecastError where these are too old or too sparse: then hold the plan you have.
+    Raises ForecastError if these are too old or too sparse: then hold the plan you have.
     """
     terms = trained.terms
     history = known_history(series, issued_at, terms.step_s, least_days(trained.siblings))
@@ -138,10 +138,9 @@ def forecast_of(
     issued_at: datetime,
     forecaster: Mapping[int, str],
 ) -> Forecast:
-    """What sample paths from the end of a history on say, which were drawn by what has learnt from it alone.
+    """The forecast given by sample paths that start at the end of a history and were drawn from that history alone.
 
-    paths_per_s: shape (paths, steps). peaks_per_s: of each horizon, shape (horizons, quantiles). forecaster: by
-    horizon.
+    paths_per_s: shape (paths, steps). peaks_per_s: shape (horizons, quantiles). forecaster: by horizon.
     """
     return Forecast(
         issued_at=issued_at,
@@ -164,9 +163,9 @@ def forecast_of(
 def _fitted(
     competing: dict[str, Forecaster], selection: Selection, history: ArrivalSeries, progress: Progress | None
 ) -> tuple[dict[str, FittedForecaster], dict[str, str]]:
-    """The chosen forecasters and those that may stand in for them, fitted; and why some could not be."""
+    """The chosen forecasters and their fallbacks, fitted, and the reasons of failed fits."""
     needed = {name for weights in selection.ensemble.weights for name in weights} | set(selection.ensemble.naive)
-    # It costs nothing, and stands in after a surprise.
+    # It costs nothing, and takes over after a surprise.
     needed |= {STAND_IN} & set(competing)
     if progress is not None:
         progress(f"fitting {', '.join(sorted(needed))}")
@@ -180,12 +179,12 @@ def _fitted(
 
 
 def least_days(siblings: Sequence[LentShape]) -> float:
-    """How much history a forecast takes: hours, where there are siblings whose shape can be borrowed."""
-    return LEAST_BORROWED_DAYS if siblings else LEAST_DAYS
+    """Minimum history of a forecast: hours if siblings lend their shape."""
+    return MIN_BORROWED_DAYS if siblings else MIN_DAYS
 
 
 def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s: Sequence[int]) -> tuple[str, ...]:
-    """From whom a shape is borrowed, and how much it counts at each horizon."""
+    """Notes on lenders of shapes, and the borrowed shape's weight at each horizon."""
     if not siblings:
         return ()
     lenders = ", ".join(sibling.told() for sibling in siblings)
@@ -198,11 +197,10 @@ def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s
     return (f"{SIBLINGS}: shape borrowed from {lenders} until its own record is better; it counts {told}",)
 
 
-def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = LEAST_DAYS) -> ArrivalSeries:
-    """The steps that were over at issued_at, up to the last of them; those the history lacks at its end are missing.
+def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = MIN_DAYS) -> ArrivalSeries:
+    """The complete steps up to issued_at; steps that the history lacks at its end are missing.
 
-    days: how many are needed. Raises ForecastError where there are fewer, half of it is missing, or it ends too long
-    ago.
+    days: minimum length. Raises ForecastError if it is shorter, half missing, or ends too long ago.
     """
     where = f"source {series.source!r} of topology {series.topology!r}"
     if issued_at.tzinfo is None:
@@ -217,12 +215,12 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     if not seen.size:
         raise ForecastError(f"{where}: every window of the history is missing; restore events, and hold the plan")
     unknown_s = (counts.size - 1 - int(seen[-1])) * step_s
-    if unknown_s >= LONGEST_SILENCE_S:
+    if unknown_s >= MAX_SILENCE_S:
         raise ForecastError(
             f"{where}: nothing was observed in the last {unknown_s / 3600:.1f} h before {issued_at}, at most "
-            f"{LONGEST_SILENCE_S / 3600:.0f} h are bridged; restore the feed, and hold the plan until then"
+            f"{MAX_SILENCE_S / 3600:.0f} h are bridged; restore the feed, and hold the plan until then"
         )
-    # What lies before the first observation is no history.
+    # Windows before the first observation do not count as history.
     history = history.between(history.start + timedelta(seconds=int(seen[0]) * step_s), history.end)
     if reason := why_too_little(history, days):
         raise ForecastError(f"{where}: {reason}; hold the plan until then")

@@ -1,9 +1,9 @@
-"""Predictions as a Parquet file, a row for every number that was said, so that anyone can score them.
+"""Predictions as a Parquet file, one row per predicted number, so that anyone can score them.
 
-Columns: origin, the moment of forecasting: nothing at or after it was known; horizon_s; kind: `peak`, the largest rate
+Columns: origin, the moment of forecasting, from which on nothing was known; horizon_s; kind: `peak`, the largest rate
 of a window within the horizon, or `path`, the rate of one window within it; target_time: end of the horizon for a peak,
-start of the window for a path; quantile; value in events per second at the resolution of the trace; candidate,
-`deployed` for what would have been used. A window that lies within several horizons has a row in each.
+start of the window for a path; quantile; value in events per second at the resolution of the trace; candidate:
+`deployed` for the deployed mixture. A window within several horizons has a row for each.
 """
 
 import uuid
@@ -41,9 +41,9 @@ def write_predictions(
     quantiles: Sequence[float],
     candidates: Sequence[str],
 ) -> None:
-    """Write them as they come; the file is there when all of them are, or not at all.
+    """Write predictions as they come; the file appears once all are written, or not at all.
 
-    candidates: every name that may occur. Raises ForecastError where the file cannot be written.
+    candidates: every name that may occur. Raises ForecastError if the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
     try:

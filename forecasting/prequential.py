@@ -1,7 +1,7 @@
-"""What would have been deployed in the past: at every origin chosen and calibrated from what was over by then.
+"""Past deployments replayed: at every origin, selection and calibration use only what was complete by then.
 
-The forecasters run once over all origins. Each origin is then judged by a choice that saw neither it nor anything that
-was still to come when it was made, so that a whole trace costs hardly more than one backtest.
+The forecasters run once over all origins. Each origin's selection then uses only earlier data, so that a whole trace
+costs hardly more than one backtest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,18 +22,17 @@ from forecasting.surprise import STAND_IN, surprised
 
 TOLD_S = 14 * DAY_S
 TEACHING_ORIGINS = 60
-LEAST_HISTORY_S = DAY_S
-LONGEST_HISTORY_S = 56 * DAY_S
-"""Eight weeks, as a topology file has it where it says nothing else: older habits mislead more than they teach."""
+MIN_HISTORY_S = DAY_S
+MAX_HISTORY_S = 56 * DAY_S
+"""Eight weeks, the topology file's default: older habits mislead more than they teach."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What every candidate said at one origin, rates in events per second.
+    """All candidates' predictions at one origin, rates in events per second.
 
-    origin: number of the first window that is forecast. peak_per_s: by candidate, shape (horizons, quantiles).
-    rate_per_s: by candidate, pointwise quantiles of its paths, shape (steps, quantiles). chosen: what was deployed, per
-    horizon, with its weights.
+    origin: index of the first forecast window. peak_per_s: by candidate, shape (horizons, quantiles). rate_per_s: by
+    candidate, pointwise quantiles of its paths, shape (steps, quantiles). chosen: deployed weights per horizon.
     """
 
     origin: int
@@ -44,15 +43,15 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Origins:
-    """Numbers of the first windows to be forecast, ascending; those before told_from only teach."""
+    """Indices of the first forecast windows, ascending; origins before told_from are for training only."""
 
     at: tuple[int, ...]
     told_from: int
 
 
 def prequential_horizons_s(series: ArrivalSeries) -> tuple[int, ...]:
-    """The usual horizons that are whole windows and leave a day to learn from. Raises ForecastError where none does."""
-    fit = tuple(h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > LEAST_HISTORY_S)
+    """The usual horizons that are whole windows and leave a day to learn from. Raises ForecastError if none does."""
+    fit = tuple(h for h in HORIZONS_S if h % series.window_s == 0 and series.span_s - h > MIN_HISTORY_S)
     if not fit:
         raise ForecastError(
             f"{series.source} has {series.counts.size} windows of {series.window_s} s: of the horizons "
@@ -63,13 +62,13 @@ def prequential_horizons_s(series: ArrivalSeries) -> tuple[int, ...]:
 
 
 def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: int) -> Origins:
-    """`count` origins over the last two weeks, or the last half of a shorter series, and teaching ones before them.
+    """`count` origins over the last two weeks, or the last half of a shorter series, and training origins before them.
 
-    Every horizon of every origin lies within the series. Raises ForecastError where there is too little of it.
+    Every horizon of every origin lies within the series. Raises ForecastError if the series is too short.
     """
     size = series.counts.size
     last = size - longest_horizon_s // series.window_s
-    least = LEAST_HISTORY_S // series.window_s
+    least = MIN_HISTORY_S // series.window_s
     if last <= least:
         raise ForecastError(
             f"{series.source} spans {series.span_s / DAY_S:.2f} days; a day to learn from and "
@@ -95,9 +94,9 @@ def prequential(
     refusals: dict[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[Predicted]:
-    """What the candidates, and `deployed`, would have said at each origin that is told of, in order of time.
+    """Predictions of all candidates, and of `deployed`, at each reported origin, in order of time.
 
-    refusals: takes why a forecaster could not take part.
+    refusals: receives the reasons why forecasters could not take part.
     """
     at = origins.at
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
@@ -105,7 +104,7 @@ def prequential(
     ensembles = Ensembles(table)
     with one_thread():
         for row, given, fitted in replayed(
-            series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, LONGEST_HISTORY_S
+            series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, MAX_HISTORY_S
         ):
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
@@ -114,7 +113,7 @@ def prequential(
             ensemble = ensembles.take(row, given)
             if at[row] < origins.told_from:
                 continue
-            recent = recent_at(series, at[row], LONGEST_HISTORY_S)
+            recent = recent_at(series, at[row], MAX_HISTORY_S)
             if STAND_IN in given and surprised(fitted, recent, seed):
                 ensemble = after_surprise(ensemble, STAND_IN)
             joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles)

@@ -1,7 +1,7 @@
-"""How good predictions were: losses of the peak beside those of repeating the last day or week, coverage, median path.
+"""Scores of predictions: peak losses relative to repeating the last day or week, coverage, error of the median path.
 
-The yardstick is the plain seasonal naive: the day, or the week, before comes again as it was, and its largest rate is
-every quantile of the peak. The better of the two, by the p95, is the bound at each horizon.
+The reference is the plain seasonal naive: the previous day, or week, repeats exactly, and its largest rate is every
+quantile of the peak. The better of the two, by the p95, is the bound at each horizon.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ RATIO_QUANTILES = (0.95, 0.99)
 
 @dataclass(frozen=True)
 class PrequentialScore:
-    """Of one candidate at one horizon, over the origins at which it spoke and the peak came.
+    """Score of one candidate at one horizon, over the origins with a prediction and a known peak.
 
     ratio_p95, ratio_p99: pinball loss of the peak's quantile over that of the better seasonal naive at the same
     origins. coverage: share of peaks below the p95. wape: sum of absolute errors of the median path over the sum of
-    what came. NaN where nothing tells.
+    actual rates. NaN if unknown.
     """
 
     candidate: str
@@ -71,7 +71,7 @@ def prequential_scores(
             own = losses[name][:, horizon]
             known = np.isfinite(own).all(axis=1)
             bounds = [losses[naive][:, horizon] for naive in SEASONS_S]
-            # At origins that a naive cannot tell of it is no rival.
+            # A naive is no rival at origins that it cannot predict.
             usable = [bound for bound in bounds if np.isfinite(bound[known]).all()] if known.any() else []
             bound = min((bound[known].mean(axis=0) for bound in usable), key=lambda loss: loss[0], default=None)
             ratios = [float("nan")] * 2
@@ -97,7 +97,7 @@ def _median(quantiles: Sequence[float]) -> int:
 
 
 def _again(series: ArrivalSeries, origin: int, season_s: int, steps: int) -> Floats | None:
-    """Rates of the last season over and over, by the clock of the series; windows that it lacks take its mean."""
+    """Rates of the last season, repeated in the series' local time; missing windows take its mean."""
     season = season_s // series.window_s
     if origin < season:
         return None

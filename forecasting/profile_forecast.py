@@ -1,7 +1,7 @@
-"""A forecast from the history alone, made on the spot: the usual week, corrected by the current error. Pure.
+"""An ad-hoc forecast from the history alone: the usual week, corrected by the current error. Pure.
 
-For when the newest forecast cannot be used. It takes no backtest, no training and no tracking, so its quantiles are
-those of the profile's own past errors and nothing has calibrated them.
+A fallback if the newest forecast cannot be used. Without backtest, training and tracking, its quantiles come from the
+profile's own past errors and are not calibrated.
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from forecasting.terms import ForecastTerms
 def profile_forecast(
     series: ArrivalSeries, *, issued_at: datetime, terms: ForecastTerms, history_snapshot: str = ""
 ) -> Forecast:
-    """Raises ForecastError where the history is too short, too old or too sparse."""
+    """Raises ForecastError if the history is too short, too old or too sparse."""
     history = known_history(series, issued_at, terms.step_s)
     forecaster = LocalTimeForecaster(TimeOfWeekForecaster())
     with one_thread():

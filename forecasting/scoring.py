@@ -1,4 +1,4 @@
-"""Scores of a backtest: the loss of each forecaster beside that of the better naive rival, and the verdict."""
+"""Scores of a backtest: each forecaster's loss relative to the better naive rival, and the verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from forecasting.backtest import BacktestTable
 from forecasting.forecast import BacktestScore
 from forecasting.peaks import pinball
 
-FEWEST_ORIGINS = 4
+MIN_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
 COVERAGE_QUANTILE = 0.95
 EVERY = slice(None)
@@ -18,8 +18,7 @@ EVERY = slice(None)
 
 @dataclass(frozen=True)
 class PeakLosses:
-    """Mean pinball loss over SCORED_QUANTILES of each forecaster's peaks, NaN where one did not forecast or the peak is
-    not known.
+    """Mean pinball loss over SCORED_QUANTILES of each forecaster's peaks, NaN without a forecast or known peak.
 
     per_s: shape (forecasters, origins, horizons), in the order of names.
     """
@@ -29,13 +28,15 @@ class PeakLosses:
     per_s: Floats
 
     def better_naive(self, horizon: int, rows: Flags) -> str | None:
-        """The naive with the lowest loss over these origins, of those that forecast at most of them; None without."""
+        """The naive with the lowest loss over these origins, among those that forecast most of them; None if there is
+        none.
+        """
         number = better_naive_number(self.per_s[:, rows, horizon], self.naive)
         return None if number is None else self.names[number]
 
 
 def peak_losses(table: BacktestTable, rows: slice = EVERY) -> PeakLosses:
-    """The losses at the origins of a table, or at some of them (rows)."""
+    """The losses at all origins of a table, or at `rows`."""
     names = tuple(sorted(table.peak_per_s))
     said = np.stack([table.peak_per_s[name][rows] for name in names])
     naive = np.array([name in table.naive for name in names])
@@ -43,16 +44,16 @@ def peak_losses(table: BacktestTable, rows: slice = EVERY) -> PeakLosses:
 
 
 def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Floats:
-    """Mean pinball loss over SCORED_QUANTILES, shape (…, origins, horizons), of peaks with quantiles on a last axis."""
+    """Mean pinball loss over SCORED_QUANTILES, shape (…, origins, horizons); said: quantiles on the last axis."""
     columns = np.flatnonzero(np.isin(quantiles, SCORED_QUANTILES))
     levels = np.asarray(quantiles)[columns]
     return np.asarray(pinball(actual_per_s[..., None], said[..., columns], levels).mean(axis=-1))
 
 
 def better_naive_number(losses: Floats, naive: Flags, counts: Floats | None = None) -> int | None:
-    """Number of the naive with the lowest mean loss, of those that forecast most often.
+    """Index of the naive with the lowest mean loss, among those that forecast most often.
 
-    losses: shape (forecasters, origins), NaN where none is known. counts: how much each origin counts, None for 1.
+    losses: shape (forecasters, origins), NaN if unknown. counts: weight of each origin, None for 1.
     """
     known = np.isfinite(losses)
     spoke = np.where(naive, known.sum(axis=1), 0)
@@ -65,7 +66,7 @@ def better_naive_number(losses: Floats, naive: Flags, counts: Floats | None = No
 
 
 def horizon_scores(table: BacktestTable, losses: PeakLosses, horizon: int) -> list[BacktestScore]:
-    """The score of every forecaster at one horizon (its number in the table), with why it is allowed or not."""
+    """The score of every forecaster at one horizon (its index in the table), with the verdict and its reason."""
     naive = losses.better_naive(horizon, np.ones(len(table.origins), dtype=bool))
     return [score_against(table, losses, horizon, name, table.peak_per_s[name], naive) for name in table.peak_per_s]
 
@@ -73,8 +74,8 @@ def horizon_scores(table: BacktestTable, losses: PeakLosses, horizon: int) -> li
 def score_against(
     table: BacktestTable, losses: PeakLosses, horizon: int, name: str, said: Floats, naive: str | None
 ) -> BacktestScore:
-    """The score of peak quantiles `said`, shape (origins, horizons, quantiles), over the origins that the naive rival
-    shares.
+    """The score of peak quantiles `said`, shape (origins, horizons, quantiles), over origins shared with the naive
+    rival.
     """
     own = loss_per_s(said[:, horizon], table.actual_per_s[:, horizon], table.quantiles)
     rival = own if naive is None else losses.per_s[losses.names.index(naive), :, horizon]
@@ -92,9 +93,9 @@ def _verdict(
 ) -> tuple[bool, str]:
     if name in table.naive and origins:
         return True, "naive rival" + (", the better one here" if name == naive else "")
-    if origins < FEWEST_ORIGINS:
+    if origins < MIN_ORIGINS:
         why = table.refusals.get(name, "wait for more history")
-        return False, f"{origins} origins to judge by, at least {FEWEST_ORIGINS} are needed; {why}"
+        return False, f"{origins} origins to judge by, at least {MIN_ORIGINS} are needed; {why}"
     against = f"peak loss {loss:.4g}/s against {bound:.4g}/s of {naive}"
     if ratio < 1:
         return True, f"{against}: ratio {ratio:.2f} < 1"
@@ -102,7 +103,7 @@ def _verdict(
 
 
 def loss_ratio(loss: float, bound: float) -> float:
-    """loss / bound; 1 where both are nothing, as neither wins; NaN where one is not known."""
+    """loss / bound; 1 if both are zero, as neither wins; NaN if either is unknown."""
     if bound > 0:
         return loss / bound
     if not (np.isfinite(loss) and np.isfinite(bound)):

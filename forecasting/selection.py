@@ -1,9 +1,9 @@
-"""Which forecasters are deployed at which horizon: all of them, by their merit of late.
+"""Selects the deployed mixture per horizon: all forecasters, weighted by recent performance.
 
-Each is weighed by a power of its loss over that of the better naive, so that the better of two alike ones leads only a
-little and a bad one hardly counts. Losses fade with their age, so that after a change of habits the weights follow
-within days; the naive rivals take part, so that none of it loses much to them. Nothing is switched from one origin to
-the next: choosing by a hair is choosing by luck (docs/adr/0010, docs/adr/0018).
+Weights are a power of each loss relative to the better naive's, so that among similar forecasters the best leads only a
+little and a bad one hardly counts. Losses fade with age, so that weights follow a change of habits within days. Naive
+rivals take part, so the mixture never loses much to them. There is no hard switching, since picking a winner by a tiny
+margin is picking by luck (docs/adr/0010, docs/adr/0018).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from forecasting.forecast import BacktestScore
 from forecasting.models.borrowed_forecaster import BORROWED
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import (
-    FEWEST_ORIGINS,
+    MIN_ORIGINS,
     PeakLosses,
     better_naive_number,
     horizon_scores,
@@ -29,29 +29,29 @@ from forecasting.scoring import (
 
 DEPLOYED = "deployed"
 SHARPNESS = 6.0
-"""Power of the inverse loss by which forecasters are weighed. From 4 to 9 the losses differ by a hundredth."""
-LEAST_WEIGHT = 0.05
-"""Less is left out: it costs a fit and moves nothing."""
+"""Power of the inverse loss in the weights. From 4 to 9 the losses differ by a hundredth."""
+MIN_WEIGHT = 0.05
+"""Smaller weights are dropped: they cost a fit and change nothing."""
 HALF_LIFE_S = 5 * DAY_S
 """Age at which a loss counts half. From 3 to 8 days the losses differ by a hundredth."""
 
 STEADYING_ORIGINS = 12.0
 EXPECTED_RATIO = 0.9
-"""Loss of a forecaster over that of the better naive before anything is known. It steadies the ranking of few origins,
-which is decided by those that happen to fall into busy hours."""
+"""Prior of a forecaster's loss over the better naive's. It stabilises the ranking by few origins, which otherwise
+depends on those in busy hours."""
 EXPECTED_BORROWED_RATIO = 1.1
-"""The same of a borrowed shape: a share of 36 % beside persistence. With half of the weight one of seven traces cut to
-a day lost to persistence, with a third or two fifths none did (docs/adr/0019)."""
+"""The same for a borrowed shape: a weight of 36 % beside persistence. With a weight of one half, one of seven traces
+cut to a day lost to persistence; with a third or two fifths none did (docs/adr/0019)."""
 
 Weights = Mapping[str, float]
-"""Names of forecasters, each with its share; shares add up to 1, the largest first."""
+"""Weights by name of forecaster, largest first; they add up to 1."""
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """What is deployed from one origin on. weights: per horizon, in the table's order; naive: what stands in for them.
+    """The mixture deployed from one origin on. weights: per horizon, in the table's order. naive: fallback per horizon.
 
-    held_back: per horizon, whether it does, and is taken as it comes: the calibration is of the others.
+    held_back: per horizon, whether the fallback is used, uncalibrated: the calibration is of the others.
     """
 
     weights: tuple[Weights, ...]
@@ -61,9 +61,9 @@ class Ensemble:
 
 
 class Ensembles:
-    """Chooses, averages and calibrates at one origin after another, each time from what was over by then.
+    """Selects, averages and calibrates at successive origins, each time from the data complete by then.
 
-    The table may still be filled while ensembles are taken, an origin at a time. Losses are worked out once an origin.
+    The table may be filled one origin at a time while ensembles are taken. Losses are computed once per origin.
     """
 
     def __init__(self, table: BacktestTable) -> None:
@@ -77,9 +77,9 @@ class Ensembles:
         self._losses = peak_losses(table, slice(0, 0))
 
     def take(self, row: int, able: Collection[str]) -> Ensemble:
-        """What to deploy at this origin, or after the last one (row = number of origins), of those able to forecast.
+        """The ensemble for this origin, or after the last one (row = number of origins), among those able to forecast.
 
-        At least one of them has to be naive.
+        At least one of these must be naive.
         """
         table = self.table
         over = (self._known_from <= row) & np.isfinite(table.actual_per_s)
@@ -93,7 +93,7 @@ class Ensembles:
         return ensemble
 
     def _losses_before(self, row: int) -> PeakLosses:
-        """The losses at the origins before this one; none of them changes any more."""
+        """The losses at earlier origins, which are final."""
         if row > self._judged:
             newer = peak_losses(self.table, slice(self._judged, row))
             per_s = np.concatenate([self._losses.per_s, newer.per_s], axis=1)
@@ -101,30 +101,28 @@ class Ensembles:
         return self._losses
 
     def _keep(self, row: int, ensemble: Ensemble) -> None:
-        """What is said at this origin, before and after calibration."""
+        """Record the predictions at this origin, before and after calibration."""
         said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
         self.averaged_per_s[row] = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
-        # Nothing is held back in a backtest.
+        # A backtest holds nothing back.
         self.deployed_per_s[row] = ensemble.calibration.applied(self.averaged_per_s[row])
 
     def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
-        # Until a peak has come, those that are forecast tell what is next to nothing.
+        # Until a peak is known, derive the floor from the forecast peaks.
         told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
         return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
 
     def _choice_at(
         self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
     ) -> tuple[dict[str, float], str]:
-        """Shares of the forecasters at one horizon, by their losses at the origins that are over; and the naive that
-        stands in for them.
-        """
+        """Weights of the forecasters at one horizon by their losses at completed origins, and the fallback naive."""
         may = np.array([name in able for name in losses.names])
         naive = losses.naive & may
         log_ratio, judged = self._log_ratios(row, losses, over, horizon, naive)
         may = may & (losses.naive | judged)
         shares = np.where(may, np.exp(-SHARPNESS * (log_ratio - log_ratio[may].min())), 0.0)
-        shares = np.where(shares >= LEAST_WEIGHT * shares.sum(), shares, 0.0)
+        shares = np.where(shares >= MIN_WEIGHT * shares.sum(), shares, 0.0)
         shares = shares / shares.sum()
         order = np.argsort(-shares, kind="stable")
         weights = {losses.names[at]: float(shares[at]) for at in order if shares[at] > 0}
@@ -133,10 +131,10 @@ class Ensembles:
     def _log_ratios(
         self, row: int, losses: PeakLosses, over: Flags, horizon: int, rivals: Flags
     ) -> tuple[Floats, Flags]:
-        """Logarithms of the losses of late over that of the better rival, shape (forecasters,), and who was judged.
+        """Logarithms of recent losses over the better rival's, shape (forecasters,), and which forecasters were judged.
 
-        They are drawn towards what is expected, the more the fewer the origins of late at which anything came. Where
-        there are too few to judge by, all are as expected, and judged.
+        They are shrunk towards the prior, more so with fewer recent origins with arrivals. With too few origins, all
+        get the prior and count as judged.
         """
         rows = np.flatnonzero(over[:, horizon])
         known = losses.per_s[:, rows, horizon]
@@ -144,7 +142,7 @@ class Ensembles:
         ratios[[name == BORROWED for name in losses.names]] = EXPECTED_BORROWED_RATIO
         expected = np.log(ratios)
         as_expected = expected, np.ones(expected.size, dtype=bool)
-        if rows.size < FEWEST_ORIGINS:
+        if rows.size < MIN_ORIGINS:
             return as_expected
         counts = self._counts(row, rows)
         number = better_naive_number(known, rivals, counts)
@@ -156,17 +154,17 @@ class Ensembles:
         trust = told / (told + STEADYING_ORIGINS)
         ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
         log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * expected
-        return log_ratio, both.sum(axis=1) >= FEWEST_ORIGINS
+        return log_ratio, both.sum(axis=1) >= MIN_ORIGINS
 
     def _counts(self, row: int, rows: Ints) -> Floats:
-        """How much each of these origins counts at this one: less with its age."""
+        """Weight of each of these origins at this one, which falls with age."""
         now = min(row, self._starts_s.size - 1)
         return np.asarray(0.5 ** ((self._starts_s[now] - self._starts_s[rows]) / HALF_LIFE_S))
 
 
 @dataclass(frozen=True)
 class Selection:
-    """ensemble: what is deployed now. scores: of every forecaster, and of what would have been deployed."""
+    """ensemble: deployed now. scores: of every forecaster, and of the mixture that would have been deployed."""
 
     ensemble: Ensemble
     scores: tuple[BacktestScore, ...]
@@ -174,9 +172,9 @@ class Selection:
 
 
 def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, str] | None = None) -> Selection:
-    """The choice for now, of the forecasters that are able to forecast now, and the calibration of what they say.
+    """Select among the forecasters that are able to forecast now, and calibrate the mixture.
 
-    refusals: why the others are not. Raises ForecastError, to hold the plan, where not even a naive one is.
+    refusals: reasons of the others. Raises ForecastError, to hold the plan, if not even a naive one is able.
     """
     if not table.naive.intersection(able):
         told = "; ".join(f"{name}: {reason}" for name, reason in (refusals or table.refusals).items())
@@ -197,7 +195,7 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         scores += horizon_scores(table, losses, horizon)
         rival = losses.better_naive(horizon, every)
         deployed = score_against(table, losses, horizon, DEPLOYED, ensembles.deployed_per_s, rival)
-        if deployed.origins >= FEWEST_ORIGINS:
+        if deployed.origins >= MIN_ORIGINS:
             scores.append(deployed)
         if set(ensemble.weights[horizon]) <= table.naive:
             what = " + ".join(ensemble.weights[horizon])
@@ -207,37 +205,37 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
 
 
 def after_surprise(ensemble: Ensemble, stand_in: str) -> Ensemble:
-    """The same with one forecaster standing in for all at every horizon."""
+    """The same with one forecaster replacing all others at every horizon."""
     horizons = len(ensemble.weights)
     return replace(ensemble, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
 
 
 def _known_from(table: BacktestTable) -> Ints:
-    """Number of the first origin at which each peak was over, shape (origins, horizons)."""
+    """Number of the first origin at which each peak was complete, shape (origins, horizons)."""
     starts = np.array([origin.timestamp() for origin in table.origins])
     ends = starts[:, None] + np.asarray(table.horizons_s, dtype=np.float64)
     return np.searchsorted(starts, ends.reshape(-1), side="left").reshape(ends.shape)
 
 
 def deployed_peaks_per_s(said: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
-    """Calibrated peak quantiles of what is deployed, shape (horizons, quantiles), of what forecasters said (by name,
-    same shape).
+    """Calibrated peak quantiles of the mixture, shape (horizons, quantiles), from the forecasters' (by name, same
+    shape).
 
-    What stands in for the others is as it comes: the calibration is of them.
+    A fallback is not calibrated: the calibration is of the others.
     """
     averaged = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
     return ordered(np.where(np.array(ensemble.held_back)[:, None], averaged, ensemble.calibration.applied(averaged)))
 
 
 def averaged_peaks_per_s(said: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:
-    """Peak quantiles of the weighed forecasters together, uncalibrated, shape (horizons, quantiles)."""
+    """Peak quantiles of the weighted mixture, uncalibrated, shape (horizons, quantiles)."""
     return ordered(
         np.stack([log_average({name: said[name][at] for name in w}, w, floor_per_s) for at, w in enumerate(weights)])
     )
 
 
 def log_average(peaks_per_s: Mapping[str, Floats], weights: Weights, floor_per_s: float) -> Floats:
-    """Weighed geometric mean, with a floor so that one zero does not decide; all zero stays zero."""
+    """Weighted geometric mean, with a floor so that one zero does not decide; all zero stays zero."""
     stacked = np.stack([peaks_per_s[name] for name in weights])
     shares = np.array(list(weights.values())).reshape(-1, *[1] * (stacked.ndim - 1))
     mean = np.exp((np.log(stacked + floor_per_s) * shares).sum(axis=0)) - floor_per_s

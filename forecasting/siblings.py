@@ -1,8 +1,8 @@
-"""Which other sources a young source may borrow its shape from: those its file names, else those that look like it.
+"""Selects the sources from which a young source may borrow its shape: those its file names, else similar ones.
 
-Loads wander, so that any two stretches of a few hours go together or against each other: a plain correlation says
-little. It counts only as far as the hours tell beyond that. Both series are freed of the young source's own wandering
-(Cochrane and Orcutt 1949) before their correlation is tested, and the more sources are looked through, the stricter.
+Loads are autocorrelated, so any two stretches of a few hours correlate by chance. Therefore the young source's
+autocorrelation is removed from both series (Cochrane and Orcutt 1949) before their correlation is tested, and the test
+is stricter the more sources are examined.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.local_time import on_wall_grid
-from forecasting.models.borrowed_forecaster import LEAST_DAYS, LEAST_SIBLING_DAYS
+from forecasting.models.borrowed_forecaster import MIN_DAYS, MIN_SIBLING_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.open_hours import learn_open_hours
 from forecasting.models.time_grid import DAY_S
@@ -24,25 +24,25 @@ from forecasting.models.transform import SQRT
 from forecasting.models.weekly_profile import weekly_profile
 
 YOUNG_S = 14 * DAY_S
-"""From then on nothing is borrowed: with two weeks of its own a source has every forecaster and a record of each."""
+"""From this age nothing is borrowed: with two weeks of history a source has every forecaster and a record of each."""
 FOUND_FROM_S = DAY_S
-"""Before, siblings are only named: hours of half a day go up and down like too many others. Of those found by them some
-lost to persistence (benchmarks/cold_start.py)."""
+"""Before this age only named siblings are used: half a day resembles too many other sources, and some siblings found
+from it lost to persistence (benchmarks/cold_start.py)."""
 LENT_S = 56 * DAY_S
-"""So much of its history a sibling shows: eight weeks, as a topology file has it where it says nothing else."""
+"""Length of history that a sibling lends: eight weeks, the topology file's default."""
 MAX_SIBLINGS = 3
 CHANCE = 0.01
-"""Of taking any source by chance, however many are looked through."""
+"""Probability of accepting any source by chance, however many are examined."""
 SPAN_S = 1800
-FEWEST_SPANS = 6
+MIN_SPANS = 6
 MAX_WANDERING = 0.98
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """correlation: of the young source's rate with the other's usual week at the same times, NaN where nothing tells.
+    """correlation: of the young source's rate with the other's usual week at the same times, NaN if unknown.
 
-    chance: probability of so high a one where they have nothing to do with each other.
+    chance: p-value, the probability of such a correlation between unrelated sources.
     """
 
     correlation: float
@@ -51,11 +51,11 @@ class Likeness:
 
 @dataclass(frozen=True)
 class LentShape:
-    """Where a shape is borrowed from, as it is kept with what was trained.
+    """The lender of a shape, as stored with the trained model.
 
-    timezone: whose clock the sibling's days go by; outages: start and end of those left out of its series. snapshot:
-    the commit of the store that it was read from, empty where it came from no store. digest: of its series as it was
-    seen. correlation: with the young source, NaN where nothing tells. named: whether the topology file names it.
+    timezone: of the sibling's days. outages: start and end of those left out of its series. snapshot: the store's
+    commit that it was read from; empty if none. digest: of its series as used. correlation: with the young source, NaN
+    if unknown. named: whether the topology file names it.
     """
 
     topology: str
@@ -84,9 +84,9 @@ class Sibling:
 
 @dataclass(frozen=True)
 class Lent:
-    """What a young source borrows. series: of the shapes, in their order; empty where what was trained is asked.
+    """The shapes that a young source borrows. series: of the shapes, in their order; empty for a trained model.
 
-    notes: what a reader must know of siblings that lend nothing.
+    notes: on siblings that lend nothing, for readers.
     """
 
     shapes: tuple[LentShape, ...] = ()
@@ -125,14 +125,14 @@ def sibling_of(
 
 
 def why_no_lender(series: ArrivalSeries) -> str | None:
-    """Why a series is too short or too sparse to lend its shape, or None where it is not."""
-    return why_too_little(series, LEAST_SIBLING_DAYS)
+    """Why a series is too short or too sparse to lend its shape, or None if it is not."""
+    return why_too_little(series, MIN_SIBLING_DAYS)
 
 
 def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
-    """How alike a young source is to the usual week of another one, each by its own clock.
+    """Similarity of a young source to the usual week of another one, each in its local time.
 
-    Square roots of both are compared, in spans of half an hour: a factor between them makes no difference.
+    Compares square roots of both in spans of half an hour; a factor between them makes no difference.
     """
     span_s = max(young.window_s, SPAN_S)
     unknown = Likeness(float("nan"), 1.0)
@@ -144,14 +144,14 @@ def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
     expected = level.transformed(own.start, own.counts.size)
     came = np.sqrt(own.counts)
     known = np.isfinite(came)
-    if known.sum() < FEWEST_SPANS or np.ptp(came[known]) == 0 or np.ptp(expected[known]) == 0:
+    if known.sum() < MIN_SPANS or np.ptp(came[known]) == 0 or np.ptp(expected[known]) == 0:
         return unknown
     plain = float(np.corrcoef(came[known], expected[known])[0, 1])
     return Likeness(plain, _chance(came, expected))
 
 
 def _chance(came: Floats, expected: Floats) -> float:
-    """One-sided p of a correlation once the first-order wandering of what it leaves is taken out of both."""
+    """One-sided p-value of a correlation after removing the residuals' first-order autocorrelation from both."""
     known = np.isfinite(came)
     slope, middle = np.polyfit(expected[known], came[known], 1)
     left = came - (slope * expected + middle)
@@ -161,7 +161,7 @@ def _chance(came: Floats, expected: Floats) -> float:
     before, after = left[:-1][pairs], left[1:][pairs]
     power = float(before @ before)
     found = float(before @ after) / power if power > 0 else 0.0
-    # What few values show of wandering is too little (Kendall 1954).
+    # Few values underestimate autocorrelation (Kendall 1954).
     wandering = float(np.clip(found + (1 + 3 * found) / pairs.sum(), 0.0, MAX_WANDERING))
     freed_came, freed_expected = ((of[1:] - wandering * of[:-1])[pairs] for of in (came, expected))
     freedom = int(pairs.sum()) - 3
@@ -172,16 +172,16 @@ def _chance(came: Floats, expected: Floats) -> float:
 
 
 def found_siblings(others: Sequence[Sibling]) -> tuple[Sibling, ...]:
-    """Those whose likeness chance does not explain, the surest first, at most MAX_SIBLINGS. others: all looked at."""
+    """Siblings with a significant correlation, most significant first, at most MAX_SIBLINGS. others: all examined."""
     alike = [each for each in others if each.chance < CHANCE / len(others)]
     return tuple(sorted(alike, key=lambda each: each.chance)[:MAX_SIBLINGS])
 
 
 def is_young(series: ArrivalSeries) -> bool:
-    """Whether a source with this history, all of it from the first window that was observed, borrows."""
+    """Whether a source with this history, complete from its first observed window, borrows."""
     known = np.flatnonzero(np.isfinite(series.counts))
     span_s = (series.counts.size - int(known[0])) * series.window_s if known.size else 0
-    return LEAST_DAYS * DAY_S <= span_s < YOUNG_S
+    return MIN_DAYS * DAY_S <= span_s < YOUNG_S
 
 
 def _on_wall(series: ArrivalSeries) -> ArrivalSeries:

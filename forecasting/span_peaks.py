@@ -1,7 +1,7 @@
-"""The peak within any span of a forecast, not its four horizons alone: read off its paths, calibrated between horizons.
+"""The peak within any span of a forecast, not only its horizons: from its paths, calibrated between horizons.
 
-Backtests calibrate the peak within each horizon from the forecast's start. Between two of them the paths' own peak is
-corrected by what both horizons taught, in straight lines over the logarithm of the time.
+Backtests calibrate the peak within each horizon from the forecast's start. Between two horizons the correction of the
+paths' own peak is interpolated linearly in the logarithm of time.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from forecasting.forecast import Forecast
 
 
 def peaks_until_per_s(forecast: Forecast, quantile: float) -> Floats:
-    """A quantile of the largest rate from the forecast's start to the end of each of its steps, shape (steps,).
+    """A quantile of the largest rate from the forecast's start to the end of each step, shape (steps,).
 
-    At its horizons it is the forecast's own peak; a later end never gives less. Raises ForecastError where the forecast
-    has no paths, or for a quantile outside of those that it has.
+    At its horizons it equals the forecast's own peak; a later end never gives less. Raises ForecastError without paths,
+    or for a quantile outside the forecast's range.
     """
     _check(forecast, quantile)
     horizons_s = np.array(sorted(forecast.peak_per_s), dtype=np.float64)
@@ -26,7 +26,7 @@ def peaks_until_per_s(forecast: Forecast, quantile: float) -> Floats:
     ends_s = forecast.step_s * np.arange(1.0, forecast.paths_per_s.shape[1] + 1)
     own = np.quantile(np.maximum.accumulate(forecast.paths_per_s, axis=1), quantile, axis=0)
     curve = own * _factors(own, told, horizons_s, ends_s)
-    # No more than within the next horizon, and no less than within the last one.
+    # At most the peak within the next horizon, at least that within the last one.
     after = np.searchsorted(horizons_s, ends_s)
     most = np.append(told, np.inf)[after]
     exact = np.append(horizons_s, np.inf)[after] == ends_s
@@ -34,9 +34,9 @@ def peaks_until_per_s(forecast: Forecast, quantile: float) -> Floats:
 
 
 def peak_between_per_s(forecast: Forecast, start: datetime, end: datetime, quantile: float) -> float:
-    """A quantile of the largest rate of the steps that a span touches. It is no more than that of a longer span.
+    """A quantile of the largest rate of the steps that a span touches. It never exceeds that of a longer span.
 
-    Raises ForecastError as `peaks_until_per_s`, and for a span that the forecast does not cover.
+    Raises ForecastError like `peaks_until_per_s`, and for a span that the forecast does not cover.
     """
     own, factor = _own_peak_per_s(forecast, start, end, quantile)
     return own * factor
@@ -45,8 +45,8 @@ def peak_between_per_s(forecast: Forecast, start: datetime, end: datetime, quant
 def joint_peak_between_per_s(
     forecasts: Mapping[str, Forecast], start: datetime, end: datetime, quantile: float
 ) -> float:
-    """The same of what comes to several sources together, which need not peak at once: of the sum of their paths, each
-    corrected as its own peak is. Paths go together by their number (`forecasting.joined_paths`).
+    """The same for the total of several sources, which need not peak at once: for the sum of their paths, each
+    corrected like its own peak. Paths are paired by index (`forecasting.joined_paths`).
     """
     factors = {source: _own_peak_per_s(each, start, end, quantile)[1] for source, each in forecasts.items()}
     grids = {(each.start, each.step_s, each.paths_per_s.shape) for each in forecasts.values()}
@@ -58,7 +58,7 @@ def joint_peak_between_per_s(
 
 
 def _own_peak_per_s(forecast: Forecast, start: datetime, end: datetime, quantile: float) -> tuple[float, float]:
-    """The quantile as the paths have it, and its correction: that of what comes from the start to the same end."""
+    """The quantile from the paths, and its correction, which is that of the peak from the start to the same end."""
     _check(forecast, quantile)
     first, last = _steps(forecast, start, end)
     whole, own = (np.quantile(forecast.paths_per_s[:, at:last].max(axis=1), quantile) for at in (0, first))
@@ -70,7 +70,7 @@ def _steps(forecast: Forecast, start: datetime, end: datetime) -> tuple[int, int
     """The first step of a span, and the one after its last."""
     where = f"forecast of source {forecast.source!r} of topology {forecast.topology!r}"
     if end <= start:
-        raise ForecastError(f"a span from {start} to {end} is none; let it end after it begins")
+        raise ForecastError(f"the span from {start} to {end} is empty; let it end after it begins")
     if start < forecast.start or end > forecast.end:
         raise ForecastError(
             f"{where} is for {forecast.start:%Y-%m-%d %H:%M} to {forecast.end:%Y-%m-%d %H:%M} UTC, not for "
@@ -85,10 +85,10 @@ def _steps(forecast: Forecast, start: datetime, end: datetime) -> tuple[int, int
 def _check(forecast: Forecast, quantile: float) -> None:
     where = f"forecast of source {forecast.source!r} of topology {forecast.topology!r}"
     if not forecast.paths_per_s.size or not forecast.peak_per_s:
-        raise ForecastError(f"{where} has no sample paths, by which alone other spans are known; forecast again")
+        raise ForecastError(f"{where} has no sample paths, which other spans need; forecast again")
     low, high = forecast.quantiles[0], forecast.quantiles[-1]
     if not low <= quantile <= high:
-        raise ForecastError(f"{where} tells quantiles from {low:g} to {high:g}, not {quantile:g}; ask for one of these")
+        raise ForecastError(f"{where} has quantiles from {low:g} to {high:g}, not {quantile:g}; ask for one of these")
 
 
 def _told_per_s(forecast: Forecast, horizons_s: Floats, quantile: float) -> Floats:

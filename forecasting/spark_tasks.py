@@ -1,7 +1,6 @@
-"""Tasks that know nothing of each other, over Spark: one a group, so that what a worker holds does not grow with their
-number.
+"""Runs independent tasks on Spark, one per group, so that a worker's memory does not grow with their number.
 
-What tasks read and write has to lie where every worker sees it.
+Files that tasks read and write must be visible to every worker.
 """
 
 import logging
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TASKS_PER_CORE = 4
-"""Tasks cost unequally; more partitions than cores even it out."""
+"""Tasks differ in cost; more partitions than cores balance the load."""
 MAX_PER_JOB = 1000
-"""The driver and its JVM hold the packed tasks of one job at a time. Four weeks of 5-minute windows are 65 KB a task,
-so that ten thousand at once would not fit into the heap of 1 GB."""
+"""The driver and its JVM hold the pickled tasks of one job at a time. Four weeks of 5-minute windows are 65 KB a task,
+so ten thousand at once would not fit into a heap of 1 GB."""
 WORKER_SETTINGS = {
     f"spark.executorEnv.{name}": value
     for name, value in {
@@ -34,7 +33,7 @@ WORKER_SETTINGS = {
         "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     }.items()
 }
-"""Settings of a session for this: as many workers as cores, each with one thread and a heap that it keeps."""
+"""Session settings: as many workers as cores, each with one thread and a heap that it keeps."""
 
 _SCHEMA = "number int, result binary"
 
@@ -50,8 +49,8 @@ class Lost:
 
 
 def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result | Lost]:
-    """The results in the order of the tasks. Tasks, results and work can be pickled; a task is lost whose worker dies,
-    or for which work raises.
+    """The results in the order of the tasks. Tasks, results and work must be picklable; a task is lost if its worker
+    dies or work raises.
     """
     import pandas as pd
     from pyspark import cloudpickle
@@ -59,12 +58,12 @@ def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Seq
     found: dict[int, Result | Lost] = {}
 
     def carry_out(numbers: Sequence[int]) -> None:
-        """One job for these. Where it fails, since a worker died, each half is tried by itself."""
+        """Run one job for these. If it fails because a worker died, each half is tried separately."""
         numbered = pd.DataFrame(
             {"number": np.asarray(numbers, np.int32), "task": [cloudpickle.dumps(tasks[at]) for at in numbers]}
         )
         partitions = min(len(numbers), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
-        # A number of partitions that is told is kept; by itself Spark would put so little data into one.
+        # State the number of partitions: Spark would put so little data into one.
         given = spark.createDataFrame(numbered).repartition(partitions, "number")
         try:
             rows = given.groupBy("number").applyInPandas(_each(work), _SCHEMA).collect()
@@ -87,7 +86,7 @@ def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Seq
 
 
 def _each(work: Callable[[Task], Result]) -> Callable[["pd.DataFrame"], "pd.DataFrame"]:
-    """What a worker does with a group, which is a single row."""
+    """The function that a worker applies to a group, which is a single row."""
 
     def each(group: "pd.DataFrame") -> "pd.DataFrame":
         import pandas as pd
@@ -99,5 +98,5 @@ def _each(work: Callable[[Task], Result]) -> Callable[["pd.DataFrame"], "pd.Data
 
 
 def _unpacked(packed: bytes) -> Any:
-    """What this session has packed itself, here or in a worker."""
+    """Unpickles only data that this session pickled itself, here or in a worker."""
     return pickle.loads(packed)  # noqa: S301

@@ -1,4 +1,4 @@
-"""What is asked of a forecast: steps, horizons, and how much work goes into it."""
+"""Parameters of a forecast: steps, horizons and effort."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from forecasting.models.time_grid import DAY_S
 class ForecastTerms:
     """step_s: width of a step, a multiple of the history's window that divides a day. horizon_s: how far paths reach.
 
-    horizons_s: within which the peak is asked for; those that are longer than horizon_s or not whole steps are left
-    out. paths: joint sample paths. origins: of the backtest. seed: same seed, same history, same forecast. prophet:
-    whether Prophet competes. Raises ForecastError where no horizon is left.
+    horizons_s: of the peak; those longer than horizon_s or not whole steps are dropped. paths: number of joint sample
+    paths. origins: of the backtest. seed: same seed, same history, same forecast. prophet: whether Prophet competes.
+    Raises ForecastError if no horizon is left.
     """
 
     step_s: int

@@ -1,4 +1,4 @@
-"""A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as it is published and shared."""
+"""A trace: one arrival series as a CSV file with the columns `timestamp` and `count`, as published traces are."""
 
 from datetime import UTC
 from io import BytesIO
@@ -12,17 +12,17 @@ from forecasting.bounded_file import unpacked_bytes
 from forecasting.errors import HistoryError
 
 COLUMNS = ("timestamp", "count")
-_MOST_WINDOWS = 20_000_000
+_MAX_WINDOWS = 20_000_000
 _OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 
 
 def read_trace(path: Path) -> ArrivalSeries:
-    """The series of a file: times with an offset, or in UTC; on the grid of the most frequent distance between rows.
+    """The series of a file: times with an offset, or in UTC; the most frequent distance between rows is the window.
 
     Windows without a row, and rows without a count, are missing. Raises HistoryError naming file, row, value and
     remedy.
 
-    A packed file (.gz, .bz2, .xz, .zst) is unpacked.
+    A compressed file (.gz, .bz2, .xz, .zst) is decompressed.
     """
     try:
         rows = pd.read_csv(
@@ -40,7 +40,9 @@ def read_trace(path: Path) -> ArrivalSeries:
     times = _times(path, rows["timestamp"])
     counts = _counts(path, rows["count"])
     if times.size < 2:
-        raise HistoryError(f"trace {path} has {times.size} rows; at least two tell how wide its windows are")
+        raise HistoryError(
+            f"trace {path} has {times.size} rows; at least two are needed to know the width of its windows"
+        )
     steps = np.diff(times)
     if (back := np.flatnonzero(steps <= 0)).size:
         at = int(back[0]) + 1
@@ -57,7 +59,7 @@ def read_trace(path: Path) -> ArrivalSeries:
             f"trace {path}, row {at + 2}: timestamp {rows['timestamp'][at]} is not on the grid of {window_s} s from "
             f"{rows['timestamp'][0]} on; round the timestamps to it"
         )
-    if place[-1] >= _MOST_WINDOWS:
+    if place[-1] >= _MAX_WINDOWS:
         raise HistoryError(f"trace {path} spans {place[-1] + 1} windows of {window_s} s; correct the timestamps")
     grid = np.full(int(place[-1]) + 1, np.nan)
     grid[place] = counts
@@ -67,7 +69,7 @@ def read_trace(path: Path) -> ArrivalSeries:
 
 def _times(path: Path, texts: "pd.Series[str]") -> np.ndarray:
     """Seconds since the epoch."""
-    # pandas gives a time without an offset that of the row before it.
+    # pandas gives a time without an offset the offset of the previous row.
     stripped = texts.str.strip()
     bare = stripped.str.contains(":") & ~stripped.str.contains(_OFFSET)
     explicit = stripped.mask(bare, stripped + "Z")

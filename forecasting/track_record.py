@@ -1,4 +1,4 @@
-"""What past forecasts of a source said of the peak, beside what came: the record by which the next one is trusted."""
+"""The track record of a source: past peak forecasts beside actual peaks, which decide the trust in the next one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from forecasting.prequential_scores import SEASONS_S
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """Forecasts of one source in order of time, each with the peaks that came where its horizon is over.
+    """Forecasts of one source in order of time, with the actual peaks of completed horizons.
 
-    issued: starts of their first steps. peak_per_s: shape (forecasts, horizons, quantiles), NaN where a horizon was not
-    forecast. naive_per_s: by the name of a seasonal naive, the peak of the span that began a day, or a week, before by
-    the clock of the source; actual_per_s: the peak that came; all of shape (forecasts, horizons), NaN where the horizon
-    is not over or the history does not tell.
+    issued: starts of their first steps. peak_per_s: shape (forecasts, horizons, quantiles), NaN if a horizon was not
+    forecast. naive_per_s: by seasonal naive, the peak of the span a day, or a week, earlier in the source's local time.
+    actual_per_s: the actual peak. Both of shape (forecasts, horizons), NaN if the horizon is not complete or the
+    history is missing.
     """
 
     source: str
@@ -35,15 +35,15 @@ class TrackRecord:
 
 
 def in_order(forecasts: Sequence[Forecast]) -> list[Forecast]:
-    """By start, and of those with the same start by when they were issued: the order of a track record."""
+    """By start, then by time of issue: the order of a track record."""
     return sorted(forecasts, key=lambda forecast: (forecast.start, forecast.issued_at))
 
 
 def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -> TrackRecord:
-    """The record of a source's forecasts. history: what is known by now, None where nothing is.
+    """The record of a source's forecasts. history: known by now, None if there is none.
 
-    Peaks are taken on each forecast's own step grid. A naive's horizon that is longer than its season repeats the
-    season. Raises ForecastError where there is no forecast, or they are of different sources.
+    Peaks are taken on each forecast's own step grid. For a horizon longer than its season, a naive repeats the season.
+    Raises ForecastError without a forecast, or if they are of different sources.
     """
     if not forecasts:
         raise ForecastError("a track record needs at least one forecast; run `forescale forecast` first")
@@ -85,12 +85,12 @@ def _stepped(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None
     try:
         return history.resampled(step_s)
     except HistoryError:
-        # Too short for one step, or of windows that do not fill one: then it does not tell.
+        # The history is too short for one step, or its windows do not fill one.
         return None
 
 
 def _peaks_per_s(series: ArrivalSeries, at_s: Floats, horizon_s: int) -> Floats:
-    """The peak of the span from each moment on, in seconds after the start of the series; NaN where none is known."""
+    """The peak of the span from each moment, in seconds after the start of the series; NaN if unknown."""
     peaks = np.full(at_s.size, np.nan)
     on_grid = (at_s >= 0) & (at_s % series.window_s == 0)
     at = (at_s[on_grid] // series.window_s).astype(int).tolist()

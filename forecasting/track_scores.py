@@ -1,7 +1,7 @@
-"""How good past forecasts of a source were, per horizon: how often the p95 held, and the loss beside the naives'.
+"""Scores of a source's past forecasts per horizon: coverage of the p95, and the loss relative to the naives.
 
-Windows overlap where forecasts are issued more often than their horizon is long, and then tell the same thing several
-times. Shares and means are taken over all of them, but what is said of chance counts windows that lie apart.
+Windows overlap if forecasts are issued more often than their horizon is long, and then repeat information. Shares and
+means use all windows, but statements about chance use only disjoint ones.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from forecasting.scoring import COVERAGE_QUANTILE, SCORED_QUANTILES, loss_ratio
 from forecasting.track_record import TrackRecord
 
 INTERVAL = 0.95
-"""Confidence of the interval of a coverage: one in twenty does not hold the true share."""
-LEAST_SHARED = 0.5
-"""A naive that tells of fewer of the completed windows is no rival: it would decide which of them count."""
+"""Confidence level of a coverage interval: one in twenty misses the true share."""
+MIN_SHARED = 0.5
+"""A naive known for a smaller share of the completed windows is no rival: it would decide which of them count."""
 
 
 @dataclass(frozen=True)
 class TrackScore:
-    """How forecasts did at one horizon, over its completed windows: those that are over, and whose peak is known.
+    """Forecast score at one horizon, over its completed windows: those that have ended with a known peak.
 
     held: windows whose peak stayed at or below the p95; coverage: their share; coverage_low, coverage_high: its
-    binomial interval (Clopper and Pearson 1934), with as many trials as windows lie apart. apart: their number.
-    loss_per_s: mean pinball loss of the peak over p90, p95 and p99. naive: the better seasonal naive, empty without
-    one; ratio_to_naive: loss over that of the naive in the same windows, below 1 wins. NaN where nothing tells.
+    binomial interval (Clopper and Pearson 1934), with disjoint windows as trials. apart: their number. loss_per_s: mean
+    pinball loss of the peak over p90, p95 and p99. naive: the better seasonal naive, empty without one. ratio_to_naive:
+    loss over the naive's in the same windows; below 1 wins. NaN if unknown.
     """
 
     horizon_s: int
@@ -49,12 +49,12 @@ def track_scores(record: TrackRecord) -> tuple[TrackScore, ...]:
 
 
 def completed_windows(record: TrackRecord, horizon: int) -> Flags:
-    """Whether a window is over, its peak known, and its p95 was said; shape (forecasts,). horizon: its number."""
+    """Whether a window has ended, with a known peak and a forecast p95; shape (forecasts,). horizon: its index."""
     return np.isfinite(record.actual_per_s[:, horizon]) & np.isfinite(p95_per_s(record, horizon))
 
 
 def p95_per_s(record: TrackRecord, horizon: int) -> Floats:
-    """What was said of the p95 of the peak, shape (forecasts,); NaN throughout where it never was."""
+    """The forecast p95 of the peak, shape (forecasts,); all NaN if it was never forecast."""
     if COVERAGE_QUANTILE not in record.quantiles:
         return np.full(len(record.issued), np.nan)
     return record.peak_per_s[:, horizon, record.quantiles.index(COVERAGE_QUANTILE)]
@@ -70,7 +70,7 @@ def losses_per_s(record: TrackRecord, horizon: int) -> Floats:
 
 
 def apart_windows(issued: tuple[datetime, ...], rows: Ints, horizon_s: int) -> Ints:
-    """Of these windows, in order of time, the newest and as many before it as overlap no other; ascending."""
+    """The newest of these windows and as many earlier ones as fit without overlap; ascending."""
     kept: list[int] = []
     for row in reversed(rows.tolist()):
         if not kept or (issued[kept[-1]] - issued[row]).total_seconds() >= horizon_s:
@@ -93,7 +93,7 @@ def _score(record: TrackRecord, horizon: int) -> TrackScore:
 
 
 def _interval(successes: float, trials: int) -> tuple[float, float]:
-    """Clopper and Pearson's, by the beta distribution, which also takes a fraction of a success."""
+    """Clopper and Pearson's interval by the beta distribution, which also accepts fractional successes."""
     tail = (1 - INTERVAL) / 2
     failures = trials - successes
     low = float(scipy.special.betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
@@ -102,7 +102,7 @@ def _interval(successes: float, trials: int) -> tuple[float, float]:
 
 
 def _against_naives(record: TrackRecord, horizon: int, losses: Floats) -> tuple[str, float]:
-    """The better naive over the windows that every rival tells of, and the ratio of the losses there."""
+    """The better naive over the windows known for every rival, and the ratio of losses there."""
     own = np.isfinite(losses)
     if not own.any():
         return "", float("nan")
@@ -110,7 +110,7 @@ def _against_naives(record: TrackRecord, horizon: int, losses: Floats) -> tuple[
     rivals = {
         name: pinball(actual, said[:, horizon][:, None], np.array(SCORED_QUANTILES)).mean(axis=1)
         for name, said in record.naive_per_s.items()
-        if np.isfinite(said[own, horizon]).mean() >= LEAST_SHARED
+        if np.isfinite(said[own, horizon]).mean() >= MIN_SHARED
     }
     shared = np.logical_and.reduce([own, *(np.isfinite(loss) for loss in rivals.values())])
     if not rivals or not shared.any():

@@ -1,4 +1,4 @@
-"""The slow part of a forecast: forecasters backtested, chosen, fitted and calibrated, to be asked every few minutes."""
+"""The result of the slow part: forecasters backtested, selected, fitted and calibrated, for use every few minutes."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,10 +11,10 @@ from forecasting.terms import ForecastTerms
 
 @dataclass(frozen=True)
 class Trained:
-    """deployed: what is asked. scores, notes: of the choice. model_version: where it is registered, empty until it is.
+    """deployed: the model. scores, notes: of the selection. model_version: in the registry, empty until registered.
 
-    trained_from, trained_to, history_digest, history_snapshot: exactly which history it saw, and the commit of the
-    store that was read, empty where it came from no store. siblings: whose histories it saw besides.
+    trained_from, trained_to, history_digest: identify the history used. history_snapshot: the store's commit, empty if
+    none. siblings: whose histories were used as well.
     """
 
     topology: str
@@ -31,6 +31,6 @@ class Trained:
     siblings: tuple[LentShape, ...] = ()
 
     def demoted(self, reasons: dict[int, str]) -> "Trained":
-        """The same with the naive forecaster standing in at some horizons. reasons: why, by horizon in seconds."""
+        """The same with the naive forecaster taking over at some horizons. reasons: by horizon in seconds."""
         told = tuple(f"{horizon_s} s: demoted, {reason}" for horizon_s, reason in sorted(reasons.items()))
         return replace(self, deployed=self.deployed.demoted(reasons), notes=(*self.notes, *told))

@@ -1,6 +1,6 @@
-"""What was trained as a folder: the deployed forecaster (see deployed_file), and `trained.json` for what it came from.
+"""A trained model as a folder: the deployed forecaster (see deployed_file), and `trained.json` for its provenance.
 
-An exact round trip: read back, it says the same of the same counts.
+An exact round trip: read back, it gives the same forecasts for the same counts.
 """
 
 from datetime import datetime
@@ -24,7 +24,7 @@ JSON_FILE = "trained.json"
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-    # Version 1 knew no siblings.
+    # Version 1 had no siblings.
     schema_version: Literal[1, 2] = 2
     topology: str
     source: str
@@ -43,18 +43,18 @@ _FIELDS = tuple(name for name in _Body.model_fields if name != "schema_version")
 
 
 def write_trained(trained: Trained, folder: Path) -> None:
-    """Write the folder, whole or not at all; one that is there already is replaced. Raises ForecastError."""
+    """Write the folder atomically, replacing an existing one. Raises ForecastError."""
     try:
         with whole_folder(folder) as aside:
             write_deployed(trained.deployed, aside)
             body = _Body.model_construct(**{name: getattr(trained, name) for name in _FIELDS})
             (aside / JSON_FILE).write_text(body.model_dump_json(indent=1), encoding="utf-8")
     except OSError as error:
-        raise ForecastError(f"what was trained cannot be written to {folder}: {error}; check the path") from None
+        raise ForecastError(f"the trained model cannot be written to {folder}: {error}; check the path") from None
 
 
 def read_trained(folder: Path) -> Trained:
-    """What was trained. Raises ForecastError naming the folder and what is wrong with it."""
+    """Read a trained model. Raises ForecastError naming the folder and the problem."""
     try:
         body = _Body.model_validate_json(bounded_bytes(folder / JSON_FILE))
     except (OSError, ValidationError) as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.track_scores import TrackScore
 from planner.horizon.budget import Budget
 from planner.learned_rescale import LearnedRescale
@@ -25,7 +25,7 @@ class SourceStanding:
     history_end: datetime | None = None
     cause: str = ""
     scores: tuple[TrackScore, ...] = ()
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[ForecastDrift, ...] = ()
 
 
 @dataclass(frozen=True)

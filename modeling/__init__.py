@@ -1,4 +1,4 @@
-"""The performance model: pure functions of values that tell what a physical plan would do under a load.
+"""The performance model: pure functions that predict the behaviour of a physical plan under a load.
 
-What most users need is in `modeling.api`. Nothing is loaded here: who reads a file needs no queues.
+Most users need only `modeling.api`. This module imports nothing, so that reading a file loads no queueing code.
 """

@@ -1,6 +1,6 @@
-"""What most users of the model need; docs/modeling/tutorial.md is its tutorial.
+"""The API for most users of the model; docs/modeling/tutorial.md is its tutorial.
 
-The parts (queues, networks, state, windows) are in the modules of their names.
+The parts (queues, networks, state, windows) are in their own modules.
 """
 
 from modeling.calibration import Calibrated, Drift, calibrated, calibrated_profiles, drifts

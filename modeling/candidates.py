@@ -1,6 +1,6 @@
-"""candidates(): how likely proposed plans miss their targets under several loads, all at once, and why each does.
+"""candidates(): the probability that plans miss their targets under several loads, and the reasons.
 
-Use it to choose among many plans or placements; `evaluate` tells all there is to know of one of them.
+Use it to choose among many plans or placements; `evaluate` gives all details of a single one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ _ALIKE = 1 - 1e-9
 
 @dataclass(frozen=True)
 class Candidates:
-    """Plans (first axis) under loads (second). loads_per_s: shape (loads, sources). busiest: number of the busiest
-    instance of each operator, -1 where all are as busy, shape (plans, loads, operators). violations: of each load along
-    its paths of horizon_s seconds. Loads are equally likely.
+    """Plans (first axis) under loads (second). loads_per_s: shape (loads, sources). busiest: index of the busiest
+    instance of each operator, -1 if all are equally busy, shape (plans, loads, operators). violations: of each load
+    along its paths of horizon_s seconds. Loads are equally likely.
     """
 
     plans: Sequence[PhysicalPlan]
@@ -46,19 +46,19 @@ class Candidates:
     horizon_s: float
 
     def probability(self, target: str = ANY) -> Floats:
-        """Of missing a target, or by default any of them, over all loads; shape (plans,), NaN where a plan is none of
-        the topology's.
+        """Probability of missing a target, by default any of them, over all loads; shape (plans,), NaN for plans that
+        do not fit the topology.
         """
         return np.asarray(self.violations.probability[target].mean(axis=1))
 
     @property
     def headroom(self) -> Floats:
-        """By what factor the load could grow at which that is least, shape (plans,)."""
+        """Smallest factor over the loads by which a load could grow, shape (plans,)."""
         return np.asarray(self.estimates.headroom_factor.min(axis=1))
 
     def missed(self, plan: int, rather_than: int) -> Excuse:
-        """Why a plan misses targets more often than another one does: the one that makes most of the difference, at the
-        load that is worst for it.
+        """Why a plan misses targets more often than another one: the target with the largest difference, at its worst
+        load.
         """
         names = [name for name in self.violations.probability if name != ANY]
         more = {name: self.probability(name)[plan] - self.probability(name)[rather_than] for name in names}
@@ -72,7 +72,7 @@ class Candidates:
         return Excuse(self.plans[plan], target, operator, value, bound, reason, remedy)
 
     def _cause(self, target: str, plan: int, load: int) -> tuple[str, str, float, float, str]:
-        """In words, the operator where there is one, value, bound, and what would help."""
+        """Text, operator if any, value, bound and remedy."""
         limit = self.estimates.bottleneck_of(plan, load)
         operator = limit.operator if isinstance(limit, OperatorLimit) else ""
         used = float(1 / self.estimates.headroom_factor[plan, load])
@@ -97,7 +97,7 @@ class Candidates:
         return full, operator, used, 1.0, remedy
 
     def _busiest_of(self, operator: str, plan: int, load: int) -> str:
-        """The busiest instance; the operator where all of its instances are as busy."""
+        """The busiest instance, or the operator if all its instances are equally busy."""
         index = int(self.busiest[plan, load, self.estimates.operators.index(operator)])
         return operator if index < 0 else str(Instance(operator, index))
 
@@ -121,9 +121,9 @@ def candidates(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> Candidates:
-    """loads_per_s: per source one rate for each load, shape (loads,), for estimates and reasons; paths_per_s: what may
-    come under each, shape (loads, paths, steps) of step_s seconds, for probabilities. change, backlog: what runs and
-    waits now, as `evaluate` takes them: each plan takes over after its downtime. Raises ModelError as `violations`.
+    """loads_per_s: rates per source, shape (loads,), for estimates and reasons. paths_per_s: possible arrivals under
+    each load, shape (loads, paths, steps) of step_s seconds, for probabilities. change, backlog: the running plan and
+    waiting tuples, as in `evaluate`; each plan takes over after its downtime. Raises ModelError like `violations`.
     """
     loads = checked_loads(topology, profiles, loads_per_s)
     bounded = bool(targets.latency_bounds_s)
@@ -162,7 +162,7 @@ def candidates(
 def _relieve(where: str, operator: str) -> str:
     if where == operator:
         return f"give {operator} more instances, or faster nodes"
-    return f"place {where} on a faster node, deal {operator} more evenly, or give it more instances"
+    return f"place {where} on a faster node, partition {operator}'s input more evenly, or give it more instances"
 
 
 def _busiest(topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], loads: Floats, site: Site) -> Ints:
@@ -178,8 +178,8 @@ def _busiest(topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPla
 
 
 def _waits_s(estimates: ManyEstimates, loads: Floats, backlog: Floats) -> Floats:
-    """What a tuple waits behind the backlog of each source, in seconds of full work, shape (plans, loads); as
-    `Estimate.drain_wait_s` has it, and 0 where it never drains.
+    """Wait of a tuple behind the backlog of each source, in seconds of full work, shape (plans, loads); as in
+    `Estimate.drain_wait_s`, and 0 if it never drains.
     """
     taken = estimates.throughput_per_s
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

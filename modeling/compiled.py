@@ -1,4 +1,4 @@
-"""Loops over numbers and arrays as machine code."""
+"""Compiles loops over numbers and arrays to machine code."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -9,13 +9,13 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def compiled(function: _Function) -> _Function:
-    """The function as Numba compiles it when it is called first. Its code is kept for later processes, beside its file
-    or in the user's cache folder, where one of them can be written.
+    """The function, compiled by Numba at its first call. The code is cached for later processes, beside its file or in
+    the user's cache folder, if writable.
 
-    What it calls has to stand in the same file: kept code is made anew when that file changes, and no other one is
-    looked at. It takes and gives numbers, tuples and arrays. NUMBA_DISABLE_JIT=1 leaves it in Python, for a debugger.
+    Functions that it calls must be in the same file: the cache is invalidated only when that file changes. Arguments
+    and results are numbers, tuples and arrays. NUMBA_DISABLE_JIT=1 keeps it in Python, for a debugger.
     """
     try:
         return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))
-    except RuntimeError:  # no folder to keep it in
+    except RuntimeError:  # no folder for the cache
         return cast(_Function, numba.njit(error_model="numpy")(function))

@@ -1,6 +1,4 @@
-"""What can be wrong with the inputs of the performance model. Each message names the place, the value and the
-remedy.
-"""
+"""Errors in the inputs of the performance model. Each message names the place, the value and the remedy."""
 
 
 class ModelError(ValueError):

@@ -1,4 +1,4 @@
-"""What the model says a plan would do under a load."""
+"""The model's estimate of a plan under a load."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
 
 @dataclass(frozen=True)
 class OperatorEstimate:
-    """One operator under the offered load (not under what the plan lets through).
+    """One operator under the offered load (not the throughput).
 
     arrival_rate_per_s: tuples in. instance_utilisation: shape (parallelism,); 1 and more is unstable.
-    wait_s: mean queueing delay, UNSTABLE where the busiest instance is. headroom_factor: by what factor the whole
-    load could grow until this operator's busiest instance saturates.
+    wait_s: mean queueing delay, UNSTABLE if the busiest instance is. headroom_factor: factor by which the whole load
+    could grow until this operator's busiest instance saturates.
     """
 
     operator: str
@@ -28,14 +28,14 @@ class OperatorEstimate:
 
     @property
     def utilisation(self) -> float:
-        """Of the busiest instance: it is what saturates."""
+        """Utilisation of the busiest instance, which saturates first."""
         return float(self.instance_utilisation.max())
 
 
 @dataclass(frozen=True)
 class LatencyEstimate:
-    """Seconds from arrival to the last service at a sink, with queues and what the site adds: of tuples at any sink,
-    and the p95 at the sink where that is longest. UNSTABLE where that share never arrives.
+    """Seconds from arrival to the last service at a sink, including queues and the site's delays: over the tuples at
+    all sinks, and the p95 at the slowest sink. UNSTABLE if that share never arrives.
     """
 
     mean_s: float
@@ -48,17 +48,16 @@ class LatencyEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a plan would do under a load.
+    """The predicted behaviour of a plan under a load.
 
-    throughput_per_s: what each source would really take in. mst_per_s: maximum sustainable throughput per source, at
-    the load's mix of sources. bottleneck: what saturates first, an operator, a container or a link. headroom_factor:
-    mst / load. latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all of
-    them, with what the site adds, as evaluate_many says it; UNSTABLE above saturation. latency: of whole distributions,
-    with percentiles, where they were asked for. excess_per_s: per source, how fast its backlog grows (0 when stable).
-    bounds: keyed streams of which not all keys are known, or not what the engine does with them: their busiest instance
-    is only bounded. resources: of instances and containers. other_limits: by what factor the load could grow until each
-    container's cores, or the fullest link, are used up. rescale: what replacing the running plan costs, where that was
-    given. notes: what is not in the numbers.
+    throughput_per_s: actual intake of each source. mst_per_s: maximum sustainable throughput per source, at the load's
+    mix of sources. bottleneck: the operator, container or link that saturates first. headroom_factor: mst / load.
+    latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all sinks,
+    including the site's delays, as in evaluate_many; UNSTABLE above saturation. latency: from whole distributions, with
+    percentiles, if requested. excess_per_s: growth of the backlog per source (0 when stable). bounds: keyed streams
+    with unknown keys or unknown key assignment, so that their busiest instance is only bounded. resources: of instances
+    and containers. other_limits: factor by which the load could grow until each container's cores, or the fullest link,
+    are used up. rescale: cost of replacing the running plan, if given. notes: what the numbers leave out.
     """
 
     plan_id: str
@@ -86,9 +85,9 @@ class Estimate:
         return max(operator.utilisation for operator in self.operators.values())
 
     def time_to_violation_s(self, max_lag_s: float, backlog: Mapping[str, float] | None = None) -> float:
-        """Seconds until a tuple comes that will wait longer than max_lag_s at its source; infinite while none does.
+        """Seconds until a tuple arrives that will wait longer than max_lag_s at its source; infinite if none will.
 
-        backlog: tuples that wait at each source already.
+        backlog: tuples already waiting at each source.
         """
         waiting = backlog or {}
         times_s = [
@@ -99,8 +98,8 @@ class Estimate:
         return min(times_s, default=float("inf"))
 
     def drain_wait_s(self, backlog: Mapping[str, float]) -> float:
-        """What a tuple waits that comes now, behind that many at each source: the longest of them. It adds to the
-        latency until the backlog is gone.
+        """Wait of a tuple arriving now behind this backlog, for the worst source. It adds to the latency until the
+        backlog is gone.
         """
         waits_s = [
             float(newest_wait_s(backlog.get(source, 0.0), self._capacity_per_s(source)))
@@ -110,8 +109,8 @@ class Estimate:
         return max(waits_s, default=0.0)
 
     def _capacity_per_s(self, source: str) -> float:
-        # A source that is held back takes in what it does, whatever its own operators could; one that is not takes in
-        # at least its load, even where others are held back.
+        # A throttled source takes in its throughput, whatever its own operators could do; an unthrottled one takes in
+        # at least its load, even if others are throttled.
         held_back = self.excess_per_s[source] > 0
         most = max(self.mst_per_s[source], self.load_per_s[source])
         return min(self.throughput_per_s[source] if held_back else most, 1e15)

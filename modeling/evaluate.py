@@ -1,4 +1,4 @@
-"""evaluate(): what one physical plan would do under one load. A pure function; the heart of forescale."""
+"""evaluate(): the behaviour of one physical plan under one load. A pure function, the core of forescale."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,13 +43,13 @@ def evaluate(
     backlog: Mapping[str, float] | None = None,
     percentiles: bool = False,
 ) -> Estimate:
-    """What `plan` would do under `load_per_s` (tuples a second offered to each source).
+    """Estimate `plan` under `load_per_s` (tuples per second offered to each source).
 
-    arrival_cv2: squared coefficient of variation of the times between arrivals; 1 is Poisson. site: where the plan
-    runs. change: the plan that runs now, whose place it would take. backlog: tuples that wait at each source now, which
-    the change has to catch up with. percentiles: of the latency, which take some ten milliseconds per different queue.
+    arrival_cv2: squared coefficient of variation of interarrival times; 1 is Poisson. site: where the plan runs.
+    change: the running plan that it would replace. backlog: tuples waiting at each source now, which the change must
+    catch up with. percentiles: whether to compute latency percentiles, at some ten milliseconds per distinct queue.
     Raises ModelError for a plan, load or profile that does not fit the topology. A load of zero at every source has no
-    mix whose maximum sustainable throughput could be told: its scale is infinite and its mst zero.
+    mix: its headroom_factor is infinite and its mst zero.
     """
     arrivals = Arrivals.of(arrival_cv2)
     scenario = Scenarios(checked_loads(topology, profiles, load_per_s))
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def _fullest_link(limits: Mapping[Limit, float]) -> dict[SiteLimit, float]:
-    """All containers that are bounded, and of the many links the one that is full first."""
+    """All bounded containers, and the first link to be full."""
     kept: dict[SiteLimit, float] = {
         what: scale for what, scale in limits.items() if isinstance(what, ContainerLimit) and scale < np.inf
     }
@@ -143,7 +143,7 @@ def _latency(
     found = latency_distribution(topology, queues, {name: each.first() for name, each in delays.items()})
     slowest = max(found.at_sink, key=lambda sink: found.at_sink[sink].quantile_s(0.95))
     if not stable:
-        # Beyond saturation the backlog grows, and so does all latency; what is unstable may be a container or a link.
+        # Beyond saturation the backlog and all latencies grow; the unstable part may be a container or a link.
         return LatencyEstimate(UNSTABLE, UNSTABLE, UNSTABLE, UNSTABLE, slowest, UNSTABLE)
     return LatencyEstimate(
         mean_s=found.of_tuples.mean_s,

@@ -1,7 +1,7 @@
 """evaluate_many(): throughput, utilisation and latency of many plans under many loads at once.
 
 Loops run over operators only; plans, loads and draws of parameters are axes of arrays (modeling/flow/rates.py,
-modeling/latency/moments.py). Use modeling/evaluate.py for all that is to be known of one plan under one load.
+modeling/latency/moments.py). Use modeling/evaluate.py for all details of one plan under one load.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,21 +31,21 @@ from modeling.latency.stream_delays import StreamDelays
 from modeling.queueing.bursts import Arrivals
 
 CELLS = 2**15
-"""Plans x scenarios that are worked on at once."""
+"""Plans × scenarios computed at once."""
 
 SCENARIOS = 2**12
-"""Of them at most so many scenarios."""
+"""Maximum scenarios computed at once."""
 
 
 @dataclass(frozen=True)
 class ManyEstimates:
-    """Estimates of plans (first axis) under loads (second axis); of draws, these are an axis before both.
+    """Estimates of plans (first axis) under loads (second axis); draws are an axis before both.
 
     utilisation: of the busiest instance of each operator, shape (plans, loads, operators), under the offered load.
-    headroom_factor: by what factor the load could grow; bottleneck: the number of the limit that is reached first (see
-    bottleneck_of), below the number of operators where it is one of these; both of shape (plans, loads).
-    throughput_per_s: what each source takes in, shape (plans, loads, sources). latency: None where it was left out.
-    excuses: why a plan could not be evaluated, by its number; its numbers are NaN.
+    headroom_factor: factor by which the load could grow. bottleneck: index of the limit reached first (see
+    bottleneck_of), below the number of operators if it is one of these. Both of shape (plans, loads). throughput_per_s:
+    intake of each source, shape (plans, loads, sources). latency: None if not requested. excuses: why a plan could not
+    be evaluated, by its index; its estimates are NaN.
     """
 
     operators: tuple[str, ...]
@@ -64,7 +64,7 @@ class ManyEstimates:
         return self.headroom_factor > 1.0
 
     def bottleneck_of(self, plan: int, load: int) -> Limit:
-        """What fills up first. Raises ModelError for a plan that could not be evaluated."""
+        """The limit reached first. Raises ModelError for a plan that could not be evaluated."""
         if plan in self.excuses:
             raise ModelError(f"plan {plan} was not evaluated: {self.excuses[plan]}")
         return self.limits[plan]()[int(self.bottleneck[plan, load])]
@@ -72,7 +72,7 @@ class ManyEstimates:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every plan and load: see evaluate_many."""
+    """Options for all plans and loads: see evaluate_many."""
 
     latency: bool = True
     arrival_cv2: float | Arrivals = 1.0
@@ -91,12 +91,12 @@ def evaluate_many(
     delays: Mapping[str, Delay] | None = None,
     site: Site = NOWHERE,
 ) -> ManyEstimates:
-    """What each plan would do under each load, as `evaluate` says it of one of each; latency by three moments.
+    """Estimates of each plan under each load, equal to those of `evaluate`; latency by three moments.
 
-    loads_per_s: per source one rate for each load, shape (loads,). latency: False leaves it out. arrival_cv2: squared
-    variation of the times between arrivals to each source; 1 is Poisson. delays: what streams add beside the site, by
-    `a->b`, and what tuples wait before a source, by its name. site: where plans with a packing run. Raises ModelError
-    for loads, profiles or delays that do not fit the topology; a plan that does not fit is excused.
+    loads_per_s: rates per source, shape (loads,). latency: False omits it. arrival_cv2: squared coefficient of
+    variation of interarrival times at each source; 1 is Poisson. delays: of streams in addition to the site, by `a->b`,
+    and before a source, by its name. site: where plans with a packing run. Raises ModelError for loads, profiles or
+    delays that do not fit the topology; a plan that does not fit gets an excuse.
     """
     loads = checked_loads(topology, profiles, loads_per_s)
     return evaluate_scenarios(
@@ -112,7 +112,7 @@ def checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[s
         raise ModelError(f"loads of {sorted(lengths)} rates; give every source one rate for each load")
     if 0 in lengths:
         raise ModelError("no load at all; give every source at least one rate")
-    # The extremes stand for all: a negative or infinite rate is one of them, NaN is both.
+    # Checking the extremes suffices: a negative or infinite rate is one of them, NaN is both.
     for extreme in (np.min, np.max):
         check_load(topology, profiles, {source: float(extreme(rates)) for source, rates in given.items()})
     return np.stack([given[source] for source in topology.sources], axis=1)
@@ -121,15 +121,13 @@ def checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[s
 def evaluate_scenarios(
     topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], scenarios: Scenarios, asked: Asked
 ) -> ManyEstimates:
-    """evaluate_many where each load has parameters of its own; scenarios instead of loads in all shapes. The loads fit
-    the topology.
-    """
+    """evaluate_many with parameters per load; shapes have scenarios in place of loads. Loads must fit the topology."""
     check_site(topology, asked.site, plans)
     excuses = {number: why for number, plan in enumerate(plans) if (why := misfit(topology, plan, asked.site))}
     fitting = [number for number in range(len(plans)) if number not in excuses]
     known = KnownRouting(topology, profiles)
     shape = (len(plans), scenarios.count)
-    # Operators first: each writes a plane of its own.
+    # Operators are the first axis: each writes its own plane.
     utilisation = np.full((len(topology.order), *shape), np.nan)
     scale, first = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     taken = np.full((*shape, len(topology.sources)), np.nan)
@@ -141,7 +139,7 @@ def evaluate_scenarios(
     at_once = max(1, CELLS // max(across, nodes**2))
     for begin in range(0, len(fitting), at_once):
         chosen = fitting[begin : begin + at_once]
-        # Slices where they will do: they are no copies.
+        # Use slices if possible: they do not copy.
         at = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else chosen
         capacity = Capacity(topology, profiles, [plans[number] for number in chosen], asked.site, known)
         for part, number in enumerate(chosen):
@@ -168,7 +166,7 @@ def evaluate_scenarios(
 def loaded(
     capacity: Capacity, topology: Topology, scenarios: Scenarios, asked: Asked
 ) -> tuple[Floats, Mapping[str, SinkTimes]]:
-    """What the loads use of all limits, shape (plans, limits, scenarios), and when tuples come to the sinks."""
+    """Use of all limits by the loads, shape (plans, limits, scenarios), and arrival times at the sinks."""
     if not asked.latency:
         return capacity.used(scenarios), {}
     shape = (len(capacity.placed.plans), scenarios.count)

@@ -1,4 +1,4 @@
-"""Excuses: why a plan will not do, in a sentence for people and as a change that would mend it for the scheduler."""
+"""Excuses: why a plan is rejected, as a sentence for people and as a remedying change for the scheduler."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from modeling.inputs.topology import Grouping, Topology
 class Excuse:
     """One target that a plan misses, or one way in which it does not fit the topology.
 
-    target: what is missed: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner; of one of
-    several candidates also what another one has the better of: `cost`, `disruption`, `headroom`, `order`. operator:
-    where; empty for the whole way. change: parallelism of the operators that would mend it, the others as they are; 0:
-    leave it out; empty where none does, or another packing.
+    target: the missed one: `fit`, `throughput`, `utilisation`, `latency`, `lag`, or a limit of the planner; among
+    several candidates also the aspect in which another is better: `cost`, `disruption`, `headroom`, `order`. operator:
+    where; empty for the whole path. change: parallelism by operator that would remedy it, others unchanged; 0 means
+    leave it out; empty if nothing helps, or only another packing.
     """
 
     plan: PhysicalPlan
@@ -41,8 +41,8 @@ class Excuse:
 
 
 def misfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excuse | None:
-    """Why a plan does not fit the topology, with the nearest that does, or names a node that the network lacks; None
-    where it fits.
+    """Why a plan does not fit the topology, with the nearest plan that does, or names a node that the network lacks;
+    None if it fits.
     """
     if site.network is not None and plan.places_nodes:
         try:

@@ -1,6 +1,6 @@
-"""The least parallelism that carries a load: which counts of one operator do, and the plan with the least price.
+"""The least parallelism that carries a load: sufficient counts of one operator, and the cheapest plan.
 
-Every answer is read off the core that evaluate_many stands on: what is found here holds there.
+All answers use the same core as evaluate_many, so results hold there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,22 +29,22 @@ from modeling.queueing.bursts import Arrivals
 Counts = Mapping[str, int]
 
 LatencyBounds = Mapping[float | None, float]
-"""In seconds, by the share of the tuples that are to be within each: 0.95 is the p95, None the mean."""
+"""Bounds in seconds, by the share of tuples within each: 0.95 is the p95, None the mean."""
 
 ROUNDING = 1 + 1e-9
-"""What is above a bound by so little is not above it."""
+"""Tolerance factor on bounds, for rounding."""
 
 MAX_TRIED = 4096
-"""Parallelisms of a coupled part, or within a latency, that are tried before the best one so far is taken."""
+"""Maximum parallelisms of a coupled part, or within a latency, that are tried before the best so far is taken."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What plans are held to: one load, and the utilisation that the busiest instance of each operator may have.
+    """Requirements on plans: one load, and the maximum utilisation of each operator's busiest instance.
 
-    most: of each operator, beside its own max_parallelism. price: of an instance of each operator, any unit, 1 where it
-    is not named: of several plans the one with the least price is sought. delays: see evaluate_many. sink: where
-    percentiles of the latency are asked for, None for all sinks together.
+    most: maximum per operator, in addition to its max_parallelism. price: per instance of each operator, in any unit,
+    default 1; the search minimises the total price. delays: see evaluate_many. sink: whose latency percentiles count,
+    None for all sinks together.
     """
 
     topology: Topology
@@ -58,30 +58,30 @@ class Question:
     price: Mapping[str, float] = field(default_factory=dict)
 
     def price_of(self, parallelism: Counts) -> float:
-        """Of all instances."""
+        """Total price of all instances."""
         return sum(count * self.price.get(name, 1.0) for name, count in parallelism.items())
 
     def counts(self, operator: str) -> range:
-        """Parallelisms that the operator can have; a custom grouping leaves one alone."""
+        """Possible parallelisms of the operator; a custom grouping allows only one."""
         given = {len(s.shares) for s in self.topology.inputs(operator) if s.grouping is Grouping.CUSTOM}
         most = min(self.topology.operator(operator).max_parallelism, self.most.get(operator, inf))
         return range(max(given), min(max(given), int(most)) + 1) if given else range(1, int(most) + 1)
 
     def used(self, several: Sequence[Counts]) -> Floats:
-        """Of the busiest instance of each operator, shape (parallelisms, operators)."""
+        """Utilisation of the busiest instance of each operator, shape (parallelisms, operators)."""
         return self._loaded(several, latency=False)[0]
 
     def latency_s(self, several: Sequence[Counts], share: float | None) -> Floats:
-        """End to end, the mean where share is None, shape (parallelisms,)."""
+        """End-to-end latency, the mean if share is None, shape (parallelisms,)."""
         return self._latency_s(*self._loaded(several), share)
 
     def holds(self, several: Sequence[Counts], bounds: LatencyBounds) -> Flags:
-        """Whether no operator is busier than it may be, and no latency beyond its bound, shape (parallelisms,)."""
+        """Whether no utilisation and no latency exceeds its bound, shape (parallelisms,)."""
         return np.asarray(self.strain(several, bounds) <= ROUNDING)
 
     def strain(self, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
-        """The latency over its bound, of the one that is furthest beyond; infinite where an operator is busier than it
-        may be. Shape (parallelisms,).
+        """Largest ratio of a latency to its bound; infinite if an operator exceeds its utilisation. Shape
+        (parallelisms,).
         """
         return self._strain(*self._loaded(several, latency=bool(bounds)), bounds)
 
@@ -93,7 +93,7 @@ class Question:
     def strain_each(
         self, several: Sequence[Sequence[Counts]], loads_per_s: Floats, bounds: LatencyBounds
     ) -> list[Floats]:
-        """The strain of several parallelisms under each of several loads in place of its own, worked out at once.
+        """The strain of several parallelisms under each of several loads that replace its own, computed at once.
 
         loads_per_s: shape (loads, sources).
         """
@@ -142,13 +142,13 @@ class Question:
 
 
 def least_count(question: Question, parallelism: Counts, operator: str, begin: int = 1) -> int | None:
-    """The fewest instances, from `begin` on, with which one operator keeps to its utilisation, the others as they are;
-    None where no number does.
+    """The fewest instances, from `begin` on, with which one operator keeps to its utilisation, others unchanged; None
+    if no number does.
     """
     counts = question.counts(operator)
     if not counts or counts[-1] < begin:
         return None
-    # Evenly routed it would need as many: fewer cannot do.
+    # Even routing would need this many, so fewer cannot suffice.
     evenly = even_count(question, parallelism, operator) if question.profiles[operator].efficiency == LINEAR else 0.0
     begin = max(begin, counts[0], min(counts[-1], int(evenly / ROUNDING)))
     at = question.topology.order.index(operator)
@@ -161,18 +161,18 @@ def least_count(question: Question, parallelism: Counts, operator: str, begin: i
 
 
 def even_count(question: Question, parallelism: Counts, operator: str) -> float:
-    """Instances that would be as busy as they may if every stream were routed evenly."""
+    """Number of instances at the maximum utilisation if every stream were routed evenly."""
     evenly = replace(question, topology=_evenly_routed(question.topology))
     used = evenly.used([{**parallelism, operator: 1}])[0, question.topology.order.index(operator)]
     return float(used) / question.max_utilisation
 
 
 def fewest_instances(question: Question) -> dict[str, int] | str:
-    """The cheapest parallelisms that keep to the utilisation, or the operator that none lets do so.
+    """The cheapest parallelisms that keep to the utilisation, or the operator that cannot.
 
-    Operators whose number of instances changes nothing for others are counted by themselves. Those that are coupled, as
-    pointwise groupings deal by both numbers and each reader of an ALL stream gives out a copy more, are searched
-    together, branch and bound; exact unless more than MAX_TRIED have to be tried.
+    Operators whose parallelism does not affect others are solved independently. Coupled ones (pointwise groupings
+    partition by both parallelisms, and each reader of an ALL stream adds a copy) are searched together by branch and
+    bound; exact unless more than MAX_TRIED must be tried.
     """
     allowed = {name: question.counts(name) for name in question.topology.order}
     if none := [name for name, counts in allowed.items() if not counts]:
@@ -191,8 +191,8 @@ def fewest_instances(question: Question) -> dict[str, int] | str:
 
 
 def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str:
-    """least_count of operators that change nothing for each other, all at once, and the fewest allowed of all others;
-    or the first operator that no number lets keep to its utilisation.
+    """least_count of independent operators, all at once, and the minimum of all others; or the first operator that no
+    number keeps to its utilisation.
     """
     topology = question.topology
     found = {name: question.counts(name)[0] for name in topology.order}
@@ -224,7 +224,7 @@ def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str
 
 
 class _Together:
-    """Operators of which some decide what others are routed, in topological order."""
+    """Coupled operators, of which some determine the routing of others, in topological order."""
 
     def __init__(self, question: Question, found: Counts, part: Sequence[str]) -> None:
         self._question = question
@@ -248,8 +248,8 @@ class _Together:
         return self._best
 
     def _search(self, depth: int, chosen: dict[str, int]) -> str:
-        """Tries every number of instances of the operator at this depth that may lead to a lower price; returns an
-        operator that none let keep to the utilisation.
+        """Tries every parallelism of the operator at this depth that may lower the price; returns an operator that none
+        keeps to its utilisation.
         """
         if depth == len(self._part):
             self._best = dict(chosen)
@@ -273,7 +273,7 @@ class _Together:
         return misfit
 
     def _one_fewer(self, chosen: dict[str, int]) -> dict[str, int] | None:
-        """With one instance less of some operator, where all keep to the utilisation then."""
+        """The choice with one instance less of some operator, if all still keep to the utilisation."""
         fewer = [
             {**chosen, name: count - 1} for name, count in chosen.items() if count - 1 in self._question.counts(name)
         ]
@@ -285,8 +285,8 @@ class _Together:
 
 
 def lower_bounds(question: Question, operators: Iterable[str]) -> dict[str, int | None]:
-    """The fewest instances that each operator could do with if all streams were routed evenly and every operator before
-    it had one instance; None where no number would do. Behind sessions, of which more tuples may give fewer, it is 1.
+    """Lower bound of each operator's parallelism: with all streams routed evenly and every upstream operator at one
+    instance; None if no number suffices. Downstream of sessions, where more tuples may give fewer outputs, it is 1.
     """
     topology = question.topology
     evenly = replace(question, topology=_evenly_routed(topology))
@@ -303,14 +303,14 @@ def lower_bounds(question: Question, operators: Iterable[str]) -> dict[str, int 
 
 
 def least_instances(question: Question, found: Counts) -> dict[str, int]:
-    """What no parallelisms that keep to the utilisation have fewer instances of. found: of fewest_instances."""
+    """Lower bounds of all parallelisms that keep to the utilisation. found: from fewest_instances."""
     alone = {part[0] for part in _coupled(question.topology) if len(part) == 1}
     bounds = lower_bounds(question, [name for name in found if name not in alone])
     return {name: count if name in alone else bounds[name] or 1 for name, count in found.items()}
 
 
 def _evenly_routed(topology: Topology) -> Topology:
-    """The same with every stream routed evenly, but for those that every instance gets whole."""
+    """The topology with every stream routed evenly, except ALL streams."""
     even = tuple(
         s if s.grouping is Grouping.ALL else replace(s, grouping=Grouping.SHUFFLE, shares=()) for s in topology.streams
     )
@@ -318,7 +318,7 @@ def _evenly_routed(topology: Topology) -> Topology:
 
 
 def _deciding(topology: Topology) -> set[str]:
-    """Operators whose number of instances decides what others are given."""
+    """Operators whose parallelism affects the input of others."""
     return {
         name
         for name in topology.order
@@ -328,12 +328,12 @@ def _deciding(topology: Topology) -> set[str]:
 
 
 def _by_both(topology: Topology, grouping: Grouping) -> bool:
-    """Whether instances are routed to by the number of those before them. Without a packing, local is a shuffle."""
+    """Whether routing depends on the upstream parallelism. Without a packing, local is a shuffle."""
     return grouping in POINTWISE and grouping is not Grouping.LOCAL_OR_SHUFFLE
 
 
 def _coupled(topology: Topology) -> list[list[str]]:
-    """Parts of the topology that have to be searched together, and each of them, in topological order."""
+    """Groups of operators that must be searched together; groups and members in topological order."""
     together: nx.Graph[str] = nx.Graph()
     together.add_nodes_from(topology.order)
     for stream in topology.streams:
@@ -349,7 +349,7 @@ def _coupled(topology: Topology) -> list[list[str]]:
 
 
 def _doubling(counts: Sequence[int]) -> Iterator[list[int]]:
-    """Parts of so many counts, the first ones small: the least that holds is often among them."""
+    """Chunks of the counts, growing in size, since the answer is often among the first."""
     begin, size = 0, 16
     while begin < len(counts):
         yield list(counts[begin : begin + size])

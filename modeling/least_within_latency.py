@@ -1,7 +1,7 @@
-"""The cheapest parallelisms with which latencies keep to their bounds too: more instances where they help most.
+"""The cheapest parallelisms that also meet latency bounds, by adding instances where they help most.
 
-A search asks for the strain of some parallelisms, decides, and asks for others. So searches for several loads go side
-by side, and each round of all of them is worked out at once: most of the time goes into what does not grow with it.
+A search requests the strain of some parallelisms, decides, and requests others. Searches for several loads run side by
+side, and each round of all of them is computed at once, since most of the cost is fixed per round.
 """
 
 import math
@@ -16,19 +16,21 @@ from modeling.least_parallelism import MAX_TRIED, ROUNDING, Counts, LatencyBound
 
 _AT_ONCE = 256
 _AHEAD = 8
-"""Steps of each operator whose strains are asked for at once."""
+"""Steps of each operator whose strains are requested at once."""
 _SURE = 0.75
-"""Share of the steps foreseen that are made."""
+"""Share of the predicted steps that are taken."""
 _CELLS = 2**13
-"""Parallelisms times loads that are worked out at once: each parallelism is under all of the loads."""
+"""Parallelisms × loads computed at once: each parallelism is evaluated under all loads."""
 
 _Search = Generator[Sequence[Counts], Floats, dict[str, int] | None]
-"""Yields parallelisms, is sent their strains, and returns what it has found."""
+"""Yields parallelisms, receives their strains, and returns the result."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """A search that is to be made. counts: that keep to the utilisation; least: from which on all are tried."""
+    """A search to run. counts: starting point that keeps to the utilisation. least: lower bounds of the exhaustive
+    search.
+    """
 
     question: Question
     counts: Counts
@@ -38,18 +40,18 @@ class Begun:
 def fewest_within_latency(
     question: Question, begun: Counts, bounds: LatencyBounds, least: Counts | None = None
 ) -> dict[str, int] | None:
-    """From parallelisms that keep to the utilisation, more instances until all latencies are within their bounds too;
-    None where no parallelism was found that does.
+    """Starting from parallelisms that keep to the utilisation, add instances until all latencies meet their bounds;
+    None if no such parallelism was found.
 
-    Instances are added where they help most, many at once where few do not help; then what is not needed is taken back,
-    of the dearest operators first, and all parallelisms with a lower price, from `least` on, are tried if they are no
-    more than MAX_TRIED.
+    Instances are added where they help most, many at once if few do not help. Then unneeded ones are removed, from the
+    most expensive operators first, and all cheaper parallelisms from `least` on are tried if they are at most
+    MAX_TRIED.
     """
     return each_within_latency([Begun(question, begun, least)], bounds)[0]
 
 
 def each_within_latency(several: Sequence[Begun], bounds: LatencyBounds) -> list[dict[str, int] | None]:
-    """fewest_within_latency of several questions, which differ in their load alone."""
+    """fewest_within_latency of several questions that differ only in their load."""
     found: list[dict[str, int] | None] = [None] * len(several)
     searches = {at: _search(each.question, each.counts, each.least) for at, each in enumerate(several)}
     asked = {at: next(search) for at, search in searches.items()}
@@ -92,8 +94,8 @@ def _search(question: Question, begun: Counts, least: Counts | None) -> _Search:
 
 
 def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
-    """More instances of the operator where they help most, and so on. As many such steps as can be foreseen are made at
-    once: where these turn out to help less than the first of them alone, only that one is.
+    """Repeatedly adds instances of the operator where they help most. Several predicted steps are taken at once; if
+    together they help less than the first alone, only that one is taken.
     """
     most = {name: question.counts(name)[-1] for name in parallelism}
     step, ahead = 1, _AHEAD
@@ -134,11 +136,11 @@ def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
 
 
 def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
-    """How many steps of each operator would be made, the most helpful one each time, if what they help added up.
+    """Predicted number of steps per operator, always taking the most helpful one and assuming that gains add up.
 
     after: strain after one step, two and so on of each operator alone.
     """
-    with np.errstate(invalid="ignore"):  # what is too busy still after a step has gained nothing
+    with np.errstate(invalid="ignore"):  # an operator still too busy after a step gains nothing
         gains = {name: np.nan_to_num(-np.diff(of, prepend=now), nan=-1.0) for name, of in after.items() if of.size}
     steps, made = dict.fromkeys(after, 0), list[str]()
     while now > ROUNDING and all(steps[name] < of.size for name, of in gains.items()):
@@ -149,7 +151,7 @@ def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
         made.append(best)
         steps[best] += 1
         now -= gain
-    # The last ones hang on what the others do: they are foreseen anew.
+    # The last steps depend on the others and are predicted anew.
     for name in made[max(1, math.ceil(len(made) * _SURE)) :]:
         steps[name] -= 1
     return steps
@@ -158,11 +160,11 @@ def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
 def _narrowed(
     question: Question, wide: dict[str, int], least: Counts
 ) -> Generator[Sequence[Counts], Floats, dict[str, int]]:
-    """As few instances of each operator in turn as still hold, until none can be taken away."""
+    """Reduce each operator in turn as far as bounds still hold, until none can be reduced."""
     names = sorted(wide, key=lambda name: -question.price_of({name: 1}))
     begin, unchanged = 0, 0
     while unchanged < len(names):
-        # What holds of the next operators is known at once, up to the first that changes.
+        # Results for the next operators are computed at once and valid up to the first change.
         turn = [names[(begin + after) % len(names)] for after in range(len(names) - unchanged)]
         tried = [(name, count) for name in turn for count in range(least[name], wide[name])]
         held = (
@@ -177,7 +179,7 @@ def _narrowed(
 
 
 def _cheaper(question: Question, least: Counts, price: float) -> Iterator[dict[str, int]]:
-    """All parallelisms from `least` on with a lower price, the lowest first; none where they are too many."""
+    """All parallelisms from `least` on with a lower price, cheapest first; none if there are too many."""
     names = list(least)
     room = [question.counts(name)[-1] - least[name] for name in names]
     of_one = [question.price_of({name: 1}) for name in names]
@@ -192,9 +194,8 @@ def _cheaper(question: Question, least: Counts, price: float) -> Iterator[dict[s
 
 
 def ways_to_add(below: float, room: Sequence[int]) -> int:
-    """In how many ways fewer instances than `below` can be added in all, each operator within its room: as many as cost
-    less than that where each costs 1, and at least as many where none costs more. Where that is beyond MAX_TRIED, some
-    number beyond it.
+    """Number of ways to add fewer than `below` instances in total, each operator within its room. With unit prices this
+    is the number of cheaper choices; with prices of at most 1, a lower bound. Above MAX_TRIED the number is not exact.
 
     >>> ways_to_add(3.0, [1, 2, 5])  # one adds none, three add one instance, five add two
     9
@@ -210,7 +211,7 @@ def ways_to_add(below: float, room: Sequence[int]) -> int:
 
 
 def _additions(below: float, room: Sequence[int], of_one: Sequence[float]) -> Iterator[tuple[int, ...]]:
-    """So many instances more of each operator as cost less than `below` together."""
+    """Additional instances of each operator that together cost less than `below`."""
     if not room:
         yield ()
         return

@@ -1,4 +1,4 @@
-"""What is not in an estimate's numbers, or only roughly, where that applies."""
+"""Notes on effects that an estimate leaves out or covers only roughly."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,19 @@ from modeling.queueing.bursts import Arrivals
 from modeling.queueing.queues import full_line_throughput
 
 BURSTY_CV2 = 2.0
-"""Gaps that vary more come in bursts, and how long these last decides what waits."""
+"""Arrivals with a larger cv² come in bursts, whose duration determines the waits."""
 
 LINE, LINE_UTILISATION, LINE_CV2 = 4, 0.7, 0.5
-"""So many operators in line, that busy, with services that even: their waits depend on each other."""
+"""Number of operators in line, utilisation and service cv² from which waits depend on each other."""
 
 NEARLY_AS_FULL = 0.8
-"""Of the fullest operator's utilisation, from which on an operator holds others up when buffers are small."""
+"""Share of the fullest operator's utilisation from which an operator blocks others if buffers are small."""
 
 LOSS = 0.05
-"""Part of the throughput beyond saturation whose loss is worth a note."""
+"""Loss of throughput beyond saturation that is worth a note."""
 
 _EXCLUSIVE, _FLOATING = 2, 8
-"""Flink's network buffers: of each channel, and of each instance that reads, by default."""
+"""Flink's default network buffers per channel, and per reading instance."""
 
 
 def notes(
@@ -37,7 +37,7 @@ def notes(
     arrivals: Arrivals,
     site: Site,
 ) -> tuple[str, ...]:
-    """flows: of the plan under its load, in topological order."""
+    """Notes on an estimate. flows: of the plan under its load, in topological order."""
     by_name = {flow.name: flow for flow in flows}
     found = [*_of_site(topology, plan, site)]
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
@@ -56,18 +56,22 @@ def notes(
         for stream in topology.outputs(name):
             made = profile.selectivity.get(stream.name, 1.0)
             if stream.name in profile.windowed:
-                found.append(f"latency behind {name} counts from when its windows fire, not from when tuples came")
+                found.append(
+                    f"latency downstream of {name} counts from when its windows fire, not from when tuples arrived"
+                )
             elif (
                 made >= 2
                 and stream.name not in profile.selectivity_cv2
                 and stream.name not in profile.input_selectivity
             ):
                 found.append(
-                    f"every tuple of {name} is taken to make {made:g} on {stream.name}: where that number varies, "
+                    f"every tuple of {name} is assumed to make {made:g} on {stream.name}: where that number varies, "
                     "tuples wait longer for each other; give selectivity_cv2"
                 )
     if (line := _busy_line(topology, by_name)) >= LINE:
-        found.append(f"{line} busy operators with even services in line: waits go together, p95 up to 15 % too short")
+        found.append(
+            f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
+        )
     return (*found, *_small_buffers(topology, plan, by_name, site))
 
 
@@ -81,7 +85,7 @@ def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
 
 
 def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:
-    """Most busy operators with even services on a way."""
+    """Maximum number of busy operators with even services on a path."""
     longest: dict[str, int] = {}
     for name in topology.order:
         flow = flows[name]
@@ -94,7 +98,7 @@ def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:
 def _small_buffers(
     topology: Topology, plan: PhysicalPlan, flows: dict[str, OperatorFlow], site: Site
 ) -> tuple[str, ...]:
-    """Where buffers hold few tuples, operators that are nearly as full as the fullest hold each other up."""
+    """With small buffers, operators nearly as full as the fullest block each other."""
     busy = {name: float(flow.busiest[0, 0]) for name, flow in flows.items()}
     full = [name for name in topology.order if busy[name] >= NEARLY_AS_FULL * max(busy.values()) > 0]
     between = [s for s in topology.streams if s.upstream in full and s.downstream in full]

@@ -1,4 +1,4 @@
-"""What a plan misses under a load, and the least change of parallelism that would mend it."""
+"""The targets that a plan misses under a load, and the smallest changes of parallelism that remedy it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from modeling.queueing.bursts import Arrivals
 from modeling.wording import count_of
 
 _FULL = 1 - 1e-6
-"""An instance that is busy all the time does not carry its load: exactly 1 is too much, whatever rounding says."""
+"""An instance that is always busy does not carry its load: exactly 1 is too much, regardless of rounding."""
 
 
 def excuses(
@@ -39,13 +39,13 @@ def excuses(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> tuple[Excuse, ...]:
-    """Why the plan misses targets in a steady state; none where it holds them. `combined_change` mends all at once.
+    """Why the plan misses targets in steady state; empty if it meets them. `combined_change` remedies all at once.
 
-    Each change is the least for its operator alone, the others as they are but for changes before it in the
-    topology: more instances, or fewer where only these help, as each slows the others. That for the latency adds
-    instances one by one where they help most, and then takes back what is not needed: none of it can be left out,
-    though another one may be smaller. No change keeps a packing: every instance of an operator is taken to be as
-    slow as the slowest that it has now (site), which may ask for more than is needed.
+    Each change is the smallest for its operator, others unchanged except for earlier changes in topological order: more
+    instances, or fewer if only that helps because instances slow each other. The change for latency adds instances one
+    by one where they help most, then removes unneeded ones: no part can be omitted, but another change may be smaller.
+    Changes drop the packing: every instance is assumed as slow as its operator's slowest now (site), which may ask for
+    more than needed.
     """
     check_site(topology, site, [plan])
     if (excuse := misfit(topology, plan, site)) is not None:
@@ -59,7 +59,7 @@ def excuses(
     used = told.utilisation[0, 0]
     latency_s = {}
     if told.latency is not None:
-        # What a container or a link cannot take is told elsewhere.
+        # Overloaded containers and links are reported elsewhere.
         latency = replace(told.latency, stable=np.array([[used.max() < 1]]))
         latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
@@ -80,7 +80,7 @@ def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> 
 
 
 def combined_change(found: Sequence[Excuse]) -> dict[str, int]:
-    """The changes of all excuses together; empty where one of them has none, as no parallelism mends that."""
+    """The changes of all excuses combined; empty if one has none, since no parallelism remedies that."""
     if not all(excuse.mendable for excuse in found):
         return {}
     change: dict[str, int] = {}
@@ -111,11 +111,11 @@ class _Search:
     def excuses(
         self, parallelism: dict[str, int], first: Floats, latency_s: Mapping[str | None, float]
     ) -> list[Excuse]:
-        """first, latency_s: what each operator uses, and the latency by sink, as the plan runs now."""
+        """first, latency_s: utilisation by operator, and latency by sink, of the current plan."""
         found: list[Excuse] = []
         changed = dict(parallelism)
         for number, name in enumerate(self._topology.order):
-            # Changes before it may make it busier.
+            # Earlier changes may make it busier.
             before, after = self._question.used([parallelism, changed])[:, number]
             used = float(max(first[number], after) if after > before else first[number])
             missed = self._missed(used)
@@ -144,7 +144,7 @@ class _Search:
         return found
 
     def _missed(self, used: float) -> list[tuple[str, float]]:
-        """Targets that an operator so busy misses, with the utilisation that it may have."""
+        """Targets missed at this utilisation, with the maximum utilisation of each."""
         targets, missed = self._targets, []
         if targets.throughput and used >= 1:
             missed.append(("throughput", _FULL))
@@ -173,22 +173,22 @@ class _Search:
             Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {now:.3g} s > {bound:.3g} s"
         )
         if not mendable:
-            return why("no parallelism helps until what is full is mended otherwise")
+            return why("no parallelism helps until what is saturated has been remedied otherwise")
         wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, {share: bound})
         if wider is None:
-            # What is left is service, delays, and waits behind keys that cannot be spread.
+            # The remainder is service, delays, and waits for keys that cannot be spread.
             least = float(question.latency_s([self._most], share)[0])
             return why(
                 f"no parallelism helps, as it is {least:.3g} s even with the most: make {slowest} faster, or allow more"
             )
         change = {name: count for name, count in wider.items() if count != before[name]}
         if not change:
-            return why("no more instances are needed where they are routed evenly: pack them otherwise")
+            return why("these instances suffice if routing is even: choose another packing")
         parts = ", ".join(f"{name} {count} instead of {before[name]}" for name, count in change.items())
         return why(f"give {parts} instances", change)
 
     def _slowest(self, question: Question, parallelism: Mapping[str, int]) -> str:
-        """The operator whose service and wait would be missed most: without it, the latency is least."""
+        """The operator that contributes most to latency: without it, latency is smallest."""
         without: list[float] = []
         for name in self._topology.order:
             profile = self._profiles[name]
@@ -199,7 +199,7 @@ class _Search:
 
 
 def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name: str) -> str:
-    """What would help where no number of instances of an operator keeps it to its utilisation, and why these do not."""
+    """Remedies if no parallelism keeps an operator to its utilisation, and the reason."""
     if any(stream.grouping is Grouping.CUSTOM for stream in question.topology.inputs(name)):
         return f"no parallelism helps, as the shares of its custom grouping are given: make {name} faster"
     most = question.counts(name)[-1]
@@ -218,7 +218,7 @@ def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name:
 
 
 def _by_grouping(question: Question, parallelism: Mapping[str, int], name: str) -> str:
-    """What streams do that instances cannot share, where that is what keeps the operator from its utilisation."""
+    """Groupings that instances cannot share, if these keep the operator above its utilisation."""
     topology = question.topology
     inputs = topology.inputs(name)
     at_one = [stream for stream in inputs if stream.grouping is Grouping.GLOBAL]

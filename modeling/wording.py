@@ -13,7 +13,7 @@ def count_of(count: int, noun: str) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """So many significant digits, and all before the point: no exponent for large numbers.
+    """`digits` significant digits, and all digits before the point: no exponent for large numbers.
 
     >>> [rounded(value, 2) for value in (0.314, 6.46, 47.4, 99.9, 234.2, 1430.0, 0.0, float("inf"))]
     ['0.31', '6.5', '47', '100', '234', '1,430', '0', 'inf']

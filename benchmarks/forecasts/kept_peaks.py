@@ -19,7 +19,7 @@ from forecasting.forecasters import all_forecasters
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
 from forecasting.prequential import (
-    LONGEST_HISTORY_S,
+    MAX_HISTORY_S,
     Origins,
     Predicted,
     prequential_horizons_s,
@@ -113,12 +113,12 @@ def kept_peaks(series: ArrivalSeries, count: int, folder: Path) -> KeptPeaks:
     surprise = np.zeros(len(at.at), dtype=bool)
     with one_thread():
         for row, given, fitted in replayed(
-            series, forecasters, at.at, max(steps), PATHS, SEED, table.refusals, None, LONGEST_HISTORY_S
+            series, forecasters, at.at, max(steps), PATHS, SEED, table.refusals, None, MAX_HISTORY_S
         ):
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, steps, QUANTILES)
             if at.at[row] >= at.told_from and STAND_IN in given:
-                surprise[row] = surprised(fitted, recent_at(series, at.at[row], LONGEST_HISTORY_S), SEED)
+                surprise[row] = surprised(fitted, recent_at(series, at.at[row], MAX_HISTORY_S), SEED)
     folder.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
     with part.open("wb") as target:

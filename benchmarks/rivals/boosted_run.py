@@ -8,7 +8,7 @@ from rival_runs import Fit, RivalRun, answered, said
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
-from forecasting.prequential import LONGEST_HISTORY_S, Origins
+from forecasting.prequential import MAX_HISTORY_S, Origins
 
 BOOSTED = "boosted"
 CANDIDATE = "LightGBM over all series"
@@ -34,7 +34,7 @@ def boosted_runs(
             for series, at, horizons_s in asked
         ],
         "quantiles": list(QUANTILES),
-        "history_s": LONGEST_HISTORY_S,
+        "history_s": MAX_HISTORY_S,
     }
     counts = {f"counts-{number}": series.counts for number, (series, _, _) in enumerate(asked)}
     answer, told = answered(BOOSTED, [SCRIPT], job, counts, cache=cache, python=python)

@@ -21,7 +21,7 @@ import numpy as np
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecast import QUANTILES
-from forecasting.prequential import LONGEST_HISTORY_S, Predicted
+from forecasting.prequential import MAX_HISTORY_S, Predicted
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("rival_forecasts.py")
@@ -49,12 +49,12 @@ class Rival:
 RIVALS = {
     rival.name: rival
     for rival in (
-        Rival("prophet", "Prophet as it comes", LONGEST_HISTORY_S),
-        Rival("arima", "ARIMA(1,1,1)", LONGEST_HISTORY_S),
-        Rival("mstl", "MSTL", LONGEST_HISTORY_S, conformal="MSTL, conformal"),
+        Rival("prophet", "Prophet as it comes", MAX_HISTORY_S),
+        Rival("arima", "ARIMA(1,1,1)", MAX_HISTORY_S),
+        Rival("mstl", "MSTL", MAX_HISTORY_S, conformal="MSTL, conformal"),
         # Without a season older windows help little, and twice as many take twice as long.
         Rival("autoarima", "AutoARIMA", 14 * DAY_S),
-        Rival("peak_ets", "MSTL of peaks, conformal", LONGEST_HISTORY_S, learns_from_errors=True),
+        Rival("peak_ets", "MSTL of peaks, conformal", MAX_HISTORY_S, learns_from_errors=True),
     )
 }
 

@@ -1,4 +1,4 @@
-"""The answers of Flink's REST interface that the adapter reads, validated; fields it does not need are left out."""
+"""Validated answers of Flink's REST interface, with only the fields that the adapter needs."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 ENDED = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
 """States of a job that will not run again by itself."""
 LEFT = frozenset({"FINISHED", "SUSPENDED"})
-"""Those of them in which somebody who stops a job to start it again, or a leader that hands it over, leaves it."""
+"""The ended states of a job that was stopped to be restarted, or handed over by a leader."""
 
 
 Milliseconds = Annotated[int, Field(ge=-1, le=253_402_300_799_000)]
@@ -38,8 +38,8 @@ class JobsOverview(_Answer):
 
 
 class Counters(_Answer):
-    """What a subtask, or all of a vertex, have done since they were started. Times in milliseconds; busy is NaN for
-    sources of the old kind.
+    """Counters of a subtask, or of a whole vertex, since its start. Times in milliseconds; busy is NaN for legacy
+    sources.
     """
 
     records_read: Annotated[float, Field(alias="read-records")]
@@ -52,7 +52,7 @@ class Counters(_Answer):
 
     @property
     def elapsed_ms(self) -> float:
-        """Age of these counters: Flink takes for busy what is neither idle nor backpressured."""
+        """Age of these counters: Flink counts as busy all time that is neither idle nor backpressured."""
         return self.busy_ms + self.idle_ms + self.backpressured_ms
 
     @property
@@ -61,7 +61,7 @@ class Counters(_Answer):
 
 
 class Vertex(_Answer):
-    """An operator, or a chain of them, and how many of its subtasks are in which state. counters: of all subtasks."""
+    """An operator or operator chain. tasks: subtasks by state. counters: sums over all subtasks."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class Vertex(_Answer):
 
 
 class Job(_Answer):
-    """GET /jobs/:id. submitted_ms: once a job; a rescale and a restart by Flink itself leave it."""
+    """GET /jobs/:id. submitted_ms: set once; it survives rescales and restarts by Flink."""
 
     jid: str
     name: str
@@ -102,12 +102,12 @@ class Subtask(_Answer):
 
     @property
     def running_since_ms(self) -> int:
-        """start-time is when it was deployed; it runs once its state is restored."""
+        """start-time is the deployment; the subtask runs only once its state is restored."""
         return self.start_ms + sum(max(0, self.durations_ms.get(state, 0)) for state in ("DEPLOYING", "INITIALIZING"))
 
 
 class PlanInput(_Answer):
-    """What enters a vertex. id: of the vertex that it comes from."""
+    """An input of a vertex. id: of the upstream vertex."""
 
     id: str
     ship_strategy: str = ""
@@ -123,7 +123,7 @@ class DataFlow(_Answer):
 
 
 class JobPlan(_Answer):
-    """GET /jobs/:id/plan: which vertex feeds which, and how."""
+    """GET /jobs/:id/plan: the edges between vertices and their ship strategies."""
 
     plan: DataFlow
 
@@ -143,7 +143,7 @@ class Metric(_Answer):
 
 
 class MetricSum(Metric):
-    """The same of metrics that are asked for, with agg=sum,avg: over the subtasks of which they were collected."""
+    """A metric with agg=sum,avg, over the subtasks that reported it."""
 
     sum: float
     mean: Annotated[float, Field(alias="avg")]
@@ -178,7 +178,7 @@ class TaskManagers(_Answer):
 
 
 class Option(_Answer):
-    """One of GET /jobs/:id/jobmanager/config."""
+    """An entry of GET /jobs/:id/jobmanager/config."""
 
     key: str
     value: str
@@ -205,7 +205,7 @@ class Checkpoints(_Answer):
 
 
 class TaskCheckpoint(_Answer):
-    """state_bytes: of all subtasks of a vertex, as it was written; all of it, incremental or not."""
+    """state_bytes: full state of all subtasks of a vertex as written, even if the checkpoint is incremental."""
 
     state_bytes: Annotated[float, Field(alias="state_size", ge=0)] = 0.0
 

@@ -34,11 +34,11 @@ from engines.http import Connection, Failure, JsonServer
 Shape = TypeVar("Shape")
 
 POLL_S = 2.0
-"""Flink collects metrics when somebody asks for them, every 10 s by default: ask often, and they keep coming."""
+"""Flink collects metrics only while somebody polls them, every 10 s by default, so poll more often than that."""
 
 
 class RequestRefusedError(Exception):
-    """Flink understood the request and said no; the text is its first line of reason."""
+    """Flink understood the request and refused it; the message is the first line of its reason."""
 
 
 class FlinkRest(JsonServer):
@@ -48,11 +48,11 @@ class FlinkRest(JsonServer):
         super().__init__("Flink", url, failure, example="http://host:8081", **connection)
 
     def jobs(self) -> Sequence[JobSummary]:
-        """Those that run, and those that ended not long ago."""
+        """Running and recently ended jobs."""
         return self._valid("/jobs/overview", JobsOverview).jobs
 
     def find_job(self, name: str) -> JobSummary:
-        """The one job of that name that has not ended or, where all have, the last of them."""
+        """The one job of that name that has not ended; if all have ended, the latest."""
         jobs = self.jobs()
         named = [job for job in jobs if job.name == name]
         if not named:
@@ -68,23 +68,23 @@ class FlinkRest(JsonServer):
         return self._valid(f"/jobs/{jid}", Job)
 
     def plan(self, jid: str) -> Sequence[PlanNode]:
-        """What feeds each vertex."""
+        """The vertices with their inputs."""
         return self._valid(f"/jobs/{jid}/plan", JobPlan).plan.nodes
 
     def vertex(self, jid: str, vertex_id: str) -> VertexDetails:
         return self._valid(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails)
 
     def running_since(self, job: Job) -> datetime:
-        """When the last subtask began to run: state is restored before that, and the job does no work."""
+        """When the last subtask began to run. Until then state is being restored and the job does no work."""
         subtasks = [subtask for vertex in job.vertices for subtask in self.vertex(job.jid, vertex.id).subtasks]
         return moment(max([job.timestamps.get("RUNNING", 0), *(subtask.running_since_ms for subtask in subtasks)]))
 
     def requirements(self, jid: str) -> Mapping[str, Requirement]:
-        """What was asked for, per vertex id: the scheduler may not have got there yet."""
+        """Requested parallelism per vertex id; the scheduler may not have reached it yet."""
         return self._valid(f"/jobs/{jid}/resource-requirements", dict[str, Requirement])
 
     def ask(self, jid: str, bounds: Mapping[str, tuple[int, int]]) -> None:
-        """Ask for least and most parallelism per vertex id, for all vertices. Raises RequestRefusedError."""
+        """Request minimum and maximum parallelism per vertex id, for all vertices. Raises RequestRefusedError."""
         body = {
             vertex: {"parallelism": {"lowerBound": lower, "upperBound": upper}}
             for vertex, (lower, upper) in bounds.items()
@@ -92,18 +92,18 @@ class FlinkRest(JsonServer):
         self._answer("PUT", f"/jobs/{jid}/resource-requirements", body)
 
     def check_may_ask(self, jid: str) -> str:
-        """Asks for no vertex at all, which Flink turns down after it has let the caller in: nothing changes.
+        """Send an empty request, which Flink rejects after authorising the caller; nothing changes.
 
-        Says what it answered. Raises a failure where the caller may not, or the answer is another.
+        Returns a sentence on the answer. Raises a failure if the caller is not allowed, or for any other answer.
         """
         try:
             self.ask(jid, {})
         except RequestRefusedError as refused:
             return f"it takes requests of resources (and turned an empty one down: {str(refused)[:80]})"
-        raise self.failure(f"{self.place} took a request for no vertex; forescale knows Flink 1.18 to 2.3")
+        raise self.failure(f"{self.place} accepted a request for no vertex; forescale knows Flink 1.18 to 2.3")
 
     def slots(self, jid: str) -> tuple[int, int]:
-        """Slots that are free, and slots that the job holds."""
+        """Free slots, and slots that the job holds."""
         free = held = 0
         for summary in self._valid("/taskmanagers", TaskManagers).taskmanagers:
             manager = self._valid(f"/taskmanagers/{summary.id}", TaskManager)
@@ -112,11 +112,11 @@ class FlinkRest(JsonServer):
         return free, held
 
     def all_slots(self) -> int:
-        """Free or held by any job."""
+        """All slots of the cluster, free or taken."""
         return sum(manager.slots for manager in self._valid("/taskmanagers", TaskManagers).taskmanagers)
 
     def configuration(self, jid: str) -> Mapping[str, str]:
-        """What the job runs with, options of the cluster among them. Empty where Flink does not tell (before 1.16)."""
+        """Configuration of the job, including cluster options. Empty before Flink 1.16, which does not report it."""
         try:
             options = self._read(f"/jobs/{jid}/jobmanager/config", list[Option])
         except RequestRefusedError:
@@ -124,7 +124,7 @@ class FlinkRest(JsonServer):
         return {option.key: option.value for option in options}
 
     def state_bytes(self, jid: str) -> Mapping[str, float]:
-        """State per vertex id in the last completed checkpoint; empty where there is none, or Flink keeps none."""
+        """State per vertex id in the last completed checkpoint; empty without a checkpoint."""
         try:
             latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
             if latest is None or latest.completed is None:
@@ -137,7 +137,7 @@ class FlinkRest(JsonServer):
     def stopped_ms(self, jid: str, after_ms: int) -> int | None:
         """When the first rescale that began after that moment stopped the tasks.
 
-        None where Flink does not tell: it keeps a history of rescales since 2.x, and only if configured to.
+        None if Flink does not report it: rescale history exists since 2.x and must be configured.
         """
         try:
             history = self._read(f"/jobs/{jid}/rescales/history", list[Rescale])
@@ -152,21 +152,21 @@ class FlinkRest(JsonServer):
         return executing[0] if executing else None
 
     def stop(self, jid: str, directory: str, trigger: str) -> None:
-        """Stop a job with a savepoint below a directory. Asked again with the same trigger, a hexadecimal id of 32
-        digits, it is the same request. Raises RequestRefusedError.
+        """Stop a job with a savepoint below a directory. Idempotent per trigger, a hexadecimal id of 32 digits. Raises
+        RequestRefusedError.
         """
         body = {"drain": False, "targetDirectory": directory, "triggerId": trigger}
         self._answer("POST", f"/jobs/{jid}/stop", body)
 
     def savepoint_request(self, jid: str, trigger: str) -> SavepointRequest | None:
-        """How far it is; None where Flink knows no such request: it forgets them after minutes."""
+        """State of the request; None if Flink does not know it (it forgets requests after minutes)."""
         try:
             return self._read(f"/jobs/{jid}/savepoints/{trigger}", SavepointRequest)
         except RequestRefusedError:
             return None
 
     def last_savepoint(self, jid: str) -> CompletedSavepoint | None:
-        """Of a job that runs or has ended, for as long as Flink remembers it."""
+        """The last savepoint of a running or ended job, for as long as Flink remembers the job."""
         try:
             latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
         except RequestRefusedError:
@@ -174,31 +174,33 @@ class FlinkRest(JsonServer):
         return None if latest is None else latest.savepoint
 
     def has_checkpoint(self, jid: str) -> bool:
-        """Whether a job completed a checkpoint or savepoint of its own; the one it began with is none."""
+        """Whether the job completed a checkpoint or savepoint of its own; the one it started from does not count."""
         try:
             latest = self._read(f"/jobs/{jid}/checkpoints", Checkpoints).latest
-        except RequestRefusedError:  # checkpoints are off, or it failed before it was laid out
+        except RequestRefusedError:  # checkpoints are off, or the job failed before its graph was built
             return False
         return latest is not None and (latest.completed is not None or latest.savepoint is not None)
 
     def jar_id(self, jar: str) -> str | None:
-        """Of the uploaded jar of that id or name, the newest of that name; None where there is none."""
+        """Id of the uploaded jar with that id or name (the newest of that name); None if there is none."""
         files = self._valid("/jars", Jars).files
         return next((file.id for file in files if jar in (file.id, file.name)), None)
 
     def run(self, jar_id: str, entry_class: str | None, arguments: Sequence[str], savepoint: str, jid: str) -> None:
-        """Start a program as a job of that id from a savepoint. Raises RequestRefusedError, also for an id in use."""
+        """Start a program from a savepoint, as a job with that id. Raises RequestRefusedError, also if the id is in
+        use.
+        """
         body = {"programArgsList": list(arguments), "savepointPath": savepoint, "jobId": jid}
         entry = {} if entry_class is None else {"entryClass": entry_class}
         self._answer("POST", f"/jars/{jar_id}/run", body | entry)
 
     def metric_names(self, jid: str, vertex_id: str) -> Sequence[str]:
-        """Of the metrics that any subtask of a vertex has; none before Flink has collected them once."""
+        """Names of the metrics of a vertex's subtasks; empty until Flink has collected them once."""
         return [metric.id for metric in self._valid(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics", list[Metric])]
 
     def metric_sums(self, jid: str, vertex_id: str, subtasks: int, names: Sequence[str]) -> Mapping[str, MetricSum]:
-        """Over the first so many subtasks that have it, per metric; empty where one of the names is not known."""
-        # Those behind them are of an earlier execution, which Flink does not forget at once.
+        """Each metric summed over the first `subtasks` subtasks that have it; empty if any name is unknown."""
+        # Higher subtask indices belong to an earlier execution, which Flink keeps for a while.
         query = urlencode({"get": ",".join(names), "agg": "sum,avg", "subtasks": f"0-{subtasks - 1}"})
         metrics = self._valid(f"/jobs/{jid}/vertices/{vertex_id}/subtasks/metrics?{query}", list[MetricSum])
         return {metric.id: metric for metric in metrics}
@@ -222,7 +224,7 @@ class FlinkRest(JsonServer):
             ) from None
 
     def _answer(self, method: str, path: str, body: object = None) -> object:
-        # A change is asked for once: when it is asked for again, somebody else may have asked in between.
+        # Never retry a change: somebody else may have made another one in between.
         status, answer = self.call(method, path, body=body, idempotent=method == "GET")
         if 200 <= status < 300:
             return answer

@@ -1,4 +1,4 @@
-"""Heron's command line: `heron update`, which changes a running topology, and what its dry run says it would pack."""
+"""Heron's command line: `heron update`, which changes a running topology, and the packing that its dry run prints."""
 
 import json
 import subprocess
@@ -11,13 +11,13 @@ from engines.http import Failure
 
 DRY_RUN_S = 120.0
 UPDATE_S = 900.0
-"""An update looks for up to ten minutes whether the new instances are there, and starts Java before and after."""
+"""An update waits up to ten minutes for the new instances, and starts a JVM before and after."""
 
 Run = Callable[[Sequence[str], float], "subprocess.CompletedProcess[str]"]
-"""Runs a command for at most so many seconds; fails as `subprocess.run` does."""
+"""Runs a command with a timeout in seconds; raises like `subprocess.run`."""
 
 _LOCKED = "update lock can not be obtained"
-"""What Heron says while another update of the topology is under way, be it one that a killed process left behind."""
+"""Heron's message while another update of the topology holds the lock, even if its process was killed."""
 
 _NEW, _OLD = "New packing plan:", "Old packing plan:"
 
@@ -51,9 +51,9 @@ def run_command(call: Sequence[str], timeout_s: float) -> "subprocess.CompletedP
 
 
 class HeronCli:
-    """One topology. command: how the command line begins, such as `heron` or its path, and options of every call.
+    """Updates one topology. command: start of the command line: `heron` or its path, and options for every call.
 
-    place: cluster[/role[/environ]], as `heron submit` was given it. run: replaces the client in tests of rare answers.
+    place: cluster[/role[/environ]], as given to `heron submit`. run: replaces the client in tests of rare answers.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class HeronCli:
         self._place, self._topology, self._failure, self._call = place, topology, failure, run
 
     def update(self, parallelism: Mapping[str, int], timeout_s: float = UPDATE_S) -> None:
-        """Instances by component; the others keep theirs. The topology has changed when this returns.
+        """Set the instances of these components; others keep theirs. The topology has changed when this returns.
 
-        Raises UpdateRefusedError where Heron says no, or fails half-way; a failure where the command cannot be run or
-        does not end, and where another update is under way: what it leads to is not known before it has ended.
+        Raises UpdateRefusedError if Heron refuses or fails half-way. Raises a failure if the command cannot be run,
+        times out, or another update is under way, whose result is unknown until it ends.
         """
         self._run(parallelism, (), timeout_s)
 
     def dry_run(self, parallelism: Mapping[str, int]) -> tuple[PackedContainer, ...]:
-        """The containers that such an update would make; nothing changes."""
+        """The containers that such an update would create; nothing changes."""
         printed = self._run(parallelism, ("--dry-run", "--dry-run-format", "json"), DRY_RUN_S)
         new = printed.partition(_NEW)[2].partition(_OLD)[0]
         try:
@@ -84,7 +84,7 @@ class HeronCli:
 
     @property
     def activation(self) -> str:
-        """The command that lets spouts read again; an update that fails half-way may leave them at rest."""
+        """The command that reactivates the spouts; an update that fails half-way may leave them paused."""
         return f"{self._command[0]} activate {self._place} {self._topology}"
 
     def _shown(self) -> str:
@@ -100,7 +100,7 @@ class HeronCli:
         except subprocess.TimeoutExpired:
             raise self._failure(
                 f"{self._shown()} has not ended within {timeout_s:.0f} s and was stopped; see the scheduler's log, and "
-                "deploy again: what runs then is looked at first"
+                "deploy again: what runs then is checked first"
             ) from None
         except OSError as error:
             raise self._failure(
@@ -112,7 +112,7 @@ class HeronCli:
             if _LOCKED in said:
                 raise self._failure(
                     f"{self._shown()}: another update is under way ({said[:200]}); deploy again when it has ended: "
-                    "what runs then is looked at first"
+                    "what runs then is checked first"
                 )
             raise UpdateRefusedError(said or f"exit code {done.returncode}")
         return done.stdout

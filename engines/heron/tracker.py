@@ -50,7 +50,7 @@ _CONTAINERS = TypeAdapter(tuple[TrackedContainer, ...])
 
 
 class TrackedTopology(JsonServer):
-    """One topology, as its tracker tells. role: where the tracker needs it."""
+    """One topology as its tracker reports it. role: only if the tracker requires it."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class TrackedTopology(JsonServer):
         self._topology |= {} if role is None else {"role": role}
 
     def plans(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The physical and the logical plan, as the tracker has them."""
+        """The physical and the logical plan."""
         return self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
 
     def packing(self) -> tuple[TrackedContainer, ...]:
-        """Which container holds which instances."""
+        """The containers with their instances."""
         plan = self._result(_PACKING, {})
         try:
             return _CONTAINERS.validate_python(plan["container_plans"])
@@ -85,7 +85,7 @@ class TrackedTopology(JsonServer):
         return self.surprise("/topologies/physicalplan and logicalplan", list(plans))
 
     def timeline(self, component: str, metrics: Sequence[str], since_s: int, until_s: int) -> Timeline:
-        """What instances of a component reported; numbers that are not finite are left out."""
+        """Values that a component's instances reported; non-finite values are dropped."""
         asked = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
         timeline: Timeline = {}
         for first in range(0, len(metrics), _NAMES_PER_REQUEST):
@@ -101,11 +101,11 @@ class TrackedTopology(JsonServer):
         for metric, by_instance in timeline.items():
             counted = metric.startswith((*COUNTED, PRESSURE))
             if counted and any(value < 0 for values in by_instance.values() for value in values.values()):
-                raise self.failure(f"{self.place} tells of a negative count of {component}; see the log of its tracker")
+                raise self.failure(f"{self.place} reports a negative count of {component}; see the log of its tracker")
         return timeline
 
     def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict[str, Any]:
-        """The answer itself, which old trackers wrap in a result."""
+        """The answer, unwrapped from the `result` that old trackers put around it."""
         status, body = self.get(path, {**self._topology, **asked})
         if path == _TIMELINE and _refusal(status, body) is not None:
             legacy_status, legacy_body = self.get(_LEGACY_TIMELINE, {**self._topology, **asked})
@@ -123,7 +123,7 @@ class TrackedTopology(JsonServer):
 
 
 def same_minutes(stamps: Iterable[int]) -> list[list[int]]:
-    """Stamps of all metrics of one instance, grouped by the minute that they are of, in order of time.
+    """Stamps of all metrics of one instance, grouped by minute, in order of time.
 
     The topology master closes the minutes of one metric after the other, so their stamps may be seconds apart.
     """
@@ -137,7 +137,7 @@ def same_minutes(stamps: Iterable[int]) -> list[list[int]]:
 
 
 def _refusal(status: int, body: object) -> str | None:
-    """Why the tracker gives no answer, None where it gives one."""
+    """Why the tracker refused; None if it answered."""
     failed = isinstance(body, dict) and body.get("status") not in (None, "success")
     if 200 <= status < 300 and not failed:
         return None

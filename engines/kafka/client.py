@@ -1,7 +1,7 @@
-"""What is asked of Kafka's brokers: partitions and settings of topics, offsets by time. Their failures become errors
-of the caller's that name the place, the value and the remedy, within a time limit and without secrets.
+"""Requests to Kafka's brokers: partitions and settings of topics, offsets by time. Failures become the caller's own
+errors, which name place, value and remedy, keep a time limit and show no secrets.
 
-The library is imported when a client is made, so that nothing else needs it.
+The library is imported when a client is made, so nothing else depends on it.
 """
 
 import logging
@@ -19,9 +19,9 @@ import numpy.typing as npt
 from engines.http import Failure
 from engines.redaction import without_secrets
 
-# Answers are awaited in order while others are under way: a distant broker costs its delay once, not for each question.
+# Answers are awaited in order while others are under way, so a distant broker's delay is paid once, not per request.
 IN_FLIGHT = 64
-_PATIENCE_S = 0.25  # between two looks at what the client met
+_PATIENCE_S = 0.25  # between two checks for background errors
 _SECRET_SETTINGS = ("password", "secret", "token", "pem", "oauthbearer.config")
 _OWN_SETTINGS = ("bootstrap.servers", "error_cb", "logger", "log_cb")
 
@@ -30,9 +30,9 @@ Partition = tuple[str, int]
 
 
 class TimeType(StrEnum):
-    """Who stamps the messages of a topic (`message.timestamp.type`).
+    """Who stamps a topic's messages (`message.timestamp.type`).
 
-    CREATED: their producers, so that times need not grow with the offset. APPENDED: the broker as it appends them.
+    CREATED: the producer, so times may be out of offset order. APPENDED: the broker, when it appends.
     """
 
     CREATED = "CreateTime"
@@ -41,9 +41,9 @@ class TimeType(StrEnum):
 
 @dataclass(frozen=True)
 class Topic:
-    """What the brokers say of a topic.
+    """A topic as the brokers describe it.
 
-    compacted: old messages are removed from between others. uncompacted_ms: how long they are spared that.
+    compacted: compaction removes old messages. uncompacted_ms: age before which it never does.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Topic:
 
 
 class KafkaClient:
-    """Asks brokers at those servers. timeout_s: how long an answer may take.
+    """An admin client. timeout_s: time limit of each answer.
 
-    settings: of librdkafka, as confluent-kafka takes them. Raises a failure where they are not understood, or where
-    confluent-kafka is not installed; each method does where the brokers refuse or do not answer.
+    settings: of librdkafka, as confluent-kafka takes them. Raises a failure for unknown settings or without
+    confluent-kafka; each method raises one if the brokers refuse or do not answer.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class KafkaClient:
             import confluent_kafka.admin
         except ImportError as error:
             raise failure(
-                f"{place} needs confluent-kafka, which is not here ({error}); install forescale with the extra `kafka`"
+                f"{place} needs confluent-kafka, which is not installed ({error}); "
+                "install forescale with the extra `kafka`"
             ) from None
         if own := sorted(set(settings) & set(_OWN_SETTINGS)):
             raise failure(f"{place}: client setting {own[0]!r} is not for the settings; leave it out")
@@ -77,7 +78,7 @@ class KafkaClient:
         self._secrets = [
             value for name, value in settings.items() if value and any(word in name for word in _SECRET_SETTINGS)
         ]
-        self._told: list[Any] = []  # errors that the client met in the background, the latest last
+        self._told: list[Any] = []  # the client's background errors, the latest last
         try:
             self._admin = confluent_kafka.admin.AdminClient(
                 {**settings, "bootstrap.servers": servers, "error_cb": self._remember},
@@ -89,7 +90,7 @@ class KafkaClient:
             ) from None
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic]:
-        """Topics by name. Raises a failure for one that is not there or may not be described."""
+        """Topics by name. Raises a failure for a topic that does not exist or may not be described."""
         names = list(names)
         described = self._admin.describe_topics(self._kafka.TopicCollection(names), request_timeout=self._timeout_s)
         partitions = {
@@ -105,7 +106,7 @@ class KafkaClient:
         return {name: _topic(name, partitions[name], settings[name]) for name in names}
 
     def topic_names(self) -> list[str]:
-        """Of all topics that this user may see, in alphabetical order, without Kafka's own."""
+        """Names of all topics that this user may see, sorted, without Kafka's internal ones."""
         try:
             known = self._admin.list_topics(timeout=self._timeout_s).topics
         except self._kafka.KafkaException as error:
@@ -113,7 +114,7 @@ class KafkaClient:
         return sorted(name for name in known if not name.startswith("__"))
 
     def groups(self) -> list[str]:
-        """Ids of all consumer groups that this user may see, in alphabetical order."""
+        """Ids of all consumer groups that this user may see, sorted."""
         future = self._admin.list_consumer_groups(request_timeout=self._timeout_s)
         return sorted(each.group_id for each in self._answer(future, "the list of consumer groups").valid)
 
@@ -122,11 +123,11 @@ class KafkaClient:
         return self._one(partitions, self._admin_of.OffsetSpec.latest())
 
     def begin_offsets(self, partitions: Sequence[Partition]) -> Int64s:
-        """Offset at which what is kept begins, shape (partitions,)."""
+        """Offset of the oldest kept message, shape (partitions,)."""
         return self._one(partitions, self._admin_of.OffsetSpec.earliest())
 
     def committed_offsets(self, group: str, partitions: Sequence[Partition]) -> Int64s:
-        """Offset of the message that the group reads next, by what it committed, shape (partitions,); -1 for none."""
+        """The group's committed offsets (of the next message to read), shape (partitions,); -1 for none."""
         if not partitions:
             return np.empty(0, dtype=np.int64)
         asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
@@ -150,7 +151,7 @@ class KafkaClient:
         return np.array([offset for offset, _ in next(self._listed(partitions, [spec]))], dtype=np.int64)
 
     def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
-        """Offset and stamp per partition, for each spec in turn. One request may ask a partition only once."""
+        """Offset and stamp per partition, for each spec in turn. A request may name a partition only once."""
         under_way: deque[tuple[Any, Mapping[Any, Future[Any]]]] = deque()
         asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         for spec in specs:
@@ -169,7 +170,7 @@ class KafkaClient:
         return answers
 
     def _offsets(self, asked: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
-        """What was asked; asked again, within timeout_s, while a leader is being elected or is not known everywhere."""
+        """The requested offsets; retried within timeout_s while a leader is being elected or not known everywhere."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -189,15 +190,15 @@ class KafkaClient:
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
 
     def _answer(self, future: Future[Any], what: str) -> Any:
-        """Without waiting for a leader."""
+        """The result, without waiting for a leader."""
         try:
             return self._told_of(future, what)
         except _LeaderError as lacking:
             raise lacking.error from None
 
     def _told_of(self, future: Future[Any], what: str) -> Any:
-        """Raises _LeaderError where a leader is lacking, else a failure."""
-        # The brokers' limit is in the request; this one is for a library that does not keep it.
+        """Raises _LeaderError if there is no leader, a failure for any other error."""
+        # The request carries the brokers' limit; this one guards against a library that ignores it.
         deadline = time.monotonic() + self._timeout_s + 0.5
         try:
             while True:
@@ -210,8 +211,8 @@ class KafkaClient:
             raise self._failure(what, error.args[0].name(), self._reason(error)) from None
 
     def _refused_login(self) -> bool:
-        """Whether brokers turned the user away. The client would try again until its time is up."""
-        self._admin.poll(0)  # hands over what the client met in the background
+        """Whether brokers rejected the login; the client itself would retry until its time is up."""
+        self._admin.poll(0)  # delivers background errors
         return any(error.name() == "_AUTHENTICATION" for error in self._told)
 
     def _failure(self, what: str, code: str, reason: str) -> Exception:
@@ -233,7 +234,7 @@ class KafkaClient:
         return _LeaderError(error) if "LEADER" in code else error
 
     def _remember(self, error: Any) -> None:
-        # "All brokers are down" follows each failed connection and says less than it.
+        # "All brokers are down" follows each failed connection and says less.
         if error.name() != "_ALL_BROKERS_DOWN":
             self._told.append(error)
 
@@ -243,8 +244,8 @@ class KafkaClient:
 
 
 class _LeaderError(Exception):
-    """A partition has no leader for the moment, or the broker that was asked is not the one any more. error: for
-    the caller, once nobody waits for it any longer.
+    """A partition has no leader at the moment, or the broker asked is no longer its leader. error: for the caller, once
+    retries end.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -263,7 +264,7 @@ def _topic(name: str, partitions: tuple[Partition, ...], settings: Mapping[str, 
 
 
 def _silent_logger() -> logging.Logger:
-    """librdkafka writes on standard error unless it has a logger; what matters of it is in the errors."""
+    """librdkafka writes to standard error unless it has a logger; the errors already contain what matters."""
     logger = logging.Logger("librdkafka")
     logger.addHandler(logging.NullHandler())
     return logger

@@ -1,1 +1,1 @@
-"""How the Kubernetes API server is spoken to: identity, reads, server-side apply, owners of fields."""
+"""Client of the Kubernetes API server: identity, reads, server-side apply, owners of fields."""

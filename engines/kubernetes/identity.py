@@ -1,4 +1,4 @@
-"""As whom the API server is spoken to: a kubeconfig, or the identity of the pod that we run in."""
+"""The identity used with the API server: a kubeconfig, or the service account of our pod."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """kubeconfig: where None, what kubectl reads ($KUBECONFIG, ~/.kube/config) and, where there is no such file, the
-    service account of the pod. context: of the kubeconfig, its current one where None.
+    """kubeconfig: None for kubectl's default ($KUBECONFIG, ~/.kube/config) or, if that file does not exist, the pod's
+    service account. context: of the kubeconfig; None for its current one.
     """
 
     kubeconfig: Path | None = None
@@ -21,7 +21,7 @@ class Identity:
 
 
 def api_client(identity: Identity, failure: Failure) -> "ApiClient":
-    """A client that renews its own tokens. Raises a failure, which never repeats what a kubeconfig holds."""
+    """A client that renews its own tokens. Raises a failure, which never quotes the kubeconfig."""
     try:
         from kubernetes import config
         from kubernetes.client import ApiClient, Configuration
@@ -34,7 +34,7 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
 
     settings = Configuration()
     if settings.retries is None:
-        # Reads alone: whether a change that broke off came through is for the caller to look up.
+        # Retry reads only: the caller must look up whether an interrupted change took effect.
         settings.retries = urllib3.Retry(
             connect=1,
             read=1,

@@ -1,4 +1,4 @@
-"""Who wrote which field of an object, and when: the API server keeps it in `metadata.managedFields`."""
+"""Who wrote which field of an object, and when, from the API server's `metadata.managedFields`."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -6,16 +6,16 @@ from typing import Any
 
 
 def field_managers(body: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
-    """The managers of a field, those that wrote it last first. path: names from the root of the object on."""
+    """The managers of a field, latest writer first. path: names from the root of the object."""
     entries = [entry for entry in _entries(body) if _covers(entry.get("fieldsV1"), path)]
     entries.sort(key=lambda entry: str(entry.get("time", "")), reverse=True)
     return tuple(dict.fromkeys(str(entry["manager"]) for entry in entries if "manager" in entry))
 
 
 def status_changed_at(body: Mapping[str, Any]) -> datetime:
-    """When a controller last changed the status, by the API server's clock; when the object was made where none did.
+    """When a controller last changed the status, by the API server's clock; if none did, when the object was created.
 
-    Raises ValueError where the object tells neither.
+    Raises ValueError if the object records neither.
     """
     times = [str(entry["time"]) for entry in _entries(body) if entry.get("subresource") == "status" and "time" in entry]
     made = str(body.get("metadata", {}).get("creationTimestamp", ""))

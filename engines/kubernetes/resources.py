@@ -1,15 +1,15 @@
-"""The kinds of objects that are read and changed, as the API server and rights name them."""
+"""The resource kinds that are read and changed, as the API server and RBAC name them."""
 
 import re
 from dataclasses import dataclass
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-"""Of objects: a subdomain of DNS."""
+"""Object names: DNS subdomains."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """kind: in manifests; short: as people write it before the name (`deployment/orders`)."""
+    """kind: in manifests. short: as people write it before the name (`deployment/orders`)."""
 
     kind: str
     group: str
@@ -28,11 +28,11 @@ AUTOSCALER = Resource("HorizontalPodAutoscaler", "autoscaling", "v2", "horizonta
 SCALED_OBJECT = Resource("ScaledObject", "keda.sh", "v1alpha1", "scaledobjects", "scaledobject")
 FLINK_DEPLOYMENT = Resource("FlinkDeployment", "flink.apache.org", "v1beta1", "flinkdeployments", "flinkdeployment")
 SCALE = Resource("Scale", "autoscaling", "v1", "scale", "scale")
-"""The subresource of workloads; its object is of a kind of its own."""
+"""The subresource of workloads; its object has its own kind."""
 
 WORKLOADS = (DEPLOYMENT, STATEFUL_SET)
 SCALERS = (AUTOSCALER, SCALED_OBJECT)
-"""What scales a workload by itself, between two bounds."""
+"""Autoscalers, which scale a workload between two bounds."""
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
 FIELD_MANAGER = "forescale"
-"""Under this name the API server keeps which fields are ours."""
+"""The name under which the API server records the fields we own."""
 
 _LACKING_RIGHT = re.compile(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"')
 _OTHER_MANAGER = re.compile(r'conflict with "([^"]+)"')
 
 
 class RequestRefusedError(Exception):
-    """The API server understood the request and said no; nothing has changed.
+    """The API server understood the request and refused it; nothing has changed.
 
-    stale: somebody changed the object since it was read. absent: there is none. managers: of fields that we would take
-    from them.
+    stale: the object changed since it was read. absent: it does not exist. managers: owners of fields that we tried to
+    set.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RequestRefusedError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An object as the API server has it. at: on its clock, to the second."""
+    """An object from the API server. at: the server's clock, to the second."""
 
     body: Mapping[str, Any]
     at: datetime
@@ -53,8 +53,8 @@ class Answer:
 
 
 class KubernetesServer:
-    """One namespace. identity: the usual one where left out. timeout_s: of one request. client: replaces the one of the
-    identity in tests of rare answers.
+    """One namespace. identity: the default identity if omitted. timeout_s: of one request. client: replaces the
+    identity's client in tests of rare answers.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class KubernetesServer:
         self.place = f"Kubernetes at {shown}, namespace {namespace}"
 
     def failure(self, message: str) -> Exception:
-        """The error of a message, of which nothing secret is left."""
+        """The error with this message, without secrets."""
         return self._failure(self._shown(message))
 
     def get(self, resource: Resource, name: str) -> Answer:
-        """Raises RequestRefusedError where it does not exist or may not be read."""
+        """Raises RequestRefusedError if it does not exist or may not be read."""
         from kubernetes.client import CustomObjectsApi
 
         call = CustomObjectsApi(self._client).get_namespaced_custom_object_with_http_info
@@ -98,9 +98,9 @@ class KubernetesServer:
         )
 
     def listed(self, resource: Resource, selector: str | None = None) -> Sequence[Answer]:
-        """All objects of a kind, or those with the labels of a selector; none where the kind is not served.
+        """All objects of a kind, or those matching a label selector; empty if the server does not serve the kind.
 
-        Raises RequestRefusedError where they may not be listed, or the selector cannot be read.
+        Raises RequestRefusedError if listing is not allowed or the selector is invalid.
         """
         from kubernetes.client import CustomObjectsApi
 
@@ -136,10 +136,10 @@ class KubernetesServer:
         dry_run: bool = False,
         manager: str = FIELD_MANAGER,
     ) -> Answer:
-        """Own and set these fields of an object that is still at a version. Raises RequestRefusedError.
+        """Own and set these fields of an object that is still at `version`. Raises RequestRefusedError.
 
-        scale: they are of its subresource `scale`. take_over: also where another manager owns them. manager: fields
-        that it owned before and that are left out now are taken out of the object.
+        scale: the fields belong to the subresource `scale`. take_over: also fields that another manager owns. manager:
+        fields that it owned and that are omitted now are removed from the object.
         """
         from kubernetes.client import CustomObjectsApi
 
@@ -193,7 +193,7 @@ class KubernetesServer:
         try:
             data, _, headers = call()
         except ApiException as error:
-            if not error.status:  # what it makes of failures of TLS
+            if not error.status:  # how the client reports TLS failures
                 raise self.failure(
                     f"{self.place} cannot be reached: {_one_line(error.reason)}; check its certificate"
                 ) from None
@@ -222,7 +222,7 @@ class KubernetesServer:
     def _error(self, where: str, status: int, told: Mapping[str, Any], text: str) -> Exception:
         message = self._shown(told.get("message") or text[:4000] or f"HTTP {status}")[:400]
         if status == 401:
-            return self.failure(f"{self.place} does not know who asks (HTTP 401); renew the login of the kubeconfig")
+            return self.failure(f"{self.place} does not accept the login (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
             verb, resource, group = right.groups()
             return self._refusal(
@@ -251,13 +251,13 @@ class KubernetesServer:
         return RequestRefusedError(self._shown(reason), stale=stale, absent=absent, managers=managers)
 
     def _shown(self, message: str) -> str:
-        settings = self._client.configuration  # whose token is renewed now and then
+        settings = self._client.configuration  # its token is renewed now and then
         keys = [word for key in (settings.api_key or {}).values() for word in str(key).split() if word != "Bearer"]
         return without_secrets(message, [*keys, settings.password or ""])
 
 
 def _status(body: object) -> Mapping[str, Any]:
-    """The object of kind Status that errors come as; empty where it is something else."""
+    """The error's object of kind Status; empty if the body is something else."""
     try:
         told = json.loads(body) if isinstance(body, str | bytes) else body
     except ValueError:
@@ -266,7 +266,7 @@ def _status(body: object) -> Mapping[str, Any]:
 
 
 def _date(headers: Mapping[str, str]) -> datetime:
-    """The server's clock; ours where a proxy left it out."""
+    """The server's clock; ours if a proxy dropped the header."""
     try:
         return parsedate_to_datetime(headers["Date"]).astimezone(UTC)
     except (KeyError, TypeError, ValueError):

@@ -1,1 +1,1 @@
-"""The HTTP interface of Prometheus, and of servers that answer like it."""
+"""The HTTP interface of Prometheus and compatible servers."""

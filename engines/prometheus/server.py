@@ -1,4 +1,4 @@
-"""What is asked of Prometheus: samples as they were scraped, values of expressions, and whether a series is there."""
+"""Requests to Prometheus: raw samples, values of expressions, and whether a series exists."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,17 +10,17 @@ import numpy.typing as npt
 from engines.http import Connection, Failure, JsonServer
 
 POINTS_PER_PAGE = 11_000
-"""The most points per series that Prometheus gives for one range query."""
+"""Maximum points per series that Prometheus returns for one range query."""
 
 Labels = tuple[tuple[str, str], ...]
 Points = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
-"""Times in milliseconds since the epoch and values, both of shape (points,); NaN, which tells nothing, is left out."""
+"""Times in milliseconds since the epoch and values, both of shape (points,); NaN values are dropped."""
 
 _NAMED = re.compile(r"^\s*([A-Za-z_:][A-Za-z0-9_:]*)\s*(\{.*\})?\s*$", re.DOTALL)
 
 
 def selector_with_suffix(selector: str, suffix: str) -> str:
-    """The selector of a series that belongs to a histogram or summary. Raises ValueError where it names no metric.
+    """The selector of a series that belongs to a histogram or summary. Raises ValueError if it names no metric.
 
     >>> selector_with_suffix('http_request_duration_seconds{job="gate"}', "_count")
     'http_request_duration_seconds_count{job="gate"}'
@@ -38,13 +38,13 @@ class PrometheusServer(JsonServer):
         super().__init__("Prometheus", url, failure, **connection)
 
     def samples(self, selector: str, after_ms: int, until_ms: int) -> dict[Labels, Points]:
-        """All samples in (after, until], and one at `after` where the server counts that in, by the series' labels."""
+        """All samples in (after, until] by the series' labels, and one at `after` if the server includes it."""
         query = f"{selector}[{until_ms - after_ms}ms]"
         asked = {"query": query, "time": f"{until_ms / 1000:.3f}"}
         return dict(self._matrix("/api/v1/query", asked))
 
     def values(self, expression: str, begin_ms: int, end_ms: int, step_ms: int) -> list[Points]:
-        """Of each series that the expression gives, at every step from begin to end."""
+        """Values of each series of the expression, at every step from begin to end."""
         asked = {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
         asked |= {"step": f"{step_ms / 1000:.3f}", "query": expression}
         return [points for _, points in self._matrix("/api/v1/query_range", asked)]
@@ -54,7 +54,7 @@ class PrometheusServer(JsonServer):
         return bool(self.series(selectors, 0, until_ms, limit=1))
 
     def series(self, selectors: Iterable[str], begin_ms: int, end_ms: int, *, limit: int) -> list[dict[str, str]]:
-        """Labels of at most so many series that any of the selectors has, with samples between the two moments."""
+        """Labels of at most `limit` series that match any selector and have samples between the two moments."""
         asked: dict[str, str | list[str]] = {"match[]": list(selectors), "limit": str(limit)}
         asked |= {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
         series = self._data("/api/v1/series", asked)
@@ -96,7 +96,7 @@ class PrometheusServer(JsonServer):
                 f"{self.place} cannot answer {query}: {reason}; "
                 "a source needs a plain selector such as events_total, held_back any expression"
             )
-        # Remarks on PromQL are not about the data; all else (a store that did not answer) means that data is lacking.
+        # Warnings about PromQL do not concern the data; any other (a store that did not answer) means missing data.
         partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
         if partial:
             reason = self.excerpt(partial[0], 300)

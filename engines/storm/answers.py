@@ -1,4 +1,4 @@
-"""The pages of Storm's UI that are read, validated; fields that nobody needs are left out."""
+"""Validated pages of Storm's UI, with only the fields that are needed."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -11,11 +11,11 @@ def _nothing_is_zero(told: object) -> object:
 
 
 def _first_task(told: object) -> str:
-    """Of `[first task-last task]`."""
+    """The first task of `[first task-last task]`."""
     return str(told).strip("[]").partition("-")[0]
 
 
-# Storm tells nothing, and text, where a number is meant.
+# Storm sends null, or text, in place of numbers.
 _Number = Annotated[float, BeforeValidator(_nothing_is_zero), Field(ge=0, allow_inf_nan=False)]
 
 
@@ -24,7 +24,7 @@ class _Shown(BaseModel):
 
 
 class Input(_Shown):
-    """What a component executed of one stream; latency_ms: mean."""
+    """Tuples of one stream that a component executed. latency_ms: mean."""
 
     component: str
     stream: str
@@ -38,8 +38,8 @@ class Output(_Shown):
 
 
 class Executor(_Shown):
-    """What a spout lacks is 0. uptime_s: as of its last heartbeat, in whole seconds; 0 before the first. host, port: of
-    its worker.
+    """Fields that a spout lacks are 0. uptime_s: at its last heartbeat, in whole seconds; 0 before the first. host,
+    port: of its worker.
     """
 
     first_task: Annotated[int, BeforeValidator(_first_task), Field(alias="id")]
@@ -59,7 +59,7 @@ class ComponentPage(_Shown):
 
 
 class Component(_Shown):
-    """tasks: of all executors together; fixed when the topology was submitted. executed, latency_ms: of a bolt."""
+    """tasks: of all executors together, fixed when the topology is submitted. executed, latency_ms: bolts only."""
 
     id: str = Field(validation_alias=AliasChoices("spoutId", "boltId"))
     executors: Annotated[int, Field(ge=1)]
@@ -93,7 +93,7 @@ class TopologyPage(_Shown):
 
 
 class ClusterPage(_Shown):
-    """version: of Storm. free_slots: of all supervisors; a slot holds a worker."""
+    """version: of Storm. free_slots: on all supervisors; a slot holds a worker."""
 
     version: str = Field("", alias="stormVersion")
     free_slots: int = Field(alias="slotsFree")

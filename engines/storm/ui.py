@@ -1,4 +1,4 @@
-"""Storm's UI: pages of one topology, over one of the windows that Storm keeps, and its rebalance."""
+"""Storm's UI: pages of one topology over one of Storm's windows, and rebalance."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar, Unpack
@@ -17,18 +17,18 @@ _Page = TypeVar("_Page", bound=BaseModel)
 
 
 class StormPages(JsonServer):
-    """window: in seconds, or `:all-time`. part: what of the UI is read, for messages."""
+    """window: in seconds, or `:all-time`. part: the part of the UI that is read, for messages."""
 
     def __init__(self, url: str, failure: Failure, *, window: str, part: str, **connection: Unpack[Connection]) -> None:
         super().__init__("Storm UI", url, failure, part=part, **connection)
         self._window = window
 
     def topology_names(self) -> list[str]:
-        """Of all that run, in alphabetical order."""
+        """Names of all running topologies, sorted."""
         return sorted(self._ids())
 
     def topology_id(self, name: str) -> str:
-        """Of the topology that runs under that name: it changes with every submission."""
+        """Id of the running topology with that name; it changes with every submission."""
         ids = self._ids()
         if name not in ids:
             known = ", ".join(sorted(ids)) or "none"
@@ -52,10 +52,10 @@ class StormPages(JsonServer):
         return self._shown(component_path(topology_id, component), ComponentPage)
 
     def rebalance(self, topology_id: str, executors: Mapping[str, int], workers: int | None, wait_s: int) -> None:
-        """Ask for executors by component and, where given, a number of workers, once the spouts have rested for wait_s.
+        """Request executors by component and optionally a number of workers, after the spouts have paused for wait_s.
 
-        Storm has taken it in when this returns. UIs of Storm 2 leave the numbers unread and restart what runs: ask
-        `cluster` for the version before.
+        Storm has accepted it when this returns. UIs of Storm 2 ignore the numbers and restart the topology, so check
+        the version in `cluster` first.
         """
         options: dict[str, Any] = {"executors": dict(executors)}
         if workers is not None:

@@ -1,6 +1,4 @@
-"""The role of whatever tells of arrivals, and the value that it tells: counts, when the feed was alive, and what is
-wrong with them.
-"""
+"""The role of a source of arrivals, and the value it returns: counts, when the feed was alive, and data quality."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,27 +25,27 @@ class Measures(StrEnum):
 
 
 TALLIES = ("rows_read", "duplicates", "late", "future", "unset_clock", "skipped_hour")
-"""What became of the rows of a window, besides those that count.
+"""Rows of a window by outcome, besides those that count.
 
-rows_read: rows (events, messages, readings) that the window was made from, all below included.
-duplicates: copies of an event that is counted already. late: came after their window was closed.
-In quarantine, by reason: future: stamped later than they came (or than now); unset_clock: stamped before any event can
-have been; skipped_hour: stamped with a wall-clock time that daylight saving skips.
+rows_read: rows (events, messages, readings) read for the window, including all below.
+duplicates: copies of an event already counted. late: arrived after their window was closed.
+In quarantine, by reason: future: stamped later than their arrival (or than now); unset_clock: stamped before any
+possible event; skipped_hour: stamped with a wall-clock time that daylight saving skips.
 """
 QUARANTINED = ("future", "unset_clock", "skipped_hour")
 
 
 @dataclass(frozen=True)
 class SourceArrivals:
-    """What came to one source of a topology in the consecutive windows of an interval.
+    """The arrivals at one source of a topology in consecutive windows.
 
-    counts: events per window, shape (windows,), zero where none are known of.
+    counts: events per window, shape (windows,), zero if none are known.
     alive: spans in which the feed is known to have been alive, shape (spans, 2), from and to in microseconds since the
-    epoch, sorted and disjoint; they may reach beyond the interval. Outside of them nothing is zero, but missing.
-    held_back: spans of the same form in which counts are throughput that something held back, so that more may have
-    been offered; a source that measures throughput and cannot tell gives the whole interval.
-    tallies: of TALLIES, shape (windows,) each; those left out are zero.
-    Raises HistoryError for shapes that do not agree, negative counts and unknown tallies.
+    epoch, sorted and disjoint; they may reach beyond the interval. Outside of them windows are missing, not zero.
+    held_back: spans of the same form in which something limited the throughput, so more may have been offered. A source
+    that measures throughput and cannot detect this gives the whole interval.
+    tallies: by name in TALLIES, shape (windows,) each; omitted ones are zero.
+    Raises HistoryError for mismatched shapes, negative counts and unknown tallies.
     """
 
     counts: Int64s
@@ -76,12 +74,12 @@ class SourceArrivals:
 
 
 @dataclass(frozen=True)
-class KeyHistogram:
-    """How the events of one source and UTC day spread over keys.
+class DailyKeyCounts:
+    """Key frequencies of one source and UTC day.
 
-    heavy: events of the most frequent keys, most frequent first. residual: events of all other keys, and without one.
-    A heavy key may lack at most max_error events, which are in the residual then; zero when the counts are exact.
-    distinct_keys: how many keys had events, None where there were too many to count.
+    heavy: events of the most frequent keys, most frequent first. residual: events of all other keys, or without a key.
+    A heavy key may lack at most max_error events, which the residual then contains; zero if counts are exact.
+    distinct_keys: number of keys with events; None if there were too many to count.
     """
 
     source: str
@@ -94,14 +92,14 @@ class KeyHistogram:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a source tells of the interval [start, end), which lies on the grid of windows of window_s seconds."""
+    """The arrivals of [start, end), which lies on the grid of windows of window_s seconds."""
 
     start: datetime
     end: datetime
     window_s: int
     measures: Measures
     sources: Mapping[str, SourceArrivals]
-    keys: tuple[KeyHistogram, ...] = ()
+    keys: tuple[DailyKeyCounts, ...] = ()
 
     def __post_init__(self) -> None:
         for name, arrivals in self.sources.items():
@@ -120,7 +118,7 @@ class Arrivals:
         return to_us(self.start) + np.arange(self.windows + 1, dtype=np.int64) * (self.window_s * SECOND_US)
 
     def by_day(self) -> Iterator["Arrivals"]:
-        """The same, a UTC day at a time; a window belongs to the day on which it starts."""
+        """Split by UTC day; a window belongs to the day on which it starts."""
         days = self.edges_us()[:-1] // (DAY_S * SECOND_US)
         for day in np.unique(days):
             first, last = np.searchsorted(days, [day, day + 1])
@@ -135,11 +133,11 @@ class Arrivals:
 
 
 class ArrivalSource(Protocol):
-    """Tells of the arrivals of one topology. The same interval gives the same answer while the source keeps it."""
+    """Reads the arrivals of one topology. The same interval gives the same answer while the source keeps it."""
 
     @property
     def place(self) -> str:
-        """Where it reads from, as an error or a log names it; without secrets."""
+        """Where it reads from, for errors and logs, without secrets."""
         ...
 
     @property
@@ -147,22 +145,22 @@ class ArrivalSource(Protocol):
 
     @property
     def forgets(self) -> bool:
-        """Whether what it tells of the past grows less with time: the history then keeps what it knew."""
+        """Whether the source loses past data over time; the history then keeps what it knew."""
         ...
 
     @property
     def unsettled_s(self) -> float:
-        """For how long after its end a window may still be told of otherwise, by what comes later."""
+        """How long after its end a window may still change because of later data."""
         ...
 
     def first_moment(self) -> datetime:
-        """The earliest time it can tell of, UTC. Raises HistoryError where it holds nothing or does not answer."""
+        """The earliest time with data, UTC. Raises HistoryError if the source is empty or does not answer."""
         ...
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
-        """What came in [start, end), which must lie on the grid of windows.
+        """The arrivals in [start, end), which must lie on the grid of windows.
 
-        What it no longer holds is not alive, hence missing. Raises HistoryError that names the place, the value and
-        the remedy where it cannot tell.
+        Time that it no longer holds is not alive, hence missing. Raises HistoryError naming place, value and remedy if
+        the arrivals cannot be determined.
         """
         ...

@@ -1,4 +1,4 @@
-"""When the feed was alive: what tells a window without events (zero) from a window nobody recorded (missing).
+"""When the feed was alive: distinguishes a window without events (zero) from one that nobody recorded (missing).
 
 Spans are int64 arrays of shape (spans, 2): from and to in microseconds since the epoch, sorted and disjoint.
 """
@@ -63,7 +63,7 @@ def merged_spans(spans: Iterable[tuple[int, int]]) -> Int64s:
 
 
 def spans_without(spans: Int64s, taken: Int64s) -> Int64s:
-    """What of the spans lies in none of those that are taken out; both sorted and disjoint."""
+    """The spans minus those taken out; both sorted and disjoint."""
     cuts = np.unique(np.concatenate([spans.reshape(-1), taken.reshape(-1)]))
     begins, ends = cuts[:-1], cuts[1:]
     keep = _holds(spans, begins) & ~_holds(taken, begins)
@@ -71,16 +71,16 @@ def spans_without(spans: Int64s, taken: Int64s) -> Int64s:
 
 
 def spans_between_events(first_us: Int64s, last_us: Int64s, max_silence_us: int) -> Int64s:
-    """Spans in which no silence was longer than max_silence_us.
+    """Spans without a silence longer than max_silence_us.
 
-    first_us, last_us: shape (bins,), first and last event of each bin that holds any, in order of time. Bins must be no
+    first_us, last_us: shape (bins,), first and last event of each non-empty bin, in order of time. Bins must be no
     longer than max_silence_us, so that no longer silence hides within one.
     """
     return spans_but_for(first_us[1:] - last_us[:-1] > max_silence_us, first_us, last_us)
 
 
 def spans_but_for(breaks: npt.NDArray[np.bool_], first_us: Int64s, last_us: Int64s) -> Int64s:
-    """Spans from the first to the last of consecutive bins, shape (bins,) each, cut where one breaks from the next."""
+    """Spans over consecutive bins, cut where `breaks`, shape (bins - 1,), is set; first_us, last_us: shape (bins,)."""
     if first_us.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     begins, ends = np.concatenate([[True], breaks]), np.concatenate([breaks, [True]])
@@ -93,7 +93,7 @@ def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
         return np.zeros(edges_us.size - 1, dtype=np.int64)
     lengths = spans[:, 1] - spans[:, 0]
     before = np.concatenate([[0], np.cumsum(lengths)])
-    # Of the last span that begins at or before an edge, only the part up to the edge counts.
+    # The last span that begins at or before an edge counts only up to the edge.
     latest = np.searchsorted(spans[:, 0], edges_us, side="right") - 1
     within = np.minimum(edges_us - spans[latest, 0], lengths[latest])
     return np.diff(np.where(latest < 0, 0, before[latest] + within))
@@ -102,11 +102,11 @@ def covered_us(spans: Int64s, edges_us: Int64s) -> Int64s:
 def status_codes(
     spans: Int64s, edges_us: Int64s, counts: Int64s, held_back: Int64s | None = None
 ) -> npt.NDArray[np.int8]:
-    """Place in STATUSES of each window's status, shape (windows,): observed if wholly alive, missing if not at all,
+    """Index in STATUSES of each window's status, shape (windows,): observed if wholly alive, missing if not at all,
     else partial.
 
-    held_back: spans in which something held the source back: a window wholly alive that one of them touches is
-    throttled. A window that holds events is never missing, whatever the coverage says: what came is not thrown away.
+    held_back: spans in which something held the source back; a wholly alive window that touches one is throttled. A
+    window with events is never missing, whatever the coverage says: no event is discarded.
     """
     observed, partial, throttled, missing = (np.int8(code) for code in range(len(STATUSES)))
     covered = covered_us(spans, edges_us)

@@ -9,7 +9,7 @@ SECOND_US = 1_000_000
 DAY_S = 86_400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2201, 1, 1, tzinfo=UTC)
-"""What clocks and files may show lies between the two: whatever is added to it, a calendar still has it."""
+"""Times from clocks and files must lie between the two, so that sums of times stay within the calendar."""
 
 
 def to_us(moment: datetime) -> int:
@@ -32,7 +32,7 @@ def typed_moment(text: str, place: str, failure: Callable[[str], Exception] = Hi
     """An ISO time as people type it; one without an offset is UTC. Raises a failure that names the place."""
     try:
         parsed = datetime.fromisoformat(text)
-        # In UTC a time at either end of the calendar is none.
+        # A time at either end of the calendar may be out of range in UTC.
         moment = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         raise failure(f"{place} {text[:40]!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
@@ -47,9 +47,9 @@ def from_us(moment_us: int) -> datetime:
 
 
 def whole_windows(start: datetime, end: datetime, window_s: int) -> tuple[datetime, datetime]:
-    """The interval as whole windows: from the one that holds start, to the last that is over by end.
+    """The interval as whole windows: from the one containing start to the last that has ended by `end`.
 
-    A window that still runs at end is left out: it would count less than came. Raises HistoryError where none is over.
+    A window still running at `end` is left out, since its count is incomplete. Raises HistoryError if none has ended.
     """
     if window_s <= 0:
         raise HistoryError(f"window of {window_s} s; give a positive number of seconds")

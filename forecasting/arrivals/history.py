@@ -1,6 +1,6 @@
 """The arrival history as a value: regular windows of counts per source, each with a status.
 
-This module knows no Spark: forecasters, reports and the command line read histories through it.
+Independent of Spark: forecasters, reports and the command line read histories through it.
 """
 
 import hashlib
@@ -16,20 +16,20 @@ from forecasting.errors import HistoryError
 
 OBSERVED, PARTIAL, THROTTLED, MISSING = "observed", "partial", "throttled", "missing"
 STATUSES = (OBSERVED, PARTIAL, THROTTLED, MISSING)
-"""Of a window, by when its feed was alive: wholly; in part; wholly, but its source was held back, so that the count is
-throughput, a lower bound of the offered load; not at all."""
+"""Statuses of a window, by when its feed was alive: wholly; in part; wholly, but the source was held back, so the count
+is throughput, a lower bound of the offered load; not at all."""
 COLUMNS = ("topology", "source", "window_start", "window_s", "count", "status")
-"""The columns of the Parquet border: text, text, timestamp (UTC), int32, int64 (null when missing), text."""
+"""The public Parquet columns: text, text, timestamp (UTC), int32, int64 (null when missing), text."""
 UTC_NAME = "UTC"
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalSeries:
-    """Counts of one source on a regular grid of windows, oldest first. Equal where a forecaster sees no difference.
+    """Counts of one source on a regular grid of windows, oldest first. Equal if forecasters see no difference.
 
     start: start of the first window (UTC); window_s: width of a window in seconds.
-    counts: shape (windows,); NaN where the window is missing, partial or throttled, never zero in its place.
-    timezone: whose clock its days and weeks go by, an IANA name; the grid is that of UTC all the same.
+    counts: shape (windows,); NaN, never zero, for missing, partial and throttled windows.
+    timezone: IANA name of the clock for its days and weeks; the grid is always in UTC.
     Raises HistoryError for an empty series, a negative count or a start without a time zone.
     """
 
@@ -44,7 +44,7 @@ class ArrivalSeries:
         where = f"arrival history of source {self.source!r} of topology {self.topology!r}"
         if self.start.tzinfo is None:
             raise HistoryError(f"{where}: start {self.start} has no time zone; give it in UTC")
-        # Added to a local time, a span is hours of the clock, which a change of the clock makes fewer or more.
+        # Convert to UTC: added to a local time, a span is off by an hour across a clock change.
         object.__setattr__(self, "start", self.start.astimezone(UTC))
         if self.window_s <= 0:
             raise HistoryError(f"{where}: window of {self.window_s} s; give a positive number of seconds")
@@ -112,9 +112,9 @@ class ArrivalSeries:
         return replace(self, start=self.start + timedelta(seconds=offset_s), window_s=step_s, counts=summed)
 
     def digest(self) -> str:
-        """SHA-256 over what a forecast sees: names, grid, counts, and whose clock its days go by."""
+        """SHA-256 over what a forecast depends on: names, grid, counts and time zone."""
         head = f"{self.topology}|{self.source}|{int(self.start.timestamp())}|{self.window_s}|"
-        # Days of UTC are not told, so that what was known before there were others keeps its digest.
+        # UTC is left out, so that series from before time zones existed keep their digest.
         head += "" if self.timezone == UTC_NAME else f"{self.timezone}|"
         return hashlib.sha256(head.encode() + np.ascontiguousarray(self.counts, dtype="<f8").tobytes()).hexdigest()
 
@@ -123,7 +123,7 @@ class ArrivalSeries:
 class ArrivalHistory:
     """The arrival series of all sources of one topology.
 
-    snapshot: the commit of the store that it was read from, empty where it was not read from one.
+    snapshot: the store's commit that it was read from; empty if none.
     """
 
     topology: str
@@ -142,7 +142,7 @@ class ArrivalHistory:
         return self.series[name]
 
     def in_local_time(self, timezones: Mapping[str, str]) -> "ArrivalHistory":
-        """The same, with days and weeks by the clocks of these zones. timezones: by source; of others they stay."""
+        """The same, with days and weeks by local clocks. timezones: by source; other sources keep theirs."""
         local = {
             name: replace(self.series[name], timezone=timezones[name]) for name in timezones if name in self.series
         }

@@ -1,4 +1,4 @@
-"""From a source of arrivals to the history of a topology: whole days at a time, in one commit."""
+"""Builds the history of a topology from a source of arrivals, by whole days, in one commit."""
 
 import logging
 import time
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HistorySummary:
-    """What became of the arrivals of [start, end), the interval snapped to whole windows.
+    """Summary of building [start, end), the interval snapped to whole windows.
 
-    measures: whether counts are of the offered load or of throughput. quality: of the interval, by source and in
-    total. per_source: events kept. snapshot: id of the commit. seconds: wall clock.
+    measures: whether counts are offered load or throughput. quality: of the interval, by source and in total.
+    per_source: events kept. snapshot: id of the commit. seconds: wall clock.
     """
 
     topology: str
@@ -58,16 +58,16 @@ def build_history(
     keep_s: float = KEEP_S,
     progress: Callable[[str], None] | None = None,
 ) -> HistorySummary:
-    """Make the interval [start, end) of the topology's history in out_dir anew, from what the source tells.
+    """Rebuild [start, end) of the topology's history in out_dir from the source.
 
-    start: None to go on where the history ends: from midnight UTC of the day of its last window, or of an earlier one
-    that may still change (for as long as reopen_s and the source say); all the source holds, where there is no history
-    yet. A history that reaches beyond the end, as a clock that was wrong may leave it, is gone on with from there.
-    A source appears from its first day with data. A known source without data is written as missing, never dropped. Of
-    a source that forgets, windows that the history knows better stay as they are.
-    Memory grows with the windows of a few days, not with the interval. Readers see the interval as it was, until all of
-    it is there.
-    Raises HistoryError for arrivals that cannot be used; nothing is written then.
+    start: None to continue the history, from midnight UTC of its last window's day, or of an earlier window's that may
+    still change (according to reopen_s and the source); without a history, from the source's first moment. A history
+    that reaches beyond `end` (say after a wrong clock) is continued from `end`.
+    A source appears from its first day with data. A known source without data is written as missing, never dropped. If
+    the source forgets, windows that the history knows better stay as they are.
+    Memory grows with the windows of a few days, not with the interval. Readers see the old interval until the whole new
+    one is committed.
+    Raises HistoryError for unusable arrivals; nothing is written then.
     """
     began = time.perf_counter()
     if start is None:
@@ -94,9 +94,9 @@ def _by_days(
     held: Mapping[date, Collection[str]],
     progress: Callable[[str], None] | None,
 ) -> Iterator[Arrivals]:
-    """The arrivals of the interval, a day at a time; every source is in all that follow its first.
+    """The arrivals of the interval by day; every source is present from its first day on.
 
-    held: the sources that the history has, by date.
+    held: sources of the existing history, by date.
     """
     known = {name for day, names in held.items() if day < start.date() for name in names}
     named: set[str] = set()
@@ -115,16 +115,17 @@ def _by_days(
         at = until
     if not (known or named):
         raise HistoryError(
-            f"{source.place} tells of no source between {start} and {end}; check the interval, or wait for arrivals"
+            f"{source.place} has no source with data between {start} and {end}; "
+            "check the interval, or wait for arrivals"
         )
     if not known:
-        # All that is known of these sources is that nothing is: so that is the history.
+        # Nothing is known of these sources, so the history says missing.
         for day in Arrivals(start, end, window_s, source.measures, {}).by_day():
             yield _of(named, day)
 
 
 def _told(day: Arrivals, known: Collection[str]) -> set[str]:
-    """The sources with data on that day, besides those that are known already."""
+    """The sources with data on that day that are not known yet."""
     edges_us = day.edges_us()
     return {
         name
@@ -139,13 +140,13 @@ def _told(day: Arrivals, known: Collection[str]) -> set[str]:
 
 
 def _of(sources: Collection[str], day: Arrivals) -> Arrivals:
-    """The arrivals of just these sources; what is not told is missing."""
+    """The arrivals of exactly these sources; those without data are missing."""
     silent = SourceArrivals(np.zeros(day.windows, np.int64), np.empty((0, 2), np.int64))
     return replace(day, sources={name: day.sources.get(name, silent) for name in sources})
 
 
 def _midnight_after(moment: datetime, days: int, window_s: int) -> datetime:
-    """The first window that starts on the date so many days on: a window belongs to the date on which it starts."""
+    """The first window that starts on the date `days` later; a window belongs to the date on which it starts."""
     midnight_us = (to_us(moment) // (DAY_S * 1_000_000) + days) * DAY_S * 1_000_000
     width_us = window_s * 1_000_000
     return max(from_us(-(-midnight_us // width_us) * width_us), moment + timedelta(seconds=window_s))

@@ -1,4 +1,4 @@
-"""How far a stretch of the history can be trusted: what became of the rows it was made from, and which windows hold."""
+"""How far a stretch of the history can be trusted: outcomes of its rows, and statuses of its windows."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -19,10 +19,11 @@ _SUMMED = ("count", *TALLIES)
 
 @dataclass(frozen=True)
 class SourceQuality:
-    """Of one source, or of all together. rows_read: what was read, all below included where its source tells it.
+    """Quality of one source, or of all together. rows_read: all rows read, including those below if the source reports
+    them.
 
-    kept: events that count. duplicates, late; quarantined: by reason. observed, partial, throttled, missing: windows;
-    those that were never written are missing.
+    kept: events that count. duplicates, late: rows. quarantined: by reason. observed, partial, throttled, missing:
+    windows; those never written are missing.
     """
 
     rows_read: int
@@ -47,7 +48,7 @@ class SourceQuality:
 
 @dataclass(frozen=True)
 class Quality:
-    """Of the whole windows between start and end, by source and in total, as the commit `snapshot` has it."""
+    """Quality of the whole windows between start and end, by source and in total, in the commit `snapshot`."""
 
     topology: str
     start: datetime
@@ -73,9 +74,9 @@ def quality(
 ) -> Quality:
     """The quality of the windows that lie wholly in [start, end).
 
-    snapshot: the commit to read, None for the one in force. sources: those that must be there; one of them without a
-    row is missing throughout. None for those that the interval has rows of.
-    Raises HistoryError for an unknown topology or snapshot, and an interval without a window or, where no sources are
+    snapshot: the commit to read, None for the one in force. sources: those expected, missing throughout if without a
+    row; None for the sources with rows in the interval.
+    Raises HistoryError for an unknown topology or snapshot, and for an interval without a window or, if no sources are
     named, without a row.
     """
     read = partial(rows_between, start=start, end=end, sources=sources, columns=("source", "status", *_SUMMED))
@@ -101,9 +102,9 @@ def quality(
 
 
 def _sums(rows: pa.Table) -> dict[str, dict[str, int]]:
-    """By source, the sum of each number."""
+    """The sum of each number by source."""
     summed = rows.group_by("source").aggregate([(name, "sum") for name in _SUMMED]).to_pylist()
-    # Arrow sums to null where all are null, as the counts of a source that is missing throughout.
+    # Arrow's sum of nulls is null, as for the counts of a source that is missing throughout.
     return {row["source"]: {name: row[f"{name}_sum"] or 0 for name in _SUMMED} for row in summed}
 
 

@@ -1,4 +1,4 @@
-"""Rows of the arrival history: a regular grid of windows per source, each with a status and what became of its rows."""
+"""Rows of the arrival history: a regular grid of windows per source, each with status and tallies."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ BORDER = pa.schema(
     [
         pa.field("topology", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),
-        # Microseconds: Spark refuses nanoseconds.
+        # Microseconds, since Spark refuses nanoseconds.
         pa.field("window_start", pa.timestamp("us", tz="UTC"), nullable=False),
         pa.field("window_s", pa.int32(), nullable=False),
         pa.field("count", pa.int64()),
         pa.field("status", pa.string(), nullable=False),
     ]
 )
-"""The columns that others may rely on; the history's own come after them."""
+"""The public columns; internal ones follow them."""
 SCHEMA = pa.schema(
     [
         *BORDER,
@@ -37,9 +37,9 @@ assert tuple(BORDER.names) == COLUMNS
 
 
 def rows_of(topology: str, arrivals: Arrivals) -> pa.Table:
-    """A row for every source and window of the arrivals, in SCHEMA, by source and time.
+    """One row per source and window of the arrivals, in SCHEMA, by source and time.
 
-    The status is the first of these that holds: missing, partial, throttled, observed.
+    The status is the first that applies of missing, partial, throttled, observed.
     """
     if not arrivals.sources:
         return SCHEMA.empty_table()
@@ -57,7 +57,7 @@ def rows_of(topology: str, arrivals: Arrivals) -> pa.Table:
             "window_start": starts.cast(pa.timestamp("us", tz="UTC")),
             "window_s": pa.repeat(pa.scalar(arrivals.window_s, pa.int32()), counts.size),
             "count": pa.array(counts, mask=status == STATUSES.index(MISSING)),
-            # Made from four words, and not from as many as there are windows.
+            # A dictionary of four words, instead of one string per window.
             "status": pa.DictionaryArray.from_arrays(pa.array(status), pa.array(STATUSES)).cast(pa.string()),
             "measures": pa.repeat(arrivals.measures.value, counts.size),
             **{tally: np.concatenate([source.tallies.get(tally, none) for source in sources]) for tally in TALLIES},
@@ -70,7 +70,7 @@ def history_rows(
 ) -> pa.Table:
     """Rows of consecutive windows of one source from start on, in SCHEMA.
 
-    counts: shape (windows,), events per window, zero where there are none. spans: when the feed was alive.
+    counts: shape (windows,), events per window, zero if there are none. spans: when the feed was alive.
     """
     told = SourceArrivals(counts, spans, tallies={"rows_read": counts})
     end = start + timedelta(seconds=window_s * counts.size)
@@ -78,10 +78,10 @@ def history_rows(
 
 
 def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
-    """These columns of SCHEMA, made up where the rows lack those that come after BORDER.
+    """These columns of SCHEMA, with defaults for missing internal ones (those after BORDER).
 
-    Rows that lack them tell of offered load, and of every event as a row that was read. Raises ValueError or KeyError
-    for columns that do not fit.
+    By default rows measure offered load, and every event is a row read. Raises ValueError or KeyError for columns that
+    do not fit.
     """
     for name in columns:
         if name not in rows.column_names and name not in BORDER.names:
@@ -92,7 +92,7 @@ def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names
 def checked_rows(rows: pa.Table, topology: str) -> tuple[pa.Table, int]:
     """The rows in SCHEMA, in order of source and time, and the width of their windows in seconds.
 
-    Raises HistoryError for other columns, no rows, rows of another topology, unknown statuses, negative or unknown
+    Raises HistoryError for wrong columns, no rows, rows of another topology, unknown statuses, negative or unknown
     counts and tallies, and windows off the grid or given twice.
     """
     where = f"history of topology {topology!r}"
@@ -127,7 +127,7 @@ def checked_rows(rows: pa.Table, topology: str) -> tuple[pa.Table, int]:
 
 
 def in_order(rows: pa.Table) -> pa.Table:
-    """The rows by source and time: the order in which they are stored."""
+    """The rows in storage order: by source and time."""
     codes, starts_us = source_codes(rows)[0], window_starts_us(rows)
     steps = np.diff(codes)
     if ((steps > 0) | ((steps == 0) & (np.diff(starts_us) >= 0))).all():
@@ -136,9 +136,9 @@ def in_order(rows: pa.Table) -> pa.Table:
 
 
 def best_known(rows: pa.Table, earlier: pa.Table) -> pa.Table:
-    """The rows, but of each source and window of which the earlier rows know more, the earlier one; in any order.
+    """The rows, with the earlier row for each source and window that it knows better; in any order.
 
-    A window that was wholly alive is known better than a partial one, and that better than a missing one.
+    A wholly alive window is known better than a partial one, and that better than a missing one.
     """
     whole = pa.concat_tables([rows, earlier])
     codes, starts_us = source_codes(whole)[0], window_starts_us(whole)
@@ -146,7 +146,7 @@ def best_known(rows: pa.Table, earlier: pa.Table) -> pa.Table:
         [{OBSERVED: 2, THROTTLED: 2, PARTIAL: 1, MISSING: 0}[word] for word in whole["status"].to_pylist()]
     )
     is_earlier = np.arange(whole.num_rows) >= rows.num_rows
-    # Of a source and window, the row that is known best comes first, and of equals the new one.
+    # Within a source and window, the best known row comes first; of equals, the new one.
     order = np.lexsort((is_earlier, -known, starts_us, codes))
     first = np.ones(order.size, bool)
     first[1:] = (np.diff(codes[order]) != 0) | (np.diff(starts_us[order]) != 0)
@@ -154,7 +154,7 @@ def best_known(rows: pa.Table, earlier: pa.Table) -> pa.Table:
 
 
 def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """For each row the number of its source, shape (rows,), and the names of the sources by number, sorted."""
+    """The source index of each row, shape (rows,), and the sorted names of the sources by index."""
     if rows.num_rows == 0:
         return np.empty(0, dtype=np.int64), []
     encoded = rows["source"].combine_chunks().dictionary_encode()

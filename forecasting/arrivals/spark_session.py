@@ -1,6 +1,6 @@
-"""One Spark session with settings that suit counting: UTC, few shuffle partitions, quiet, on loopback where it can be.
+"""One Spark session with settings for counting: UTC, few shuffle partitions, quiet, on loopback if possible.
 
-It starts its own driver, on any master, or goes into the one that spark-submit has started.
+It starts its own driver on any master, or joins the one that spark-submit has started.
 """
 
 import logging
@@ -24,8 +24,8 @@ _JAVA_REMEDY = "install Java 17 or later (Debian: openjdk-17-jre-headless), or s
 _CLUSTER_REMEDY = "check the URL of the master, that it has live workers, and what they and the lines above say"
 _LOOPBACK = ("127.0.0.1", "localhost")
 _ANSWERS_WITHIN_S = 5.0
-# glibc's malloc, which others ignore: a Python worker that hands the arrays of every batch back to the system, and asks
-# for them again, counts half as fast.
+# For glibc's malloc; others ignore it. A Python worker that returns each batch's arrays to the system and requests them
+# again counts half as fast.
 _WORKERS_MALLOC = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
@@ -41,15 +41,14 @@ def spark_session(
     driver_java_options: str = "-XX:+UseParallelGC",
     settings: Mapping[str, str] | None = None,
 ) -> "SparkSession":
-    """The session of this process; `with` stops it at the end. A session that already runs is returned as it is.
+    """The session of this process; `with` stops it. A running session is returned unchanged.
 
     driver_memory: heap of the JVM, as Spark writes it (`2g`); with a local master all work happens in it.
-    driver_java_options: throughput collector by default: counting gains 1.7 times over Spark's default collector.
-    settings: further ones of Spark, which win over those made here; on a cluster, what its executors get.
-    Run by spark-submit, the session has the master and every setting that spark-submit was given; they win over all of
-    these.
-    Raises HistoryError without PySpark, without Java, where a standalone master does not answer, or where the session
-    does not start.
+    driver_java_options: by default the throughput collector, with which counting is 1.7 times as fast as with Spark's
+    default. settings: further Spark settings, which override those made here; on a cluster, its executors get them too.
+    Under spark-submit, its master and settings override all of these.
+    Raises HistoryError without PySpark or Java, if a standalone master does not answer, or if the session does not
+    start.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     java = _java()
@@ -62,7 +61,7 @@ def spark_session(
         from pyspark.sql import SparkSession
     except ImportError:
         raise HistoryError("PySpark is not installed; install forescale with the extra `spark`") from None
-    # It tells of every connection that it closes, also when standard error is closed already.
+    # py4j logs every closed connection, even after standard error is closed.
     logging.getLogger("py4j").setLevel(logging.WARNING)
     wanted = {
         "spark.master": master,
@@ -74,22 +73,22 @@ def spark_session(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Rows are counted in blocks: large ones are faster, and their size is bounded whatever a row holds, so that the
-        # heap of the JVM is not filled with few of them.
+        # Rows are counted in blocks. Large blocks are faster; their size is bounded, whatever a row holds, so that a
+        # few do not fill the JVM's heap.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "500000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
-        # Most of what is shuffled are hashes, of which compression saves little.
+        # Shuffled data is mostly hashes, which hardly compress.
         "spark.shuffle.compress": "false",
         **_WORKERS_MALLOC,
         **(settings or {}),
     }
     if submitted:
-        # The connection to the driver, without which the configuration would be empty.
+        # Connect to the driver first, otherwise the configuration would be empty.
         SparkContext._ensure_initialized()
         wanted.update(SparkConf().getAll())
     master = wanted["spark.master"]
-    # Workers must be this very interpreter, else a UDF meets other packages; or, on a cluster, what was told to be
-    # one like it. This and the address of the driver are read before the JVM starts.
+    # Workers must use this interpreter, else a UDF meets other packages; on a cluster, the configured equivalent. Spark
+    # reads this and the driver's address before the JVM starts.
     os.environ.setdefault("PYSPARK_PYTHON", wanted.get("spark.pyspark.python", sys.executable))
     if on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK[0])
@@ -108,7 +107,7 @@ def spark_session(
 
 
 def on_this_machine(master: str) -> bool:
-    """Whether all workers of a master are: it is a local one, or answers on loopback alone."""
+    """Whether all workers run on this machine: the master is local, or answers only on loopback."""
     hosts = {host for host, _ in _standalone(master)}
     return master.startswith("local") or bool(hosts & set(_LOOPBACK))
 
@@ -117,13 +116,13 @@ def _java() -> str | None:
     home = os.environ.get("JAVA_HOME")
     if home and (Path(home) / "bin" / "java").exists():
         return str(Path(home) / "bin" / "java")
-    # Spark itself looks nowhere else than under JAVA_HOME when it is set.
+    # If JAVA_HOME is set, Spark looks nowhere else.
     return None if home else shutil.which("java")
 
 
 def _ask(master: str) -> None:
-    """Raises HistoryError where no standalone master listens: Spark would ask for a minute, and not say whom. And
-    where nothing tells where YARN is, which Spark answers with a trace.
+    """Raises HistoryError if no standalone master listens (Spark would retry for a minute without naming it) or if
+    YARN's location is unknown (Spark would print a trace).
     """
     if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
         raise HistoryError("Spark's master 'yarn' needs Hadoop's configuration; set HADOOP_CONF_DIR to its folder")
@@ -142,7 +141,7 @@ def _ask(master: str) -> None:
 
 
 def _standalone(master: str) -> list[tuple[str, int]]:
-    """Hosts and ports in spark://host:port,host:port; none for other masters, and for what Spark cannot read either."""
+    """Hosts and ports in spark://host:port,host:port; empty for other masters and for unreadable URLs."""
     if not master.startswith("spark://"):
         return []
     try:
@@ -153,7 +152,7 @@ def _standalone(master: str) -> list[tuple[str, int]]:
 
 
 def _clear_away() -> None:
-    """A context that came up and went at once would be handed to whoever tries again."""
+    """Clears a context that failed right after its start; a retry would get it otherwise."""
     from pyspark import SparkContext
 
     if (left := SparkContext._active_spark_context) is not None:
@@ -161,12 +160,12 @@ def _clear_away() -> None:
 
 
 def one_line(error: Exception) -> str:
-    """What Spark says and the innermost reason, without the traces below them and Spark's own names of the error."""
+    """Spark's message and the innermost reason, without traces and Spark's error classes."""
     messages, java = [], getattr(error, "java_exception", None)
     while java is not None:
         messages.append(_first_line(java.getMessage() or java.toString()))
         java = java.getCause()
-    # That of a result which was waited for says nothing else.
+    # The wrapper of an awaited result adds nothing.
     messages = (
         [message for message in messages if "awaitResult" not in message] or messages or [_first_line(str(error))]
     )

@@ -1,8 +1,8 @@
-"""The arrival history: `DIR/topology=NAME/date=YYYY-MM-DD/part-….parquet`, and a manifest of what is in force.
+"""The arrival history: `DIR/topology=NAME/date=YYYY-MM-DD/part-….parquet`, and a manifest of the files in force.
 
-A write first adds parts under names of their own, then replaces the manifest: that one rename, or conditional put, is
-the commit. Whoever reads goes by the manifest, so a crash at any moment leaves the old interval or the new one, never
-half of either. Parts of past commits lie beside those in force for a while: see snapshots.py.
+A write first adds parts under new names, then replaces the manifest: that one rename, or conditional put, is the
+commit. Readers follow the manifest, so a crash leaves the old interval or the new one, never a mix. Parts of past
+commits are kept for a while: see snapshots.py.
 """
 
 import logging
@@ -43,27 +43,26 @@ def write_history(
     keep_s: float = KEEP_S,
     now: datetime | None = None,
 ) -> str:
-    """Make these rows the history of the topology in [start, end), snapped to whole windows; the rest stays as it is.
+    """Replace the history of the topology in [start, end), snapped to whole windows, by these rows.
 
-    rows: columns as in history.COLUMNS, and those of rows.SCHEMA where known, any order; every source and window at
-    most once. Or an Arrivals, whose key histograms are stored with its rows; or batches of either, each of whole dates
-    and in order of time: these are taken one at a time while the writer has its turn, and one commit holds them all.
-    What the interval held before is gone; of a day that it covers in part, only key histograms given anew are replaced.
-    keep_known: leave windows as they are of which the history knows more (wholly alive before partial before missing),
-    for rows from a source that forgets.
-    keep_s: how long a commit can be read after the next one. now: of the commit, for the clock's.
-    The id of the commit: the same content gives the same id, and writing it again changes nothing. Writers wait for
-    each other, or, in an object store, make their change anew upon the commit of whoever was quicker; readers see one
-    commit or the next.
-    Raises HistoryError for rows of another topology, off the grid, outside the interval or twice, for batches out of
-    order, and where the history at hand has windows of another width. Then, and when the batches raise, nothing is
-    changed and what was written of them is removed, in an object store by a later writer.
+    rows: columns of history.COLUMNS, and of rows.SCHEMA if known, in any order; every source and window at most once.
+    Or an Arrivals, whose key histograms are stored with its rows. Or batches of either, each of whole dates and in
+    order of time; they are taken one at a time during the writer's turn and stored in one commit. All earlier windows
+    of the interval are removed; for a partly covered day only the given key histograms are replaced. keep_known: keep
+    windows that the history knows better (wholly alive before partial before missing), for rows from a source that
+    forgets.
+    keep_s: how long a commit can be read after the next one. now: time of the commit, None for the clock's.
+    Returns the commit's id: the same content gives the same id, and rewriting it changes nothing. Writers wait for each
+    other or, in an object store, reapply their change to a quicker writer's commit; readers see one commit or the next.
+    Raises HistoryError for rows of another topology, off the grid, outside the interval or duplicated, for batches out
+    of order, and if the stored history has windows of another width. Then, and if the batches raise, nothing is changed
+    and written parts are removed, in an object store by a later writer.
     """
     folder = topology_folder(directory, topology)
     if not (isfinite(keep_s) and keep_s >= 0):
         raise HistoryError(f"history of topology {topology!r}: keep_s {keep_s}; give seconds, zero or more")
     checked = partial(checked_batch, topology=topology, start=start, end=end)
-    # A single one is looked through before anything is touched; of several, each in its turn.
+    # Check a single one before touching anything; several are checked one by one.
     batches = iter([checked(rows)]) if isinstance(rows, pa.Table | Arrivals) else map(checked, rows)
     with folder.turn() as writer_died:
         base = in_force(folder)
@@ -73,7 +72,7 @@ def write_history(
             with Staging(folder, topology, base.manifest, keep_known=keep_known) as staging:
                 for batch in batches:
                     staging.add(batch)
-                    # Or it would be held while the next one is made.
+                    # Otherwise it would stay in memory while the next one is made.
                     del batch
                 after = commit(folder, staging, base, keep_s, now)
         except BaseException:
@@ -98,9 +97,9 @@ def read_history(
 ) -> ArrivalHistory:
     """The history of the topology: one series per source, of the windows that lie wholly in [start, end).
 
-    A series runs from the first window of its source to the last of all sources asked for; windows that are partial,
-    throttled, missing or were never written are NaN. snapshot: the commit to read, None for the one in force; the
-    history tells which it was.
+    A series runs from its source's first window to the last window of all requested sources; partial, throttled,
+    missing and never written windows are NaN. snapshot: the commit to read, None for the one in force; the history
+    records it.
     Raises HistoryError for an unknown topology, source or snapshot, an empty interval and a damaged file.
     """
     between = partial(rows_between, start=start, end=end)
@@ -119,7 +118,7 @@ def read_history(
     firsts_us = np.full(len(names), np.iinfo(np.int64).max)
     np.minimum.at(firsts_us, codes, starts_us)
     begin_us = int(firsts_us.min())
-    # Counts as floats: exact up to 2^53, and a null becomes NaN.
+    # Floats are exact up to 2^53, and null becomes NaN.
     counts = rows["count"].to_numpy().astype(np.float64)
     whole = pa.compute.equal(rows["status"], OBSERVED).to_numpy()
     grid = np.full((len(names), (int(starts_us.max()) - begin_us) // width_us + 1), np.nan)
@@ -134,7 +133,7 @@ def read_history(
 
 
 def built_until(directory: Directory, topology: str) -> datetime | None:
-    """End of the latest interval that was ever written, None before the first: where to go on from."""
+    """End of the latest interval ever written, from which to continue; None before the first."""
     folder = topology_folder(directory, topology)
     manifest = read_manifest(folder)
     if manifest is None or not manifest.parts:

@@ -1,1 +1,1 @@
-"""Events that are known beforehand, and what they do to arrivals."""
+"""Events known in advance, and their effects on arrivals."""

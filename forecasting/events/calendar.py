@@ -1,4 +1,4 @@
-"""What is known beforehand of the days to come: holidays, launches, matches, maintenance; and outages of the past."""
+"""The calendar of known events: holidays, launches, matches, maintenance; and past outages."""
 
 import hashlib
 import json
@@ -8,12 +8,12 @@ from enum import StrEnum
 
 from forecasting.errors import CalendarError
 
-LARGEST_RATIO = 20.0
-"""Beyond it a declared ratio is a slip of the pen."""
+MAX_RATIO = 20.0
+"""A larger declared ratio is taken for a typing error."""
 
 
 class EventKind(StrEnum):
-    """What an event is. `outage`: what was counted says nothing of what was offered. `other`: alike to nothing else."""
+    """What an event is. `outage`: counts do not reflect the offered load. `other`: comparable to no other kind."""
 
     HOLIDAY = "holiday"
     LAUNCH = "launch"
@@ -25,10 +25,10 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens in [start, end). Events with the same label are expected to be alike.
+    """An event in [start, end). Events with the same label are expected to have similar effects.
 
-    sources: those it concerns, None for all. ratio: load during it divided by usual load, as declared; None where that
-    is to be learnt. Raises CalendarError for a time without a zone, a span that is empty, or a ratio that cannot be.
+    sources: those it concerns, None for all. ratio: declared load during the event divided by usual load; None to learn
+    it. Raises CalendarError for a time without a zone, an empty span, or an invalid ratio.
     """
 
     kind: EventKind
@@ -52,9 +52,9 @@ class Event:
                 f"{where}: an outage has no ratio (given: {self.ratio:g}), its windows are missing; remove it, or "
                 "call the event maintenance"
             )
-        if self.ratio is not None and not 0 <= self.ratio <= LARGEST_RATIO:
+        if self.ratio is not None and not 0 <= self.ratio <= MAX_RATIO:
             raise CalendarError(
-                f"{where}: ratio {self.ratio:g} is not between 0 and {LARGEST_RATIO:g}; give the load during the "
+                f"{where}: ratio {self.ratio:g} is not between 0 and {MAX_RATIO:g}; give the load during the "
                 "event divided by the usual load, such as 0.4"
             )
         if self.sources is not None and not self.sources:
@@ -66,7 +66,7 @@ class Event:
 
 @dataclass(frozen=True)
 class EventCalendar:
-    """Events in order of time, each once."""
+    """Distinct events in order of time."""
 
     events: tuple[Event, ...] = ()
 
@@ -82,11 +82,11 @@ class EventCalendar:
         return EventCalendar(tuple(event for event in self.events if event.concerns(name)))
 
     def between(self, start: datetime, end: datetime) -> "EventCalendar":
-        """The events of which any part lies in [start, end)."""
+        """The events that overlap [start, end)."""
         return EventCalendar(tuple(event for event in self.events if event.start < end and event.end > start))
 
     def digest(self) -> str:
-        """SHA-256 over every event: another calendar, another digest."""
+        """SHA-256 over all events."""
         in_utc = [replace(e, start=e.start.astimezone(UTC), end=e.end.astimezone(UTC)) for e in self.events]
         told = [[str(value) for value in astuple(event)] for event in in_utc]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()

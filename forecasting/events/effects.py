@@ -1,11 +1,11 @@
-"""How much an event raises or lowers the load of one source, learnt from that source's own past.
+"""The effect of an event on the load of one source, learnt from that source's own past.
 
-An occurrence of an event is held against the usual week, fitted with all events left out: its log ratio is what came
-over what was usual. An event to come takes the mean of the occurrences with its label, steadied by one occurrence's
-worth of what was expected of it beforehand: the declared ratio, else what other events of its kind did, steadied alike,
-else nothing. One occurrence then counts for a half, two for two thirds, n for n/(n+1). That is the best linear estimate
-where an event differs from one time to the next as much as events differ from each other: the most that can be assumed
-of what happened once or twice. An event that was seen keeps its own ratio, as far as it was seen.
+Each occurrence is compared with the usual week, fitted without events: its log ratio is actual over usual load. A
+future event gets the mean over the occurrences of its label, shrunk towards a prior with the weight of one occurrence:
+the declared ratio, else the effect of other events of its kind (shrunk likewise), else no effect. One occurrence then
+counts for a half, two for two thirds, n for n/(n+1). This is the best linear estimate if an event varies between
+occurrences as much as events differ from each other, the strongest assumption justified after one or two occurrences.
+An observed event keeps its own ratio, as far as it was observed.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 
 from forecasting.arrays import Flags, Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
-from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
+from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.local_time import on_the_wall, on_wall_grid
 from forecasting.models.open_hours import OpenHours, learn_open_hours
 from forecasting.models.slow_level import WeeklyLevel
@@ -25,14 +25,15 @@ from forecasting.models.time_grid import DAY_S, windows_per_day
 from forecasting.models.transform import SQRT
 from forecasting.models.weekly_profile import weekly_profile
 
-LEAST_RATIO = 0.01
-"""What an event to which nothing came is taken for: its logarithm is finite."""
+MIN_RATIO = 0.01
+"""Ratio assumed for an event without arrivals, so that its logarithm is finite."""
 NEAR_NOTHING = 0.1
-"""Windows with less of the usual load than this say nothing of it: divided by so little, chance would rule them."""
+"""Windows with a smaller share of the usual load are ignored: divided by so little, their ratios would be noise."""
 STEADYING_EVENTS = 20.0
-"""An occurrence in which so many events (tuples) were to be expected counts for half a one."""
+"""An occurrence with this many expected arrivals (tuples) counts as half an occurrence."""
 KINDRED = 0.5
-"""What another label of the kind did counts for half of what the label itself did: not every holiday is a Christmas."""
+"""Weight of another label of the same kind, relative to the label's own occurrences: not every holiday is a Christmas.
+"""
 AROUND_S = 4 * DAY_S
 BURST = 3.0
 
@@ -48,13 +49,13 @@ class KnownEffect:
 
 @dataclass(frozen=True)
 class EventEffects:
-    """What the events of one source do, past and to come. outages: spans of which the history says nothing."""
+    """The effects of one source's events, past and future. outages: spans whose counts are invalid."""
 
     effects: tuple[KnownEffect, ...]
     outages: tuple[tuple[datetime, datetime], ...] = ()
 
     def ratios(self, start: datetime, window_s: int, count: int) -> Floats:
-        """Load divided by usual load in each of `count` windows from start, from 0 to LARGEST_RATIO; shape (count,).
+        """Load divided by usual load in each of `count` windows from start, from 0 to MAX_RATIO; shape (count,).
 
         Events that overlap multiply; a window that an event covers in part takes that part of its effect.
         """
@@ -65,10 +66,10 @@ class EventEffects:
                 continue
             covered = covered_shares(start, window_s, count, effect.start, effect.end)
             ratios *= 1 + covered * (effect.ratio - 1)
-        return np.clip(ratios, 0.0, LARGEST_RATIO)
+        return np.clip(ratios, 0.0, MAX_RATIO)
 
     def removed(self, series: ArrivalSeries) -> ArrivalSeries:
-        """The series as it would have been without events; missing in outages and where next to nothing is usual."""
+        """The series as it would have been without events; missing in outages and where the ratio is near zero."""
         counts = series.counts
         for start, end in self.outages:
             counts = np.where(
@@ -81,21 +82,21 @@ class EventEffects:
 
 @dataclass(frozen=True)
 class _Occurrence:
-    """log_ratio: of what came to what was usual. weight: 1 for one that was seen from beginning to end, under load."""
+    """log_ratio: of actual to usual load. weight: 1 if observed from beginning to end under load."""
 
     log_ratio: float
     weight: float
 
 
 def without_outages(series: ArrivalSeries, calendar: EventCalendar) -> ArrivalSeries:
-    """The series with every window that an outage touches missing; calendar: of its source."""
+    """The series with all windows that overlap an outage set missing. calendar: of its source."""
     return EventEffects((), _outages(calendar)).removed(series) if _outages(calendar) else series
 
 
 def learn_effects(series: ArrivalSeries, calendar: EventCalendar) -> EventEffects:
-    """The effects of a calendar's events on the source that it is of, as far as this series tells; nothing later.
+    """The effects of a calendar's events on its source, learnt from this series only, nothing later.
 
-    What is usual goes by the clock of the source's people: both are compared as the wall showed them.
+    Usual load follows local time, so series and events are compared on the wall clock.
     """
     outages = _outages(calendar)
     events = [event for event in calendar.events if event.kind is not EventKind.OUTAGE]
@@ -105,10 +106,9 @@ def learn_effects(series: ArrivalSeries, calendar: EventCalendar) -> EventEffect
 
 
 def _walled(series: ArrivalSeries, events: Sequence[Event]) -> tuple[ArrivalSeries, dict[Event, Event]]:
-    """The series on the wall's grid, and by event what the wall showed when it began and ended.
+    """The series on the wall-clock grid, and each event with its wall-clock start and end.
 
-    One that began in the first of two hours alike and ended in the second before the wall showed its beginning again is
-    left out.
+    An event within a repeated hour whose wall-clock end would not be after its start is left out.
     """
     if series.timezone == UTC_NAME:
         return series, {event: event for event in events}
@@ -130,22 +130,22 @@ def _outages(calendar: EventCalendar) -> tuple[tuple[datetime, datetime], ...]:
 
 
 def _ratio(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
-    """Of an event that was seen, what it did then; of others, and of what is left of it, what is to be expected."""
+    """The observed ratio as far as the event was observed, the expected ratio for the rest."""
     expected = _expected(event, {other: occurrence for other, occurrence in seen.items() if other != event})
     if event not in seen:
         return expected
     own = seen[event]
-    beforehand = math.log(max(expected, LEAST_RATIO))
+    beforehand = math.log(max(expected, MIN_RATIO))
     ratio = math.exp(own.weight * own.log_ratio + (1 - own.weight) * beforehand)
-    # No rounding error is to make an effect where there was none.
-    return min(round(ratio, 9), LARGEST_RATIO)
+    # Rounding errors must not create an effect.
+    return min(round(ratio, 9), MAX_RATIO)
 
 
 def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
-    """The ratio to be expected of an event by what was declared, and by what was seen of others."""
+    """The expected ratio, from the declared ratio and from other occurrences."""
     alike = [o for other, o in seen.items() if (other.kind, other.label) == (event.kind, event.label)]
     if event.ratio is not None:
-        beforehand = math.log(max(event.ratio, LEAST_RATIO))
+        beforehand = math.log(max(event.ratio, MIN_RATIO))
         return math.exp(_steadied(alike, beforehand)) if alike else event.ratio
     kindred = [
         _Occurrence(o.log_ratio, KINDRED * o.weight)
@@ -156,13 +156,13 @@ def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
 
 
 def _steadied(occurrences: Sequence[_Occurrence], beforehand: float) -> float:
-    """Their mean log ratio, with one more occurrence that was as expected beforehand."""
+    """Mean log ratio of the occurrences and one further occurrence at the prior."""
     total = sum(o.weight * o.log_ratio for o in occurrences) + beforehand
     return total / (sum(o.weight for o in occurrences) + 1)
 
 
 def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, _Occurrence]:
-    """What each event of the past did; those of which nothing can be said are left out."""
+    """The observed effect of each past event; events without usable windows are left out."""
     series, shown = _walled(series, past)
     if not shown:
         return {}
@@ -187,7 +187,7 @@ def _occurrence(
     last = math.ceil((event.end - series.start).total_seconds() / window_s)
     within = slice(max(0, first), min(size, last))
     around = slice(max(0, first - AROUND_S // window_s), min(size, last + AROUND_S // window_s))
-    # The level of these days, not that of the whole history: growth is no effect of an event.
+    # Use the level of these days, not of the whole history: growth is not an effect of the event.
     usual_around = _usual(series, level, hours, around)
     known = np.isfinite(calm.counts[around]) & (usual_around > 0)
     total = float(usual_around[known].sum())
@@ -201,9 +201,9 @@ def _occurrence(
     expected = float((usual * covered)[chosen].sum())
     if expected <= 0:
         return None
-    # What came besides, in the uncovered part of the windows, is as usual.
+    # The uncovered part of the windows is assumed to be as usual.
     came = float((counts - usual * (1 - covered))[chosen].sum())
-    ratio = min(max(came / expected, LEAST_RATIO), LARGEST_RATIO)
+    ratio = min(max(came / expected, MIN_RATIO), MAX_RATIO)
     together = float(np.average(crowd[within][chosen], weights=(usual * covered)[chosen]))
     whole = _usual(series, level, hours, slice(first, last))
     start = series.start + timedelta(seconds=first * window_s)
@@ -213,7 +213,7 @@ def _occurrence(
 
 
 def _usual(series: ArrivalSeries, level: WeeklyLevel, hours: OpenHours, of: slice) -> Floats:
-    """Usual counts of a range of windows, which may lie outside of the series; 0 in closed hours."""
+    """Usual counts of a range of windows, which may lie outside the series; 0 in closed hours."""
     start = series.start + timedelta(seconds=of.start * series.window_s)
     count = of.stop - of.start
     usual = SQRT.inverse(level.transformed(start, count))
@@ -221,9 +221,9 @@ def _usual(series: ArrivalSeries, level: WeeklyLevel, hours: OpenHours, of: slic
 
 
 def _telling(known: Flags, covered: Floats, usual: Floats, crowd: Floats) -> Flags:
-    """The windows that tell most of an event: those that it covers by half at least, and that no other event touches.
+    """The most informative windows of an event: at least half covered and free of other events.
 
-    Where there are none, those that it covers at all; where there are none, those that it shares.
+    If there are none, those covered at all; if there are none, those shared with other events.
     """
     usable = known & (usual > 0)
     alone = crowd <= 1

@@ -1,4 +1,4 @@
-"""Any forecaster, with the effects of known events taken out of what it sees and put into what it says."""
+"""Wraps any forecaster: event effects are removed from its history and applied to its forecasts."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from forecasting.forecaster import FittedForecaster, Forecaster
 
 @dataclass(frozen=True)
 class EventAware:
-    """A fitted forecaster that knows no events, and what events do (FittedForecaster)."""
+    """A fitted forecaster without knowledge of events, and the events' effects (FittedForecaster)."""
 
     fitted: FittedForecaster
     effects: EventEffects
@@ -27,7 +27,7 @@ class EventAware:
 
 
 class EventAwareForecaster:
-    """A forecaster around another one, under the same name: to everybody else it is that one."""
+    """Wraps another forecaster under the same name."""
 
     def __init__(self, forecaster: Forecaster, calendar: EventCalendar) -> None:
         self.forecaster = forecaster
@@ -47,6 +47,6 @@ class EventAwareForecaster:
         return EventAware(self.forecaster.fit(effects.removed(series)), effects)
 
     def _effects(self, series: ArrivalSeries) -> EventEffects | None:
-        """None where no event concerns the source."""
+        """None if no event concerns the source."""
         calendar = self.calendar.of_source(series.source)
         return learn_effects(series, calendar) if calendar.events else None

@@ -1,4 +1,4 @@
-"""Public holidays of a country, by the library `holidays`. Imported when it is asked for: the core does without it."""
+"""Public holidays of a country, from the optional library `holidays`, which is imported on use."""
 
 import importlib.util
 from collections.abc import Iterable
@@ -27,10 +27,10 @@ def public_holidays(
     time_zone: str,
     sources: tuple[str, ...] | None = None,
 ) -> tuple[Event, ...]:
-    """The public holidays of these years as all-day events, labelled by their names (English where it has them).
+    """The public holidays of these years as all-day events, labelled by their names (in English if available).
 
-    country: ISO 3166-1 code; subdivision: as ISO 3166-2 has it, without the country. Holidays that fall on the same day
-    are one event. Raises CalendarError where the library is lacking, or does not know the place.
+    country: ISO 3166-1 code. subdivision: ISO 3166-2 code without the country. Holidays on the same day are one event.
+    Raises CalendarError if the library is missing or does not know the place.
     """
     where = zone(time_zone)
     days: dict[date, str] = dict(_place(country, subdivision, years))
@@ -38,7 +38,7 @@ def public_holidays(
 
 
 def refuse_unknown_place(country: str, subdivision: str | None) -> None:
-    """Raises CalendarError for a country or subdivision that the library does not know, or where it is lacking."""
+    """Raises CalendarError for a country or subdivision that the library does not know, or without the library."""
     _place(country, subdivision, ())
 
 
@@ -59,7 +59,7 @@ def _place(country: str, subdivision: str | None, years: Iterable[int]) -> "Holi
     if subdivision is not None and subdivision not in known[country]:
         told = ", ".join(known[country]) or "none"
         raise CalendarError(f"country {country!r} has no subdivision {subdivision!r:.40}; known are: {told}")
-    # Without a language it follows the locale of the machine, and labels would differ between machines.
+    # Without a language, labels follow the machine's locale and would differ between machines.
     entity = getattr(holidays, country)
     language = LANGUAGE if LANGUAGE in entity.supported_languages else entity.default_language
     return holidays.country_holidays(country, subdiv=subdivision, years=list(years), language=language)

@@ -1,10 +1,10 @@
-"""The shape of sibling sources at the level of a young one: what is to be said while its own history is hours long.
+"""Borrows the shape of sibling sources at the level of a young source whose own history is only hours long.
 
-A young source divided by its level looks like its sibling. So the sibling's forecaster (usual week, correction by the
-current error, error trajectories) is asked what follows the young counts in the sibling's size, and the answer is
-brought back. Both are means of an hour; what windows do within an hour is the young source's own. The level is not
-known exactly: paths are drawn for three levels, and the correction by the newest counts takes back what they differ in
-for the next minutes, not for the next day.
+A young source divided by its level resembles its sibling. So the young counts are scaled to the sibling's size, the
+sibling's forecaster (usual week, correction by the current error, error trajectories) continues them, and the result is
+scaled back. Both are hourly means; variation within the hour is the young source's own. The level is uncertain, so
+paths are drawn for three levels; the correction by the newest counts cancels their difference for the next minutes, not
+for the next day.
 """
 
 from collections.abc import Sequence
@@ -27,17 +27,19 @@ from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 BORROWED = "borrowed"
-LEAST_DAYS = 0.125
-"""Three hours: the least from which a level is read off."""
-LEAST_SIBLING_DAYS = 7
-"""A week, or nothing is known of its weekend."""
+MIN_DAYS = 0.125
+"""Three hours: minimum history to estimate a level."""
+MIN_SIBLING_DAYS = 7
+"""A week, to include a weekend."""
 LEVELS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
-"""Levels to draw paths for, in standard errors of the logarithm, and their shares: Gauss and Hermite's three points."""
+"""Levels to draw paths for, in standard errors of the log level, and their shares: three-point Gauss-Hermite
+quadrature.
+"""
 
 
 @dataclass(frozen=True)
 class SiblingShape:
-    """hourly: what follows the hourly means of a sibling. hours: when it is open."""
+    """hourly: forecaster of the sibling's hourly means. hours: when the sibling is open."""
 
     hourly: CorrectedForecaster
     hours: OpenHours
@@ -45,9 +47,9 @@ class SiblingShape:
 
 @dataclass(frozen=True)
 class BorrowedShape:
-    """The shapes of the siblings, each of which has an equal part of the paths (FittedForecaster).
+    """The shapes of the siblings, each with an equal share of the paths (FittedForecaster).
 
-    Where what came since it was fitted tells no level any more, the mean of the last hour goes on.
+    If recent counts no longer determine a level, the mean of the last hour continues.
     """
 
     window_s: int
@@ -74,7 +76,7 @@ class BorrowedShape:
             if end > begin:
                 means = widened.paths_per_s(alike, steps, end - begin, rng)
                 drawn.append(np.where(sibling.hours.open_mask(recent.end, steps), scale * means, 0.0))
-        # Any part of the paths is to hold all levels.
+        # Every part of the paths must contain all levels.
         mixed = np.concatenate(drawn)[rng.permutation(paths)]
         return mixed * own_noise(recent, hourly, steps, paths, rng)
 
@@ -83,7 +85,7 @@ class BorrowedShape:
 
 
 class BorrowedForecaster:
-    """siblings: histories of other sources. Of each only what lies before the end of a series is ever looked at."""
+    """siblings: histories of other sources; only data before the end of the given series is used."""
 
     name = BORROWED
     naive = False
@@ -93,20 +95,18 @@ class BorrowedForecaster:
         self.siblings = tuple(siblings)
 
     def unsuitable_because(self, series: ArrivalSeries) -> str | None:
-        if reason := why_too_little(series, LEAST_DAYS):
+        if reason := why_too_little(series, MIN_DAYS):
             return reason
-        # A quiet night may well be constant; who has known a day of it has no shape.
+        # A quiet night may well be constant; a whole constant day means there is no shape.
         if series.span_s >= DAY_S and (reason := why_constant(series)):
             return reason
         shapes = self._shapes(series)
         if not shapes:
-            return (
-                f"no sibling had {LEAST_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
-            )
+            return f"no sibling had {MIN_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
         wall = _on_wall(series)
         hourly = hourly_means(wall)
         if all(shared_level(wall, hourly, shape.hourly) is None for shape in shapes):
-            return "the hours that it has tell no level at which to borrow: its siblings keep other hours; name others"
+            return "its few hours give no level for a borrowed shape: its siblings keep other hours; name others"
         return None
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
@@ -120,9 +120,9 @@ class BorrowedForecaster:
             try:
                 before = sibling.between(sibling.start, series.end).resampled(series.window_s)
             except HistoryError:
-                # It begins later, or its windows do not fill one of the series.
+                # The sibling begins later, or its windows do not fill one of the series.
                 continue
-            if why_too_little(before, LEAST_SIBLING_DAYS) is None and why_constant(before) is None:
+            if why_too_little(before, MIN_SIBLING_DAYS) is None and why_constant(before) is None:
                 known.append(_shape(before))
         return tuple(known)
 
@@ -140,7 +140,7 @@ def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
 
 @lru_cache(maxsize=16)
 def _shape(sibling: ArrivalSeries) -> SiblingShape:
-    """Worked out once for all young sources that borrow it, and for the check before the fit."""
+    """Computed once for all young sources that borrow it, and for the check before the fit."""
     wall = _on_wall(sibling)
     fitted = TimeOfWeekForecaster().fit(hourly_means(wall))
     if not isinstance(fitted, CorrectedForecaster):

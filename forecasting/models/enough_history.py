@@ -1,4 +1,4 @@
-"""How much history a forecaster needs, and the words for its lack."""
+"""Minimum history of a forecaster, and the messages for too little."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from forecasting.models.time_grid import DAY_S, windows_per_day
 
 
 def why_too_little(series: ArrivalSeries, days: float, observed_share: float = 0.5) -> str | None:
-    """Why the series is too short or too sparse to learn from, or None where it is not."""
+    """Why the series is too short or too sparse to learn from, or None if it is not."""
     windows_per_day(series.window_s)
     have_days = series.span_s / DAY_S
     if have_days < days:
@@ -23,13 +23,13 @@ def why_too_little(series: ArrivalSeries, days: float, observed_share: float = 0
 
 
 def why_constant(series: ArrivalSeries) -> str | None:
-    """Why there is nothing to fit in a series that never changes, or None where it does."""
+    """Why there is nothing to fit in a constant series, or None if it varies."""
     if np.nanmin(series.counts) == np.nanmax(series.counts):
-        return f"every observed count is {np.nanmin(series.counts):g}; a naive forecaster says as much"
+        return f"every observed count is {np.nanmin(series.counts):g}; a naive forecaster does as well"
     return None
 
 
 def refuse_unless(name: str, reason: str | None) -> None:
-    """Raises ForecastError with the reason, where there is one."""
+    """Raises ForecastError with the reason, if there is one."""
     if reason is not None:
         raise ForecastError(f"forecaster {name}: {reason}")

@@ -1,7 +1,7 @@
-"""Whole error trajectories of the past, drawn at about the same time of day: what makes sample paths joint.
+"""Draws whole past error trajectories from about the same time of day, which makes sample paths joint.
 
-Errors of one forecast hang together over its steps, so the largest rate within a horizon cannot be had from the errors
-of single steps. Drawing whole trajectories keeps them together without a model of how they do.
+Errors of one forecast are correlated over its steps, so the peak within a horizon cannot be derived from the errors of
+single steps. Drawing whole trajectories preserves the correlation without modelling it.
 """
 
 from typing import TypeVar
@@ -20,21 +20,21 @@ SPACING_S = 900
 ENOUGH = 30
 COMPLETE = 0.7
 ALONE = 4.0
-"""An event stands alone where its error is this many times the largest one of all other days. From three times on, real
-traces have days that do, and at least some of those do keep to their time of day: at 24 h the p99 gets worse there."""
+"""An event is unique if its error is this many times the largest one of all other days. At a factor of three, real
+traces have such days, and some of them do recur at their time of day: there the p99 at 24 h gets worse."""
 SOON_S = 21600
 
 
 def alike_origins(
     length: int, ahead: int, window_s: int, earliest: int = 1, now: int | None = None
 ) -> tuple[Ints, int]:
-    """Origins whose trajectories could follow a moment, and the length of the history that they need.
+    """Origins whose trajectories could follow a moment, and the required length of the history.
 
     An origin o is the index of the first window of its trajectory, which holds windows o to o + ahead - 1. now: the
     moment, counted in windows like an origin; None for the end of the history, which has `length` windows. Origins
-    within SAME_TIME_OF_DAY_S of the moment's time of day come first; where they are fewer than ENOUGH, those at any
-    time of day. Where even these are too few, trajectories may run round: whole days of the history are repeated, and
-    the second value tells how many windows the repeated history has (else it is length).
+    within SAME_TIME_OF_DAY_S of the moment's time of day are preferred; if they are fewer than ENOUGH, those at any
+    time of day are used. If even these are too few, trajectories wrap around: whole days of the history are repeated,
+    and the second value is the number of windows of the repeated history (else it is length).
     """
     stride = max(1, SPACING_S // window_s)
     now = length if now is None else now
@@ -55,7 +55,7 @@ def _apart_s(origins: Ints, now: int, window_s: int) -> Ints:
 
 
 def run_round(values: Floats, length: int, window_s: int) -> Floats:
-    """The history made `length` long by repeating its last whole days (all of it, where it has none)."""
+    """The history extended to `length` by repeating its last whole days (all of it, if shorter than a day)."""
     more = length - values.size
     if more <= 0:
         return values
@@ -64,14 +64,14 @@ def run_round(values: Floats, length: int, window_s: int) -> Floats:
 
 
 def fill_along(trajectories: Floats) -> Floats:
-    """Missing errors take the value before them in their trajectory, at its head the one after, else 0."""
+    """Missing errors take the previous value of their trajectory, at its start the next one, else 0."""
     if np.isfinite(trajectories).all():
         return trajectories
     return np.nan_to_num(filled_both_ways(trajectories), nan=0.0)
 
 
 def filled_both_ways(rows: Floats) -> Floats:
-    """Each row filled forwards, then backwards; a row with nothing known stays missing."""
+    """Each row filled forwards, then backwards; a row without known values stays missing."""
     for _ in range(2):
         position = np.where(np.isfinite(rows), np.arange(rows.shape[1]), 0)
         np.maximum.accumulate(position, axis=1, out=position)
@@ -85,10 +85,10 @@ def windows_from(values: npt.NDArray[Value], origins: Ints, ahead: int) -> npt.N
 
 
 def most_complete(known: Flags, origins: Ints, needed: Flags, share: float = COMPLETE) -> Ints:
-    """Numbers of the origins that are known in at least `share` of the needed steps; of the ENOUGH most complete ones
-    where too few are.
+    """Numbers of the origins known in at least `share` of the needed steps; if too few, of the ENOUGH most complete
+    ones.
 
-    known: of the history, shape (windows,); needed: steps that must be known, shape (ahead,).
+    known: of the history, shape (windows,). needed: steps that must be known, shape (ahead,).
     """
     if not needed.any() or known.all():
         return np.arange(origins.size)
@@ -98,13 +98,13 @@ def most_complete(known: Flags, origins: Ints, needed: Flags, share: float = COM
 
 
 def drawn(count: int, paths: int, rng: np.random.Generator) -> Ints:
-    """Which of `count` trajectories each path takes: every one equally often, as far as that goes."""
+    """Trajectory index (of `count`) per path: each equally often, as far as possible."""
     rounds = [rng.permutation(count) for _ in range(-(-paths // count))]
     return np.concatenate(rounds)[:paths]
 
 
 def drawn_by_weight(weights: Floats, paths: int, rng: np.random.Generator) -> Ints:
-    """Which trajectory each path takes: each as often as its weight says, to the next whole number. They sum to 1."""
+    """Trajectory index per path, in proportion to the weights up to rounding. Weights sum to 1."""
     order = rng.permutation(weights.size)
     # Systematic resampling: one random offset, equal steps along the summed weights.
     at = (rng.random() + np.arange(paths)) / paths
@@ -113,10 +113,10 @@ def drawn_by_weight(weights: Floats, paths: int, rng: np.random.Generator) -> In
 
 
 def lone_event(errors: Floats, window_s: int) -> Flags:
-    """The windows of the one event that stands alone in these errors, shape (windows,); none where none does.
+    """The windows of the unique event in these errors, if there is one, shape (windows,).
 
     They are those within half a day of the largest error that exceed every error further away, provided that the
-    largest is ALONE times that. What happened twice does not stand alone.
+    largest is ALONE times that. An event that happened twice is not unique.
     """
     known = np.where(np.isfinite(errors), errors, -np.inf)
     largest = int(known.argmax())
@@ -129,12 +129,13 @@ def lone_event(errors: Floats, window_s: int) -> Flags:
 def spread_over_the_day(
     origins: Ints, errors: Floats, event: Flags, needed: Flags, window_s: int
 ) -> tuple[Ints, Floats | None]:
-    """Origins with weights that let an event which happened once come at any time of day; None for equal weights.
+    """Origins with weights that allow a unique event at any time of day; None for equal weights.
 
-    Origins at about the same time of day would put it into the next hours whenever it once came at about this time,
-    five times as often as its one day among all, and would let it rule the peak of a single hour. Those that would put
-    it into the next SOON_S give their weight, at most about one in the number of days, to all trajectories that hold
-    it: over a day it weighs as much as before, within an hour as much as an hour is of the day.
+    Origins at about the same time of day would put the event into the next hours whenever it once happened at about
+    this time: five times as often as its one day justifies, so that it would dominate the peak of a single hour.
+    Origins that would put it into the next SOON_S therefore give their weight, at most about one over the number of
+    days, to all trajectories that contain it: over a day it weighs as much as before, within an hour in proportion to
+    an hour's share of the day.
 
     errors, event: of the history, shape (windows,); needed: steps that must be known, shape (ahead,).
     """
@@ -154,6 +155,6 @@ def spread_over_the_day(
 
 
 def _holding(event: Flags, origins: Ints, steps: int) -> Flags:
-    """Whether the first `steps` windows from each origin hold any of the event's."""
+    """Whether the first `steps` windows from each origin contain any of the event."""
     sums = np.concatenate([[0], np.cumsum(event)])
     return np.asarray(sums[origins + steps] > sums[origins])

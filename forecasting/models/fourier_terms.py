@@ -1,4 +1,4 @@
-"""Sines and cosines of the day and the week: smooth seasons in few numbers."""
+"""Sines and cosines of the day and the week: smooth seasonality in few coefficients."""
 
 from functools import lru_cache
 
@@ -12,8 +12,8 @@ from forecasting.models.time_grid import weekend_slots, windows_per_day
 def fourier_terms(window_s: int, daily_order: int, weekly_order: int) -> Floats:
     """A weekend step; waves of the day, each also on weekends alone; waves of the week. Slowest waves first.
 
-    Shape (slots of the week, 1 + 4 daily_order + 2 weekly_order), values from -1 to 1, not to be written to. Orders
-    above what the windows resolve are left out.
+    Shape (slots of the week, 1 + 4 daily_order + 2 weekly_order), values from -1 to 1, read-only. Orders beyond the
+    windows' resolution are left out.
     """
     per_day = windows_per_day(window_s)
     slots = np.arange(7 * per_day)

@@ -1,8 +1,8 @@
 """Dynamic harmonic regression: Fourier terms for the seasons, ARMA(2,1) errors (Hyndman & Athanasopoulos, FPP3).
 
-Seasonal ARIMA at a period of 288 does not come to an end; this gives the same in milliseconds. The ARMA part is fitted
-by conditional least squares (Box & Jenkins), which gives statsmodels' maximum likelihood to the second decimal at a
-twentieth of its time.
+Seasonal ARIMA with a period of 288 does not finish; this takes milliseconds. The ARMA part is fitted by conditional
+least squares (Box & Jenkins), which matches statsmodels' maximum likelihood to the second decimal in a twentieth of its
+time.
 """
 
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ from forecasting.models.weekly_profile import winsorised
 RECENT_WEEKS = 4
 DAILY_ORDER = 6
 WEEKLY_ORDER = 3
-LARGEST_MA = 0.95
+MAX_MA = 0.95
 MA_TOLERANCE = 1e-3
-"""A tenth of the standard error that it has in four weeks of 5-minute windows."""
-LARGEST_ROOT = 0.995
-"""Of the autoregression: nearer to 1 an error of today would still be there next week."""
+"""A tenth of its standard error over four weeks of 5-minute windows."""
+MAX_ROOT = 0.995
+"""Maximum root of the autoregression: closer to 1, today's error would persist into next week."""
 
 
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class ArmaMemory:
-    """How ARMA(2,1) errors go on: e[t] = ar1 e[t-1] + ar2 e[t-2] + shock[t] + ma1 shock[t-1]."""
+    """ARMA(2,1) errors: e[t] = ar1 e[t-1] + ar2 e[t-2] + shock[t] + ma1 shock[t-1]."""
 
     ar1: float
     ar2: float
@@ -47,9 +47,9 @@ class ArmaMemory:
         return np.asarray(states @ _responses(self, ahead))
 
     def states(self, errors: Floats) -> Floats:
-        """The last two errors and the last shock before each window and after the last, shape (windows + 1, 3).
+        """The last two errors and the last shock before each window and after the last one, shape (windows + 1, 3).
 
-        Where nothing is known, what was expected came.
+        Unknown errors take their expected value.
         """
         known = np.isfinite(errors)
         edges = np.flatnonzero(np.diff(known)) + 1
@@ -73,7 +73,7 @@ class ArmaMemory:
 
 @lru_cache(maxsize=8)
 def _responses(memory: ArmaMemory, ahead: int) -> Floats:
-    """What the last error, the one before and the last shock each add to the errors to come, shape (3, ahead)."""
+    """Contributions of the last error, the one before and the last shock to future errors, shape (3, ahead)."""
     ar, none = np.array([1.0, -memory.ar1, -memory.ar2]), np.zeros(ahead)
     rows = [
         scipy.signal.lfilter([1.0], ar, none, zi=scipy.signal.lfiltic([1.0], ar, y=state))[0]
@@ -108,9 +108,9 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     is_open = known.is_open[-slots.size :]
     values = np.where(is_open, known.transform.forward(series.counts), np.nan)
     if not np.isfinite(values).any():
-        raise ForecastError("forecaster harmonic_arima: every hour is closed; a naive forecaster says as much")
-    # Missing windows take the usual week. Closed hours are cut out, so that an evening is followed by the next morning;
-    # bridges over them would look like errors that last for ever.
+        raise ForecastError("forecaster harmonic_arima: every hour is closed; a naive forecaster does as well")
+    # Missing windows take the usual week. Closed hours are cut out, so that the next morning follows the evening;
+    # interpolating them would look like very persistent errors.
     usual = known.profile.level.transformed(series.start, series.counts.size)
     filled = np.where(np.isfinite(values), winsorised(values, slots, series.window_s), usual)
 
@@ -118,11 +118,11 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     windows = np.bincount(slots[is_open], minlength=terms.shape[0]).astype(np.float64)
     total = np.bincount(slots[is_open], weights=filled[is_open], minlength=terms.shape[0])
     seen = windows > 0
-    # A kind of day that is never open has no terms.
+    # Weekdays or weekends that are never open have no terms.
     used = np.flatnonzero(np.ptp(terms[seen], axis=0) > 1e-9)
-    # Least squares, not GLS: with errors this persistent, GLS weighs differences between neighbours and loses the level
-    # (on call-centre counts its peak loss at 24 h is twice as high, elsewhere the two are alike). Windows of one slot
-    # share their terms, so that their mean stands for them.
+    # Least squares, not GLS: with errors this persistent, GLS fits differences between neighbours and loses the level
+    # (on call-centre counts its peak loss at 24 h is twice as high, elsewhere both are equal). Windows of one slot
+    # share their terms, so their mean suffices.
     root = np.sqrt(windows[seen])
     design = np.column_stack([np.ones(root.size), terms[np.ix_(seen, used)]])
     weights = np.linalg.lstsq(design * root[:, None], total[seen] / root, rcond=None)[0]
@@ -131,26 +131,26 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
 
 
 def arma_memory(errors: Floats) -> ArmaMemory:
-    """The ARMA(2,1) with the least squared shocks; errors without gaps, before which there were none.
+    """The ARMA(2,1) that minimises squared shocks. errors: without gaps; earlier ones are taken as zero.
 
-    Shocks are linear in the autoregression once the moving average is taken out of the errors, so that only ma1 is
-    searched for (variable projection, Golub and Pereyra 1973).
+    Once the moving average is removed, shocks are linear in the autoregression, so only ma1 is searched (variable
+    projection, Golub and Pereyra 1973).
     """
     fitted = scipy.optimize.minimize_scalar(
         lambda ma1: _autoregression(errors, ma1)[2],
-        bounds=(-LARGEST_MA, LARGEST_MA),
+        bounds=(-MAX_MA, MAX_MA),
         method="bounded",
         options={"xatol": MA_TOLERANCE},
     )
     ma1 = float(fitted.x)
     ar1, ar2, _ = _autoregression(errors, ma1)
     root = float(np.abs(np.roots([1.0, -ar1, -ar2])).max(initial=0.0))
-    shrink = min(1.0, LARGEST_ROOT / root) if root > 0 else 1.0
+    shrink = min(1.0, MAX_ROOT / root) if root > 0 else 1.0
     return ArmaMemory(ar1 * shrink, ar2 * shrink**2, ma1)
 
 
 def _autoregression(errors: Floats, ma1: float) -> tuple[float, float, float]:
-    """ar1 and ar2 with the least squared shocks beside this ma1, and the sum of these squares."""
+    """ar1 and ar2 that minimise the squared shocks for this ma1, and that sum of squares."""
     left = scipy.signal.lfilter([1.0], [1.0, ma1], errors)
     last, before = left[:-1], left[:-2]
     with_last, with_before, both = float(left[1:] @ last), float(left[2:] @ before), float(last[1:] @ before)

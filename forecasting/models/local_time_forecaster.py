@@ -1,4 +1,4 @@
-"""Any forecaster on the clock on the wall: its days and weeks are those of the people whom a source serves."""
+"""Wraps any forecaster to work in local time, so that days and weeks are those of the source's users."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +14,7 @@ from forecasting.models.time_grid import oldest
 
 @dataclass(frozen=True)
 class LocalTimeFitted:
-    """A forecaster fitted to a series on the wall's grid, asked and answering in UTC (FittedForecaster)."""
+    """A forecaster fitted on the wall-clock grid, with input and output in UTC (FittedForecaster)."""
 
     fitted: FittedForecaster
     timezone: str
@@ -24,7 +24,7 @@ class LocalTimeFitted:
         ahead = WallGrid.of(recent, self.timezone).numbers(recent.end, steps) - following
         back = max(0, -int(ahead.min()))
         if back:
-            # In the first of two hours alike, the second is still to come: it is forecast from the beginning of both.
+            # During the first of two repeated hours the second is still to come: forecast from the beginning of both.
             wall, ahead = oldest(wall, wall.counts.size - back), ahead + back
         told = self.fitted.paths_per_s(wall, int(ahead.max()) + 1, paths, rng)
         return told if told.shape[1] == steps and (np.diff(ahead) == 1).all() else told[:, ahead]
@@ -34,7 +34,7 @@ class LocalTimeFitted:
 
 
 class LocalTimeForecaster:
-    """A forecaster around another one, under the same name; of a source whose days are those of UTC it is that one."""
+    """Wraps another forecaster under the same name; for a source in UTC it delegates unchanged."""
 
     def __init__(self, forecaster: Forecaster) -> None:
         self.forecaster = forecaster
@@ -52,5 +52,5 @@ class LocalTimeForecaster:
 
 @lru_cache(maxsize=4)
 def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
-    """Worked out once for all forecasters that are fitted one after another, as is what they prepare of it."""
+    """Cached for all forecasters that are fitted one after another, like their preparation."""
     return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]

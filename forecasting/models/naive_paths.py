@@ -1,4 +1,4 @@
-"""Joint paths of the naive forecasters: what they would have said in the past, and by how much they were off."""
+"""Joint paths of the naive forecasters: their forecasts plus the errors that they would have made in the past."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from forecasting.models.error_trajectories import (
 from forecasting.models.time_grid import newest
 
 Rule = Callable[[Floats, Ints, int], Floats]
-"""(counts without gaps, origins, ahead) -> counts forecast for the windows o to o + ahead - 1 of each origin."""
+"""(counts without gaps, origins, ahead) -> counts forecast for windows o to o + ahead - 1 of each origin o."""
 
 
 @dataclass(frozen=True)
 class NaivePaths:
-    """A naive rule with its own past errors, added as they were (FittedForecaster).
+    """A naive rule plus its own past errors, unscaled (FittedForecaster).
 
-    lag: windows of history that the rule reads back. It keeps no history of its own: `recent` must hold two lags.
-    reach: windows of history whose errors count, None for all.
+    lag: windows of history that the rule reads. It stores no history: `recent` must contain two lags. reach: windows of
+    history whose errors count, None for all.
     """
 
     window_s: int
@@ -56,7 +56,7 @@ class NaivePaths:
         longer = run_round(counts, length, self.window_s)
         truth = run_round(recent.counts, length, self.window_s)
         taken = drawn(origins.size, paths, rng)
-        # Errors that are drawn several times are worked out once, those that are not drawn never.
+        # Compute each drawn error once, and none that is not drawn.
         origins, taken = (origins, taken) if origins.size <= paths else (origins[taken], np.arange(paths))
         errors = windows_from(truth, origins, steps)
         errors -= self.rule(longer, origins, steps)
@@ -71,7 +71,7 @@ class NaivePaths:
 
 
 def without_gaps(counts: Floats, lag: int) -> Floats:
-    """Missing counts take the newest one a whole number of lags before; at the head of the history the one after."""
+    """Missing counts take the newest one a whole number of lags earlier; at the start of the history, one later."""
     if np.isfinite(counts).all():
         return counts
     rows = -(-counts.size // lag)

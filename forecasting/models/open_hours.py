@@ -1,7 +1,7 @@
-"""When a source is closed: hours of the week that are zero in (nearly) all history, such as nights and weekends.
+"""When a source is closed: hours of the week that are (nearly) always zero, such as nights and weekends.
 
-Closed hours are structural. A forecaster that treats them as very low load carries the errors of the day into the
-night, and the night's zeros into its idea of the day.
+Closed hours are structural. A forecaster that treats them as very low load carries daytime errors into the night, and
+the night's zeros into its model of the day.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from forecasting.models.time_grid import week_slots, weekend_slots, windows_per_
 
 ZERO_SHARE = 0.8
 NEGLIGIBLE = 0.02
-SHORTEST_S = 3600
+MIN_S = 3600
 EXPECTED_EVENTS = 20.0
-"""Chance alone gives a span without events e^-20 of the time where this many are expected."""
+"""With this many expected events, an empty span has probability e^-20."""
 
 
 @dataclass(frozen=True)
 class OpenHours:
-    """closed: per slot of the week, whether nothing is to be expected then."""
+    """closed: per slot of the week, whether no arrivals are expected."""
 
     window_s: int
     closed: Flags
@@ -33,11 +33,11 @@ class OpenHours:
 
 
 def learn_open_hours(series: ArrivalSeries) -> OpenHours:
-    """Slots of the week with nothing but zeros in at least ZERO_SHARE of their history.
+    """Slots of the week that are zero in at least ZERO_SHARE of their history.
 
-    What is counted there besides must be negligible against the busy hours. A closed span lasts at least an hour, and
-    at the mean rate it would have seen at least EXPECTED_EVENTS: the zeros of a sparse stream mean nothing. Slots seen
-    less than twice are judged by the same time on other weekdays (or weekend days), then on all days.
+    Other counts there must be negligible against busy hours. A closed span lasts at least an hour, and at the mean rate
+    it would have had at least EXPECTED_EVENTS: zeros of a sparse stream mean nothing. Slots seen less than twice are
+    judged by the same time on other weekdays (or weekend days), then on all days.
     """
     slots = week_slots(series.start, series.window_s, series.counts.size)
     per_day = windows_per_day(series.window_s)
@@ -55,11 +55,11 @@ def learn_open_hours(series: ArrivalSeries) -> OpenHours:
     share = np.divide(zeros, observed, out=np.zeros(size), where=known)
     closed = known & (share >= ZERO_SHARE) & (mean <= NEGLIGIBLE * busy)
     expected = observed * (float(series.counts[seen].mean()) if seen.any() else 0.0)
-    return OpenHours(series.window_s, _long_runs(closed, -(-SHORTEST_S // series.window_s), expected))
+    return OpenHours(series.window_s, _long_runs(closed, -(-MIN_S // series.window_s), expected))
 
 
 def _borrowed(values: Floats, observed: Floats, window_s: int) -> Floats:
-    """The sums per slot of the week, taken over more days where fewer than two weeks saw the slot."""
+    """The sums per slot of the week, taken over more days if fewer than two weeks include the slot."""
     per_day = windows_per_day(window_s)
     weekend = weekend_slots(window_s).reshape(7, per_day)
     days, seen = values.reshape(7, per_day), observed.reshape(7, per_day)
@@ -71,7 +71,7 @@ def _borrowed(values: Floats, observed: Floats, window_s: int) -> Floats:
 
 
 def _long_runs(flags: Flags, shortest: int, expected: Floats) -> Flags:
-    """The flags that stand in runs of at least `shortest` slots and EXPECTED_EVENTS, round the week."""
+    """The flags in cyclic runs of at least `shortest` slots and EXPECTED_EVENTS expected events."""
     if flags.all():
         return np.full_like(flags, expected.sum() >= EXPECTED_EVENTS)
     if not flags.any():

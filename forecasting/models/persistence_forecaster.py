@@ -1,4 +1,4 @@
-"""What comes is what came last: the naive rival at short horizons."""
+"""Repeats the latest load: the naive rival at short horizons."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from forecasting.models.time_grid import DAY_S, windows_per_day
 
 @dataclass(frozen=True)
 class LastMean:
-    """The mean of the last `windows` counts goes on."""
+    """The mean of the last `windows` counts continues."""
 
     windows: int
 
@@ -27,7 +27,7 @@ class LastMean:
 class PersistenceForecaster:
     """The mean of the last 15 minutes, with its past errors at about the same time of day.
 
-    least_days: how much history it takes.
+    least_days: minimum history.
     """
 
     name = "persistence"

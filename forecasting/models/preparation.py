@@ -1,4 +1,4 @@
-"""What several forecasters learn of a series before they part ways: its scale, its open hours, its usual week."""
+"""The preparation shared by several forecasters: transform, open hours and usual week of a series."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +25,7 @@ class Prepared:
 
 @lru_cache(maxsize=4)
 def prepared(series: ArrivalSeries) -> Prepared:
-    """The preparation of a series, worked out once for all forecasters that are fitted to it one after another."""
+    """The preparation of a series, cached for all forecasters that are fitted to it one after another."""
     transform, hours = chosen_transform(series), learn_open_hours(series)
     is_open = hours.open_mask(series.start, series.counts.size)
     return Prepared(transform, hours, is_open, weekly_profile(series, transform, hours))

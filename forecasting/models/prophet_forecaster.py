@@ -1,7 +1,7 @@
 """Prophet's trend and seasonalities as the slow level, corrected by the current error.
 
-Prophet alone ignores the current level and knows only pointwise intervals; both are mended by the residual correction.
-Heavy: Prophet is imported when it is first fitted.
+Prophet alone ignores the current level and gives only pointwise intervals; the residual correction remedies both.
+Prophet is imported at the first fit, because it is heavy.
 """
 
 import importlib.util
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 AGGREGATION_S = 900
 CHANGEPOINT_PRIOR = 0.001
-"""Prophet's default of 0.05 takes every busy week for a trend and carries it on; the current level is left to the
-residual correction. On call-centre counts the peak loss at 24 h is a fifth lower than with 0.01."""
+"""Prophet's default of 0.05 takes every busy week for a trend and extrapolates it; the current level is the residual
+correction's task. On call-centre counts the peak loss at 24 h is a fifth lower than with 0.01."""
 AHEAD_S = 8 * DAY_S
 DAILY_ORDER = 8
 
@@ -84,7 +84,7 @@ def _prophet_level(series: ArrivalSeries, known: Prepared) -> GridLevel:
         model.add_seasonality("weekend", period=1, fourier_order=DAILY_ORDER, condition_name="on_weekend")
     if series.span_s >= 2 * WEEK_S:
         model.add_seasonality("week", period=7, fourier_order=3)
-    # Its fallback where L-BFGS fails, Newton's method, takes thirty times as long as a fit.
+    # Newton's method, its fallback if L-BFGS fails, takes thirty times as long as a fit.
     model.stan_backend.set_options(newton_fallback=False)
     try:
         model.fit(frame[seen], seed=1)
@@ -100,7 +100,7 @@ def _prophet_level(series: ArrivalSeries, known: Prepared) -> GridLevel:
 
 
 def _frame(series: ArrivalSeries, blocks: int, per_block: int) -> "pd.DataFrame":
-    """Prophet's frame: middles of the blocks and what kind of day they are."""
+    """Prophet's frame: the middle and the kind of day of each block."""
     import pandas as pd
 
     block_s = per_block * series.window_s
@@ -113,6 +113,6 @@ def _frame(series: ArrivalSeries, blocks: int, per_block: int) -> "pd.DataFrame"
 
 
 def _at_windows(level: Floats, per_block: int) -> Floats:
-    """The level of each window between the middles of its block and the next one."""
+    """The level of each window, interpolated between the middles of blocks."""
     middles = (np.arange(level.size) + 0.5) * per_block
     return np.asarray(np.interp(np.arange(level.size * per_block) + 0.5, middles, level))

@@ -1,4 +1,4 @@
-"""The usual day of the last few days alone: what is left of habits just after they changed."""
+"""The usual day of only the last few days, for the time just after a change of habits."""
 
 from dataclasses import replace
 
@@ -10,14 +10,14 @@ from forecasting.models.time_grid import DAY_S, newest
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 
 SPAN_S = int(3.5 * DAY_S)
-"""Half a week: three or four times each hour of the day. With a whole one it is as good, and follows later."""
+"""Half a week: each hour of the day three or four times. A whole week is as accurate but follows later."""
 
 
 class RecentDaysForecaster:
-    """What TimeOfWeekForecaster learns of the last SPAN_S: level, usual sizes, correction and errors.
+    """TimeOfWeekForecaster restricted to the last SPAN_S: level, error scale, correction and errors.
 
-    It loses little to longer memories where nothing changes. Where a regime began or ended, all that they know is of
-    another load: their band stays as wide as an event was, or their level as low as before it.
+    It loses little to longer memories without changes. After a regime change these describe another load: their band
+    stays as wide as during an event, or their level as low as before it.
     """
 
     name = "recent_days"

@@ -1,8 +1,8 @@
-"""From a slow level to joint sample paths: correct by the current error, then add error trajectories of the past.
+"""From a slow level to joint sample paths: correct by the current error, then add past error trajectories.
 
-Errors are measured on a transformed scale and in units of their usual size at that time of day, so that a busy noon
-does not lend its errors to a quiet night. The correction regresses the error at each lead on the mean errors of the
-last 15 minutes, 2 hours and 24 hours. What it leaves is drawn as whole trajectories.
+Errors are measured on a transformed scale in units of their usual size at that time of day, so that errors of a busy
+noon are not applied to a quiet night. The correction regresses the error at each lead on the mean errors of the last 15
+minutes, 2 hours and 24 hours. The remaining errors are drawn as whole trajectories.
 """
 
 from dataclasses import dataclass, replace
@@ -33,33 +33,32 @@ from forecasting.models.transform import Transform
 
 SPANS_S = (900, 7200, DAY_S)
 CLIP = 4.0
-"""Errors beyond this many usual sizes say that something happened, not where the level is."""
+"""Errors beyond this many usual sizes indicate an event, not a change of level."""
 LOWEST = -5.0
 TRAINING_ORIGINS = 500
-"""Their spans overlap, so that more of them tell hardly more: over seven traces the loss is the same with 2,000."""
+"""Their spans overlap, so more origins add little: over seven traces the loss is the same with 2,000."""
 ROWS = 64
-"""Paths that are worked out at once: few enough to stay in the processor's cache."""
+"""Paths computed at once: few enough to stay in the processor's cache."""
 CAP = 3.0
 """No path exceeds this many times the largest count ever seen: an exponential must not explode."""
 
 
 class Memory(Protocol):
-    """What a forecaster knows of how its errors go on, beyond the common correction."""
+    """A forecaster's own model of how its errors continue, beyond the common correction."""
 
     def states(self, errors: Floats) -> Floats:
-        """What is remembered before each window and after the last, shape (windows + 1, numbers)."""
+        """States before each window and after the last, shape (windows + 1, numbers)."""
         ...
 
     def anticipated(self, states: Floats, ahead: int) -> Floats:
-        """Expected errors of the `ahead` windows that follow each of some states, shape (states, ahead)."""
+        """Expected errors of the `ahead` windows after each state, shape (states, ahead)."""
         ...
 
 
 class ErrorRecord:
-    """Errors with what every forecast made from them reads: sums over spans, and the states of a memory.
+    """Errors with precomputed sums over spans and states of a memory, as every forecast reads them.
 
-    It is worked out once, and read at as many origins as wanted. An origin o is the index of the window that follows
-    what is known.
+    Computed once and read at any number of origins. Origin o is the index of the first unknown window.
     """
 
     def __init__(self, errors: Floats, window_s: int, memory: Memory | None) -> None:
@@ -79,7 +78,7 @@ class ErrorRecord:
     def current(self, origins: Ints) -> Floats:
         """Mean errors over the last 15 min, 2 h and 24 h before each origin, shape (origins, 3).
 
-        A span in which nothing is known takes the value of the next longer one, the longest takes 0.
+        A span without known errors takes the value of the next longer one; the longest takes 0.
         """
         means = np.zeros((origins.size, len(SPANS_S)))
         fallback = np.zeros(origins.size)
@@ -92,7 +91,7 @@ class ErrorRecord:
         return means
 
     def anticipated(self, origins: Ints, ahead: int) -> Floats | None:
-        """What the memory expects of the windows that follow each origin, shape (origins, ahead); None without one."""
+        """Errors that the memory expects after each origin, shape (origins, ahead); None without a memory."""
         if self.memory is None or self._states is None:
             return None
         return self.memory.anticipated(self._states[origins], ahead)
@@ -102,8 +101,8 @@ class ErrorRecord:
 class CorrectedForecaster:
     """A slow level with its correction (FittedForecaster).
 
-    errors: those of the training history, in usual sizes; errors_end: the end of their last window. learns_from:
-    newest windows of a history that it learns from, None for all.
+    errors: of the training history, in usual sizes. errors_end: end of their last window. learns_from: number of newest
+    windows of a history that it learns from, None for all.
     """
 
     window_s: int
@@ -132,7 +131,7 @@ class CorrectedForecaster:
         is_open = self.hours.open_mask(recent.end, steps)
         record, origins, weights = self._alike(recent.end, steps, is_open)
         taken = drawn(origins.size, paths, rng) if weights is None else drawn_by_weight(weights, paths, rng)
-        # Trajectories that are drawn several times are worked out once, those that are not drawn never.
+        # Compute each drawn trajectory once, and none that is not drawn.
         several = origins.size <= paths
         origins = origins if several else origins[taken]
         usual_size = self.usual_size[week_slots(recent.end, self.window_s, steps) % per_day]
@@ -155,16 +154,16 @@ class CorrectedForecaster:
     def refreshed(self, series: ArrivalSeries) -> "CorrectedForecaster":
         if self.learns_from is not None:
             series = newest(series, self.learns_from)
-        renewed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
-        return replace(renewed, learns_from=self.learns_from)
+        refreshed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)
+        return replace(refreshed, learns_from=self.learns_from)
 
     @cached_property
     def _past(self) -> tuple[ErrorRecord, Flags]:
-        """The errors of the training history, and which of them are of an event that stands alone."""
+        """The errors of the training history, and which of them belong to a unique event."""
         return ErrorRecord(self.errors, self.window_s, self.memory), lone_event(self.errors, self.window_s)
 
     def _expected(self, record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
-        # Beyond the leads that were fitted the last one holds: by then little of the current error is left.
+        # Beyond the fitted leads the last one applies: by then little of the current error is left.
         weights = self.weights[np.minimum(np.arange(ahead), self.weights.shape[0] - 1)]
         expected = np.asarray(record.current(origins) @ weights.T)
         anticipated = record.anticipated(origins, ahead)
@@ -173,9 +172,9 @@ class CorrectedForecaster:
         return expected
 
     def _alike(self, start: datetime, ahead: int, is_open: Flags) -> tuple[ErrorRecord, Ints, Floats | None]:
-        """Origins of past errors at about this time of day, in the record that holds what follows them.
+        """Origins of past errors at about this time of day, with the record that contains the errors after them.
 
-        And the weights by which they are to be drawn, which sum to 1; None for equal ones.
+        And the weights for drawing them, which sum to 1; None for equal weights.
         """
         record, event = self._past
         now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
@@ -199,11 +198,11 @@ def corrected(
     memory: Memory | None = None,
     leads: int | None = None,
 ) -> CorrectedForecaster:
-    """Learn the usual sizes, the correction and the trajectories of a level that was fitted to the same series.
+    """Learn the error scale, the correction and the trajectories of a level fitted to the same series.
 
-    leads: for how many windows ahead the correction is learnt, None for a day of them; beyond, the last one holds.
-    leverage: share of each window's own value in its level, shape (windows,); errors are widened to what they
-    would have been without it. Leaving it out understates the errors of levels that follow the data closely.
+    leads: number of windows ahead for which the correction is learnt, None for a day; beyond, the last one applies.
+    leverage: share of each window's own value in its level, shape (windows,); errors are widened to what they would
+    have been without it. Omitting it understates the errors of levels that follow the data closely.
     """
     per_day = windows_per_day(series.window_s)
     raw = standardised_errors(series, level, transform, hours, np.ones(per_day))
@@ -235,7 +234,7 @@ def standardised_errors(
 def error_scales(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     """Usual size of an error per time of day (1.25 × mean absolute error, over ± 45 min), shape (windows of a day,).
 
-    Sizes below a fifth of the day's typical one are lifted to it: a span that happened to be quiet is no certainty.
+    Sizes below a fifth of the day's typical one are raised to it, since a span may have been quiet by chance.
     """
     per_day = windows_per_day(window_s)
     known = np.isfinite(errors)
@@ -249,13 +248,13 @@ def error_scales(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     reach = 2700 // window_s
     around = (np.arange(per_day) - np.arange(-reach, reach + 1)[:, None]) % per_day
     total, seen = total[around].sum(axis=0), seen[around].sum(axis=0)
-    # Two observations' worth of the typical size steady what few windows tell.
+    # Shrink estimates from few windows towards the typical size, with the weight of two observations.
     sizes = 1.25 * (total + 2 * typical) / (seen + 2)
     return np.asarray(np.maximum(sizes, max(0.2 * typical, 1e-6)))
 
 
 def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
-    """Ridge weights of the current errors for the error at each lead, shape (ahead, 3); 0 where nothing is known."""
+    """Ridge weights of the current errors for the error at each lead, shape (ahead, 3); 0 without data."""
     if origins.size < 10:
         return np.zeros((ahead, len(SPANS_S)))
     features = record.current(origins)
@@ -265,12 +264,12 @@ def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats
         targets = targets - anticipated
     known = np.isfinite(targets)
     targets = np.clip(targets, -CLIP, CLIP, out=targets)
-    # Where all is known, one lead stands for all.
+    # Without missing errors, all leads share one computation.
     seen = known[:, :1] if known.all() else known
     if seen is known:
         targets[~known] = 0.0
     outer = (features[:, :, None] * features[:, None, :]).reshape(origins.size, -1)
     gram = (seen.T.astype(float) @ outer).reshape(-1, len(SPANS_S), len(SPANS_S))
-    # Origins overlap, so their number overstates what they tell; the penalty grows with it.
+    # Overlapping origins overstate the information, so the penalty grows with their number.
     penalty = (10.0 + 0.02 * seen.sum(axis=0))[:, None, None] * np.eye(len(SPANS_S))
     return np.linalg.solve(gram + penalty, (targets.T @ features)[:, :, None])[:, :, 0]

@@ -1,5 +1,5 @@
 """Ridge regression on waves of the day and the week, corrected by the current error: a smooth profile that is fitted in
-milliseconds and does with little history, as its penalty grows with the frequency of a wave.
+milliseconds and needs little history, since the penalty grows with a wave's frequency.
 """
 
 import numpy as np
@@ -18,8 +18,7 @@ from forecasting.models.weekly_profile import HALF_LIFE_WEEKS
 DAILY_ORDER = 12
 WEEKLY_ORDER = 6
 PENALTY_HOURS = 2.0
-"""Hours of observation that weigh as much as the belief that the slowest wave is absent; the square of the order times
-as much for faster ones."""
+"""Penalty of the slowest wave, in hours of observation; faster waves get the square of their order times as much."""
 
 
 class RidgeFourierForecaster:
@@ -54,7 +53,7 @@ def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Fl
     size = terms.shape[0]
     by_slot = np.bincount(slots, weights=weights, minlength=size)
     total = np.bincount(slots, weights=weights * np.where(known, values - mean, 0.0), minlength=size)
-    # The mean needs no penalty: it is a column of ones of its own.
+    # The mean has its own column of ones and no penalty.
     design = np.column_stack([np.ones(size), terms])
     penalty = PENALTY_HOURS * 3600 / window_s * np.concatenate([[0.0], _wave_penalties(terms.shape[1])])
     gram = design.T @ (by_slot[:, None] * design) + np.diag(penalty + 1e-9)
@@ -65,7 +64,7 @@ def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Fl
 
 
 def _wave_penalties(terms: int) -> Floats:
-    """The squares of the orders, in the order of fourier_terms; waves of the week by their own orders."""
+    """Squares of the orders, as ordered by fourier_terms; weekly waves by their own orders."""
     weekly = [order for order in range(1, WEEKLY_ORDER + 1) for _ in range(2)]
     daily = (terms - 1 - len(weekly)) // 4
     orders = [1, *(order for order in range(1, daily + 1) for _ in range(4)), *weekly]

@@ -1,4 +1,4 @@
-"""What comes is what came a day, or a week, ago: the naive rivals at long horizons."""
+"""Repeats the load of a day, or a week, ago: the naive rivals at long horizons."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.time_grid import DAY_S, windows_per_day
 
-FEWEST_DAYS = 7
+MIN_DAYS = 7
 SEASONS = 3
 
 
 @dataclass(frozen=True)
 class SeasonAgo:
-    """The counts of the last season go on; horizons beyond a season repeat it."""
+    """The counts of the last season, repeated for horizons beyond a season."""
 
     season: int
 
@@ -26,9 +26,9 @@ class SeasonAgo:
 
 
 class SeasonalNaiveForecaster:
-    """The last day (days=1) or week (days=7) again, with its errors of late at about the same time of day.
+    """Repeats the last day (days=1) or week (days=7), with recent errors from about the same time of day.
 
-    Those of the last SEASONS seasons count, and of FEWEST_DAYS at least: what it errs by follows the load within days.
+    Errors of the last SEASONS seasons, and at least MIN_DAYS, count: their size follows the load within days.
     """
 
     naive = True
@@ -39,11 +39,11 @@ class SeasonalNaiveForecaster:
         self.name = {1: "day_naive", 7: "week_naive"}.get(days, f"{days}_day_naive")
 
     def unsuitable_because(self, series: ArrivalSeries) -> str | None:
-        # One season to repeat and as much again to see how far off repeating is.
+        # One season to repeat, and another to measure the error of repeating.
         return why_too_little(series, days=2 * self.days)
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
         per_day = windows_per_day(series.window_s)
-        season, reach = self.days * per_day, max(FEWEST_DAYS, SEASONS * self.days) * per_day
+        season, reach = self.days * per_day, max(MIN_DAYS, SEASONS * self.days) * per_day
         return NaivePaths(series.window_s, SeasonAgo(season), season, reach)

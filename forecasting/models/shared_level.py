@@ -1,7 +1,7 @@
-"""How much larger a young source is than a sibling, read off the hours that it has, and how sure that is.
+"""The level of a young source relative to a sibling, estimated from its few hours, with its uncertainty.
 
-Counts are held against the sibling's usual week in means of an hour, so that the young source's own noise within the
-hour does not pass for a difference in shape.
+Hourly mean counts are compared with the sibling's usual week, so that the young source's noise within the hour is not
+taken for a difference in shape.
 """
 
 from dataclasses import dataclass, replace
@@ -16,15 +16,16 @@ from forecasting.models.time_grid import DAY_S, week_slots, windows_per_day
 
 HOUR_S = 3600
 TYPICAL = 0.8
-"""Mean absolute error in usual sizes, which are 1.25 times it."""
+"""Mean absolute error in usual sizes (a usual size is 1.25 times the mean absolute error)."""
 STEADYING_HOURS = 6.0
-"""Hours of a source that errs like its sibling: what few hours tell of the size of errors is drawn towards it."""
-LEAST_MISFIT, LARGEST_MISFIT = 0.1, 4.0
-LARGEST_ERROR = 6.0
+"""Weight, in hours, of the prior that a source errs like its sibling: the error size of few hours is shrunk towards it.
+"""
+MIN_MISFIT, MAX_MISFIT = 0.1, 4.0
+MAX_ERROR = 6.0
 UNKNOWN_LOG_ERROR = 0.3
-"""Of a level where the sibling has fewer than three days to tell it."""
+"""Log error of the level if the sibling has fewer than three days to estimate it."""
 CLOSED_SHARE = 0.1
-"""A source with more than this share of its usual load while the sibling is closed keeps other hours."""
+"""A source with more than this share of its usual load while the sibling is closed has other opening hours."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class SharedLevel:
 
 
 def shared_level(series: ArrivalSeries, hourly: ArrivalSeries, sibling: CorrectedForecaster) -> SharedLevel | None:
-    """The level of a young source in its newest day's worth of windows in which the sibling is open.
+    """The level of a young source over its newest windows with the sibling open, a day's worth at most.
 
-    hourly: the means of its hours; the sibling's forecaster learnt from such means. None where the hours tell no level:
-    nothing came, the sibling is closed in all of them, or the source is open while it is closed.
+    hourly: its hourly means; the sibling's forecaster learnt from such means. None if no level can be estimated: no
+    arrivals, the sibling always closed, or the source open while the sibling is closed.
     """
     counts, known = hourly.counts, np.isfinite(hourly.counts)
     usual = sibling.transform.inverse(sibling.level.transformed(hourly.start, counts.size))
@@ -60,7 +61,7 @@ def shared_level(series: ArrivalSeries, hourly: ArrivalSeries, sibling: Correcte
 
 
 def _ratio(counts: Floats, usual: Floats) -> float | None:
-    """The ratio of medians, or of sums where a median is nothing; None where even a sum is."""
+    """The ratio of medians, or of sums if a median is zero; None if even a sum is zero."""
     if not counts.size:
         return None
     for middle in (np.median, np.sum):
@@ -72,14 +73,16 @@ def _ratio(counts: Floats, usual: Floats) -> float | None:
 
 def _misfit(alike: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) -> float:
     errors = standardised_errors(alike, sibling.level, sibling.transform, sibling.hours, sibling.usual_size)[at]
-    size = float(np.minimum(np.abs(errors), LARGEST_ERROR).mean()) / TYPICAL
+    size = float(np.minimum(np.abs(errors), MAX_ERROR).mean()) / TYPICAL
     hours = at.size * alike.window_s / HOUR_S
     trust = hours / (hours + STEADYING_HOURS)
-    return float(np.clip(max(size, LEAST_MISFIT) ** trust, LEAST_MISFIT, LARGEST_MISFIT))
+    return float(np.clip(max(size, MIN_MISFIT) ** trust, MIN_MISFIT, MAX_MISFIT))
 
 
 def _log_error(hourly: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) -> float:
-    """By how much the same hours of the sibling's own days miss its usual week: a perfect sibling is as unsure."""
+    """Deviation of the same hours of the sibling's own days from its usual week: even a perfect sibling is this
+    uncertain.
+    """
     per_day = windows_per_day(hourly.window_s)
     size = sibling.errors.size
     start = sibling.errors_end - timedelta(seconds=size * sibling.window_s)
@@ -87,7 +90,7 @@ def _log_error(hourly: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) ->
     of_day = week_slots(start, sibling.window_s, size) % per_day
     past = sibling.transform.inverse(level + sibling.errors * sibling.usual_size[of_day])
     usual = sibling.transform.inverse(level)
-    # Windows of a day's hours lie a whole number of days before those of the young source.
+    # Past windows lie a whole number of days before those of the young source.
     back = round((hourly.end - sibling.errors_end).total_seconds() / sibling.window_s)
     same = size + back - hourly.counts.size + at
     same = same - max(0, -(-(int(same[-1]) + 1 - size) // per_day)) * per_day
@@ -102,7 +105,7 @@ def _log_error(hourly: ArrivalSeries, sibling: CorrectedForecaster, at: Ints) ->
 
 
 def hourly_means(series: ArrivalSeries) -> ArrivalSeries:
-    """The mean count over the hour that ends with each window; missing where most of the hour is."""
+    """The mean count over the hour that ends with each window; missing if most of the hour is."""
     windows = max(1, HOUR_S // series.window_s)
     if windows == 1:
         return series
@@ -119,10 +122,11 @@ def hourly_means(series: ArrivalSeries) -> ArrivalSeries:
 
 def own_noise(series: ArrivalSeries, hourly: ArrivalSeries, steps: int, paths: int, rng: np.random.Generator) -> Floats:
     """Counts over the mean of the hour that ends with them, in runs of the newest day's own windows, shape (paths,
-    steps); 1 where an hour is a window. Means of the hour around them would be closer, but not known yet: they lose.
+    steps); 1 if a window is an hour. Centred hourly means would be closer but are not known yet in a forecast; they
+    score worse.
     """
     windows = HOUR_S // series.window_s
-    # Of the first hour the mean is that of its beginning.
+    # In the first hour, use the mean since its beginning.
     first = max(windows - 1, series.counts.size - DAY_S // series.window_s)
     counts, means = series.counts[first:], hourly.counts[first:]
     known = np.isfinite(counts) & (means > 0)

@@ -1,4 +1,4 @@
-"""The slow part of a forecast: the level expected at each time, without regard to what arrives just now."""
+"""The slow part of a forecast: the expected level at each time, regardless of current arrivals."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from forecasting.models.time_grid import WEEK_S, week_slots
 
 
 class SlowLevel(Protocol):
-    """A level on the scale of a transform, on the grid it was learnt on."""
+    """A level on a transformed scale, on the grid of its training series."""
 
     def transformed(self, start: datetime, count: int) -> Floats:
         """Transformed level of `count` windows from start, shape (count,), finite."""
@@ -21,7 +21,7 @@ class SlowLevel(Protocol):
 
 @dataclass(frozen=True)
 class WeeklyLevel:
-    """The same week over and over. slots: transformed level per slot of the week."""
+    """A repeating week. slots: transformed level per slot of the week."""
 
     window_s: int
     slots: Floats
@@ -32,7 +32,7 @@ class WeeklyLevel:
 
 @dataclass(frozen=True)
 class GridLevel:
-    """A level written down for a span of time; outside of it the nearest week goes on.
+    """A level stored for a span of time; outside of it the nearest week repeats.
 
     values: transformed level per window from start, at least a week of them.
     """

@@ -1,6 +1,6 @@
-"""Where a window lies in its day and its week: what seasonal forecasters index by.
+"""The position of a window in its day and week, which seasonal forecasters use as an index.
 
-Both go by the clock that the series is on: that of UTC, or that on the wall (local_time).
+Both follow the series' grid: UTC or the wall clock (local_time).
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ def weekend_slots(window_s: int) -> Flags:
 
 
 def newest(series: ArrivalSeries, windows: int) -> ArrivalSeries:
-    """The last `windows` windows, or all where there are fewer."""
+    """The last `windows` windows, or all if there are fewer."""
     dropped = max(0, series.counts.size - windows)
     start = series.start + timedelta(seconds=dropped * series.window_s)
     return replace(series, start=start, counts=series.counts[dropped:])

@@ -1,4 +1,4 @@
-"""The usual week, corrected by the current error: the cheapest forecaster, and hard to beat on machine-made loads."""
+"""The usual week, corrected by the current error: the cheapest forecaster, hard to beat on machine-made loads."""
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster

@@ -1,4 +1,4 @@
-"""Scales on which errors are alike at low and at high load. Which one fits is a matter of the series."""
+"""Scales on which errors are similar at low and high load. Which one fits depends on the series."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ class Transform:
     name: Literal["log", "sqrt"]
 
     def forward(self, counts: Floats) -> Floats:
-        """Counts per window, not negative, NaN where missing, on the scale of the transform."""
+        """Transform non-negative counts per window; missing ones stay NaN."""
         # 3/8 is Anscombe's (1948): it makes the variance of a Poisson count nearly constant.
         return np.log1p(counts) if self.name == "log" else np.sqrt(counts + 0.375)
 

@@ -1,4 +1,4 @@
-"""Which transform a series wants, by a quick holdout of its last days."""
+"""Chooses the transform of a series by a quick holdout test on its last days."""
 
 from functools import lru_cache
 
@@ -20,9 +20,9 @@ LEVELS = (0.9, 0.95, 0.99)
 def chosen_transform(series: ArrivalSeries) -> Transform:
     """The transform with the lower pinball loss of the 6 h peak over the last three days, or the last quarter.
 
-    The trial uses the weekly profile, the cheapest forecaster: what it shows is how errors scale with the load, which
-    is a matter of the series and not of the forecaster, nor of the day: what is chosen on a Monday serves until the
-    next, where there is a week before it. Ties, and series too short for a trial, get the square root.
+    The trial uses the weekly profile, the cheapest forecaster, because the scaling of errors with load depends on the
+    series, not on the forecaster or the day. The choice made on a Monday lasts until the next, if a week precedes it.
+    Ties, and series too short for a trial, get the square root.
     """
     slots = 7 * windows_per_day(series.window_s)
     into_week = int(week_slots(series.end, series.window_s, 1)[0])
@@ -46,7 +46,7 @@ def _chosen(series: ArrivalSeries) -> Transform:
 def _loss(
     series: ArrivalSeries, transform: Transform, hours: OpenHours, held_out: int, ahead: int, bound: float
 ) -> float:
-    """The loss of the trial, or a part of it that is no longer below the bound."""
+    """The loss of the trial, or a partial loss once it reaches the bound."""
     first = series.counts.size - held_out
     train = oldest(series, first)
     profile = weekly_profile(train, transform, hours)

@@ -1,4 +1,4 @@
-"""The usual week of a series: a robust, recent mean per slot of the week that borrows from alike days where it must."""
+"""The usual week of a series: a robust, recent mean per slot of the week that borrows from similar days if needed."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ from forecasting.models.transform import Transform
 
 HALF_LIFE_WEEKS = 3.0
 BORROWED_WEEKS = 1.0
-"""How many weeks of the same slot weigh as much as what alike days tell."""
+"""Weight of similar days, in weeks of the slot itself."""
 NEIGHBOURS_S = 600
 OUTLIER = 3.0
 
 
 @dataclass(frozen=True)
 class WeeklyProfile:
-    """level: the profile. leverage: share of each window's own value in it. values: transformed counts of the
-    windows as they count, NaN where missing or closed. Both of shape (windows,).
+    """level: the profile. leverage: share of each window's own value in it. values: winsorised transformed counts, NaN
+    if missing or closed. Both have shape (windows,).
     """
 
     level: WeeklyLevel
@@ -30,10 +30,10 @@ class WeeklyProfile:
 
 
 def weekly_profile(series: ArrivalSeries, transform: Transform, hours: OpenHours) -> WeeklyProfile:
-    """The profile of the open hours; windows far off the median of their slot are drawn in before they count.
+    """The profile of the open hours; windows far from the median of their slot are winsorised.
 
-    A slot of the week leans on the same time on other weekdays (or weekend days), and that on all days, by
-    BORROWED_WEEKS; slots nobody has seen take their neighbours' level.
+    A slot of the week is shrunk towards the same time on other weekdays (or weekend days), and that towards all days,
+    by BORROWED_WEEKS; slots without data take their neighbours' level.
     """
     window_s, count = series.window_s, series.counts.size
     per_day = windows_per_day(window_s)
@@ -81,7 +81,7 @@ def _smoothed(circle: Floats, kernel: Floats) -> Floats:
 
 
 def winsorised(values: Floats, slots: Ints, window_s: int) -> Floats:
-    """Values more than OUTLIER usual deviations off the median of their slot, brought to that bound."""
+    """The values, clipped to OUTLIER usual deviations from the median of their slot."""
     per_day = windows_per_day(window_s)
     order = np.argsort(slots, kind="stable")
     weeks = int(np.bincount(slots).max())
@@ -93,13 +93,13 @@ def winsorised(values: Floats, slots: Ints, window_s: int) -> Floats:
     if not often.size:
         return values
     medians = np.full(7 * per_day, np.nan)
-    # What is missing is sorted to the end.
+    # Missing values sort to the end.
     grid.sort(axis=1)
     medians[often] = (grid[often, (seen[often] - 1) // 2] + grid[often, seen[often] // 2]) / 2
     off = values - medians[slots]
     if not np.isfinite(off).any():
         return values
-    # One spread per time of day, over all weeks: a single slot has too few values for its own.
+    # One spread per time of day, over all weeks, since a single slot has too few values.
     day_slots = slots % per_day
     known = np.isfinite(off)
     total = np.bincount(day_slots[known], weights=np.abs(off[known]), minlength=per_day)

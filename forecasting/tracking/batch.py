@@ -1,4 +1,4 @@
-"""A batch of forecasts as one run of MLflow: what was asked, what came of it, as values and as tables."""
+"""A batch of forecasts as one MLflow run: its request and results, as values and tables."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.fleet import ForecastResult
 from forecasting.forecast import Forecast
 from forecasting.selection import DEPLOYED
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
 REQUEST_FILE = "request.json"
 FEW = 8
-"""Sources up to which each one's rivals are logged as metrics and its forecast as a picture; the tables have all."""
+"""Up to this many sources, rivals are logged as metrics and forecasts as pictures; the tables have all."""
 
-LONGEST_SLUG = 120
+MAX_SLUG_LENGTH = 120
 
 
 @dataclass(frozen=True)
 class BatchHead:
-    """What is asked of a batch. request: what it takes to make it again, as JSON; trains: whether a model version is
-    made by it.
-    """
+    """The request of a batch. request: JSON to repeat it. trains: whether it makes a model version."""
 
     topology: str
     issued_at: datetime
@@ -43,8 +41,8 @@ class BatchHead:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """A batch that is tracked. run_id: of its run; model_version: what it makes, as `name/number`, or asks."""
+class TrackedBatch:
+    """A tracked batch. model_version: the version it makes or uses, as `name/number`."""
 
     head: BatchHead
     run_id: str
@@ -53,15 +51,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchContent:
-    """What came of a batch. trained: folders by source of all that the model version is to hold, forecasts: of what did
-    not fail. histories: of the sources to draw, by name; drifts: of what was forecast before.
+    """The results of a batch. trained: folders by source for the model version. forecasts: folders of successful ones.
+    histories: of the sources to plot, by name. drifts: of earlier forecasts.
     """
 
     outcomes: Sequence[ForecastResult]
     trained: Mapping[str, Path]
     forecasts: Mapping[str, Path]
     histories: Mapping[str, ArrivalSeries]
-    drifts: Mapping[str, Sequence[Drift]]
+    drifts: Mapping[str, Sequence[ForecastDrift]]
 
 
 def batch_params(head: BatchHead) -> dict[str, str]:
@@ -76,12 +74,12 @@ def batch_params(head: BatchHead) -> dict[str, str]:
 
 
 def snapshot_of(head: BatchHead) -> dict[str, str]:
-    """The commit of the history, where there is one."""
+    """The commit of the history, if there is one."""
     return {"history_snapshot": head.history_snapshot} if head.history_snapshot else {}
 
 
 def content_tags(content: BatchContent) -> dict[str, str]:
-    """Of few sources, exactly which history each forecast saw; of many the table of outcomes tells."""
+    """For few sources, the history used by each forecast; for many, see the table of outcomes."""
     made = [outcome.forecast for outcome in content.outcomes if outcome.forecast is not None]
     if len(content.outcomes) > FEW:
         return {}
@@ -89,7 +87,7 @@ def content_tags(content: BatchContent) -> dict[str, str]:
 
 
 def batch_metrics(content: BatchContent) -> dict[str, float]:
-    """Of the batch, and of each source as `source/…`; what could not be told is left out."""
+    """Metrics of the batch and, as `source/…`, of each source; unknown values are left out."""
     outcomes, drifts = content.outcomes, content.drifts
     failed = [outcome for outcome in outcomes if outcome.failure]
     alarms = [drift for of_source in drifts.values() for drift in of_source if drift.alarmed]
@@ -133,18 +131,18 @@ def _of_forecast(forecast: Forecast, *, every: bool) -> dict[str, float]:
 
 
 def slug(source: str) -> str:
-    """A name that MLflow takes for metrics and tags, another one for every other source.
+    """A name that MLflow accepts for metrics and tags, unique per source.
 
-    It takes letters, digits, _ - . / : and spaces, up to 250 of them; the slash is ours.
+    MLflow accepts up to 250 letters, digits, _ - . / : and spaces; we use the slash as separator.
     """
-    name = re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)[:LONGEST_SLUG]
+    name = re.sub(r"[^\w.\- ]", "_", source, flags=re.ASCII)[:MAX_SLUG_LENGTH]
     if name != source or not name.strip("."):
         name = f"{name.strip('.')}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
     return name
 
 
-def write_batch(folder: Path, batch: Batch, content: BatchContent) -> None:
-    """The tables of a batch as Parquet, and its request with the digests by which a repetition is checked."""
+def write_batch(folder: Path, batch: TrackedBatch, content: BatchContent) -> None:
+    """Write the tables of a batch as Parquet, and its request with digests to check a repetition."""
     outcomes, drifts = content.outcomes, content.drifts
     folder.mkdir(parents=True, exist_ok=True)
     made = [(outcome, outcome.forecast) for outcome in outcomes if outcome.forecast is not None]

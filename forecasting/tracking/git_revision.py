@@ -1,4 +1,4 @@
-"""Which revision of the project made a forecast."""
+"""The revision of the project that made a forecast."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,7 @@ UNKNOWN = "unknown"
 
 
 def git_revision(folder: Path) -> str:
-    """The commit checked out in a folder, with `+changes` where tracked files differ; UNKNOWN outside of git."""
+    """The commit checked out in a folder, with `+changes` if tracked files differ; UNKNOWN outside git."""
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return UNKNOWN

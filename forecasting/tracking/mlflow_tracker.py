@@ -1,4 +1,4 @@
-"""Tracking in MLflow: one experiment and one registered model a topology, one run a batch of its forecasts.
+"""Tracking in MLflow: an experiment and a registered model per topology, a run per batch of forecasts.
 
 MLflow is imported when it is first used.
 """
@@ -16,9 +16,9 @@ from forecasting.errors import TrackingError
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.tracking.batch import (
     REQUEST_FILE,
-    Batch,
     BatchContent,
     BatchHead,
+    TrackedBatch,
     batch_metrics,
     batch_params,
     content_tags,
@@ -41,12 +41,12 @@ TRAINED = f"{MODEL}/artifacts/trained"
 
 
 class MlflowTracker:
-    """Keeps batches of forecasts with what they came from, and links them to what was decided on them, in any store.
+    """Stores batches of forecasts with their provenance, and links them to decisions, in any MLflow store.
 
-    Every method raises TrackingError where the store cannot be reached or refuses.
+    Every method raises TrackingError if the store cannot be reached or refuses.
 
     tracking_uri: `sqlite:////abs/mlflow.db`, a database or a server. artifact_root: URI below which a local store keeps
-    artifacts, None where a server decides. ui_url: where people look at runs.
+    artifacts, None if a server decides. ui_url: for people.
     """
 
     def __init__(self, tracking_uri: str, artifact_root: str | None = None, ui_url: str = LOCAL_UI) -> None:
@@ -55,7 +55,7 @@ class MlflowTracker:
         self.ui_url = without_credentials(ui_url).rstrip("/")
         self._client: MlflowClient | None = None
 
-    def begin(self, head: BatchHead) -> Batch:
+    def begin(self, head: BatchHead) -> TrackedBatch:
         from mlflow.entities import Param
 
         with self._store(f"beginning a batch of forecasts of {head.topology!r}") as client:
@@ -66,10 +66,10 @@ class MlflowTracker:
             with failing(client, run_id):
                 client.log_batch(run_id, params=[Param(key, value) for key, value in batch_params(head).items()])
                 version = register_version(client, run_id, model_name(head.topology), CHALLENGER) if head.trains else ""
-        return Batch(head, run_id, version)
+        return TrackedBatch(head, run_id, version)
 
-    def finish(self, batch: Batch, content: BatchContent) -> None:
-        """The run gets metrics, tables, pictures of a few forecasts, and the model, which becomes the champion."""
+    def finish(self, batch: TrackedBatch, content: BatchContent) -> None:
+        """Log metrics, tables, plots of a few forecasts, and the model, which becomes the champion."""
         with self._store(f"recording the forecasts of {batch.head.topology!r}") as client:
             log_metrics(client, batch.run_id, batch_metrics(content))
             for key, value in content_tags(content).items():
@@ -80,7 +80,7 @@ class MlflowTracker:
                 for source, history in content.histories.items():
                     if source in content.forecasts:
                         kept = read_forecast(content.forecasts[source])
-                        # Sources are called anything; the model's folders are numbered, too.
+                        # Sources may have any name, so the model's folders are numbered.
                         name = f"{list(content.forecasts).index(source):05d}"
                         write_forecast(kept, scratch / FORECASTS / name)
                         write_forecast_plot(kept, history, scratch / FORECASTS / name / "forecast.png")
@@ -95,7 +95,7 @@ class MlflowTracker:
                     self._promote(client, batch)
             client.set_terminated(batch.run_id, "FINISHED" if content.forecasts else "FAILED")
 
-    def abandon(self, batch: Batch, reason: str) -> None:
+    def abandon(self, batch: TrackedBatch, reason: str) -> None:
         with self._store(f"marking run {batch.run_id} as failed") as client:
             try:
                 client.set_tag(batch.run_id, "failure", reason[:MAX_TAG])
@@ -105,7 +105,7 @@ class MlflowTracker:
                 self._take_back(client, batch)
 
     def champion(self, topology: str) -> str:
-        """The version that is the champion, as `name/number`; empty where there is none yet."""
+        """The champion version, as `name/number`; empty if there is none yet."""
         from mlflow.exceptions import MlflowException
 
         with self._store(f"looking up the champion of {topology!r}") as client:
@@ -116,7 +116,7 @@ class MlflowTracker:
             return f"{found.name}/{found.version}"
 
     def fetch_trained(self, model_version: str, folder: Path) -> dict[str, Path]:
-        """The folders of what a version was trained to, by source, below a folder. Raises TrackingError."""
+        """Download a version's trained folders, by source, below a folder. Raises TrackingError."""
         name, _, number = model_version.rpartition("/")
         with self._store(f"fetching model version {model_version}") as client:
             run_id = client.get_model_version(name, number).run_id
@@ -125,7 +125,7 @@ class MlflowTracker:
         return {read_trained(path).source: path for path in sorted(fetched.iterdir())}
 
     def fetch_request(self, run_id: str) -> dict[str, Any]:
-        """What it takes to make the batch of a run again. Raises TrackingError."""
+        """The request to repeat a run's batch. Raises TrackingError."""
         with (
             self._store(f"fetching the request of run {run_id}") as client,
             TemporaryDirectory(prefix="forescale-") as folder,
@@ -146,7 +146,7 @@ class MlflowTracker:
             return str(client.get_run(run_id).data.tags.get("git_revision", ""))
 
     def demote(self, model_version: str, reasons: Mapping[str, str]) -> None:
-        """Tag a version with what it was demoted at, and why; reasons: by source and horizon."""
+        """Tag a version with its demotions. reasons: by source and horizon."""
         name, _, number = model_version.rpartition("/")
         with self._store(f"tagging model version {model_version}") as client:
             for key, reason in reasons.items():
@@ -167,16 +167,16 @@ class MlflowTracker:
         return f"{self.ui_url}/#/experiments/{experiment}/runs/{run_id}"
 
     def experiment_id(self, topology: str) -> str:
-        """The experiment of a topology, made where it does not exist yet."""
+        """The experiment of a topology, created if it does not exist."""
         with self._store(f"opening the experiment of topology {topology!r}") as client:
             return self._experiment(client, topology)
 
-    def _take_back(self, client: "MlflowClient", batch: Batch) -> None:
-        """Delete the version that the batch was to make, and its alias with it."""
+    def _take_back(self, client: "MlflowClient", batch: TrackedBatch) -> None:
+        """Delete the version that the batch was meant to make, with its alias."""
         name, _, number = batch.model_version.rpartition("/")
         client.delete_model_version(name, number)
 
-    def _promote(self, client: "MlflowClient", batch: Batch) -> None:
+    def _promote(self, client: "MlflowClient", batch: TrackedBatch) -> None:
         name, _, number = batch.model_version.rpartition("/")
         client.set_registered_model_alias(name, CHAMPION, number)
         client.delete_registered_model_alias(name, CHALLENGER)
@@ -202,7 +202,7 @@ class MlflowTracker:
 
     @contextmanager
     def _store(self, doing: str) -> Iterator["MlflowClient"]:
-        """The client; whatever the store refuses within is a TrackingError that says what was being done."""
+        """The client; refusals within the block become a TrackingError that names the operation."""
         if self._client is None:
             self._client = connected_client(self.tracking_uri)
         with store_errors(self.tracking_uri, doing):
@@ -210,5 +210,5 @@ class MlflowTracker:
 
 
 def model_name(topology: str) -> str:
-    """The registered model of a topology. MLflow takes no slash and no colon in it."""
+    """The registered model of a topology. MLflow accepts neither slash nor colon."""
     return topology.replace("/", "_").replace(":", "_")

@@ -1,9 +1,9 @@
 """The deployed forecasters of a topology as an MLflow model. MLflow runs this file to save or load it.
 
 Input: the arrival history of a source as a frame with the columns window_start (UTC) and count (missing: NaN), oldest
-first, on the grid of steps that the model learnt from; two weeks of it do for every forecaster. Parameters: source,
-which may be empty where there is only one; paths, seed. Output: one row per horizon with horizon_s and the quantiles of
-the peak in events per second, p50 and on.
+first, on the grid of the model's training steps; two weeks suffice for every forecaster. Parameters: source, which may
+be empty if there is only one; paths; seed. Output: one row per horizon with horizon_s and the quantiles of the peak in
+events per second, p50 upwards.
 """
 
 from datetime import UTC
@@ -22,7 +22,7 @@ from forecasting.trained_file import read_trained
 
 
 class DeployedModel(mlflow.pyfunc.PythonModel):
-    """Reads its numbers from JSON and NumPy files beside it; nothing is unpickled."""
+    """Reads its numbers from JSON and NumPy files; nothing is unpickled."""
 
     trained: dict[str, Trained]
 

@@ -1,4 +1,4 @@
-"""Whose process works on a run, written on it as tags, so that a later process can tell whether it still does."""
+"""The process that owns a run, stored as tags, so that a later process can tell whether it is still alive."""
 
 import os
 import re
@@ -9,16 +9,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 MAX_RUN_AGE = timedelta(hours=24)
-"""What is known of no owner is left alone for as long: no batch, calibration or record of a replay takes a day."""
+"""A run without a known owner is left alone this long: no batch, calibration or replay record takes a day."""
 
 _HOST, _PID, _STARTED, _PROCESS = "owner.host", "owner.pid", "owner.started_at", "owner.process"
 
 
 @dataclass(frozen=True)
 class RunOwner:
-    """A process, and when it began. process: its boot, pid namespace and start in that boot; empty where the system
-    does not tell them.
-    """
+    """A process and its start. process: boot, pid namespace and start within that boot; empty if unknown."""
 
     host: str
     pid: int
@@ -27,12 +25,12 @@ class RunOwner:
 
     @classmethod
     def of_process(cls, pid: int) -> "RunOwner":
-        """Of a process of this machine that begins now."""
+        """The owner for a process of this machine that starts now."""
         return cls(socket.gethostname(), pid, datetime.now(UTC), _process(pid))
 
     @classmethod
     def of_tags(cls, tags: Mapping[str, str]) -> "RunOwner | None":
-        """None where they name no owner."""
+        """The owner named by the tags; None if there is none."""
         try:
             started_at = datetime.fromisoformat(tags[_STARTED]).astimezone(UTC)
             return cls(tags[_HOST], int(tags[_PID]), started_at, tags[_PROCESS])
@@ -48,9 +46,9 @@ class RunOwner:
         }
 
     def surely_dead(self) -> bool:
-        """Whether it was a process of this machine, of this boot and pid namespace, and is no more.
+        """Whether it was a process of this machine, boot and pid namespace and has ended.
 
-        Of another machine's, another container's or one of before a restart nothing is sure.
+        Nothing is certain about processes of other machines or containers, or from before a reboot.
         """
         here = _scope()
         if not here or self.process.rpartition("/")[0] != here:
@@ -59,7 +57,7 @@ class RunOwner:
 
 
 def abandoned_because(tags: Mapping[str, str], age: timedelta) -> str:
-    """Why nobody works any more on a run that is said to be running; empty where somebody may."""
+    """Why nobody works on a run marked as running any more; empty if somebody may."""
     owner = RunOwner.of_tags(tags)
     if owner is not None and owner.surely_dead():
         return f"process {owner.pid} of host {owner.host} ended without closing it"
@@ -70,7 +68,7 @@ def abandoned_because(tags: Mapping[str, str], age: timedelta) -> str:
 
 
 def _process(pid: int) -> str:
-    """The same for nobody else, ever; empty where it cannot be told."""
+    """A globally unique identity of a process; empty if it cannot be determined."""
     scope = _scope()
     try:
         return f"{scope}/{_stat(pid)[19]}" if scope else ""
@@ -79,15 +77,15 @@ def _process(pid: int) -> str:
 
 
 def _stat(pid: int) -> list[str]:
-    """From the state on, the third field of `man 5 proc_pid_stat`; the start is the 22nd. The name before them, in
-    parentheses, may hold spaces and parentheses.
+    """Fields from the third (state) of `man 5 proc_pid_stat`; the start is the 22nd. The name before them, in
+    parentheses, may contain spaces and parentheses.
     """
     text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     return text.rpartition(")")[2].split()
 
 
 def _scope() -> str:
-    """The boot and the pid namespace: two processes with the same one have the same pid only one after the other."""
+    """Boot and pid namespace: within the same scope, a pid belongs to only one process at a time."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = re.sub(r"\D", "", Path("/proc/self/ns/pid").readlink().name)
@@ -97,7 +95,7 @@ def _scope() -> str:
 
 
 def _ended(pid: int) -> bool:
-    """Whether there is no such process, or only its exit code. What belongs to another user is there."""
+    """Whether there is no such process, or only its exit code. Another user's process counts as existing."""
     try:
         os.kill(pid, 0)
         return _stat(pid)[0] == "Z"

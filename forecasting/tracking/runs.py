@@ -1,4 +1,4 @@
-"""Runs of MLflow that processes own: opened with what people filter by, closed by whoever finds them abandoned."""
+"""MLflow runs owned by processes: opened with tags for filtering, closed by whoever finds them abandoned."""
 
 import logging
 import os
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def open_run(
     client: "MlflowClient", experiment: str, name: str, *, topology: str, kind: str, tags: Mapping[str, str]
 ) -> str:
-    """A new run of this process; its id. Those that dead processes have left in the experiment are closed first."""
+    """Open a run owned by this process and return its id, after closing runs left by dead processes."""
     close_abandoned(client, experiment)
     revision = git_revision(Path(__file__).parent)
     told = {
@@ -42,7 +42,7 @@ def open_run(
 
 @contextmanager
 def failing(client: "MlflowClient", run_id: str) -> Iterator[None]:
-    """Whatever is raised within leaves the run failed."""
+    """An exception within the block marks the run as failed."""
     try:
         yield
     except BaseException:
@@ -51,10 +51,10 @@ def failing(client: "MlflowClient", run_id: str) -> Iterator[None]:
 
 
 def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
-    """Close as KILLED, with the reason, what no process works on any more; ids of it.
+    """Close runs that no process works on any more as KILLED, with the reason; returns their ids.
 
-    The run of a living process, and of one that nothing is known of, stays, until it is older than MAX_RUN_AGE. One
-    that cannot be closed is left to the next run.
+    Runs of live or unknown processes stay until they are older than MAX_RUN_AGE. A run that cannot be closed is left to
+    the next call.
     """
     from mlflow.exceptions import MlflowException
 
@@ -66,10 +66,10 @@ def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
             continue
         try:
             if client.get_run(run.info.run_id).info.status != "RUNNING":
-                continue  # it ended while others were closed
+                continue  # it ended meanwhile
             _close(client, run, reason)
         except MlflowException as error:
-            # Its text may hold the login of the server.
+            # The error's text may contain the server's login.
             log.warning("run %s, which was abandoned, is not closed: %s", run.info.run_id, type(error).__name__)
             continue
         closed.append(run.info.run_id)
@@ -77,7 +77,7 @@ def close_abandoned(client: "MlflowClient", experiment: str) -> list[str]:
 
 
 def _close(client: "MlflowClient", run: "Run", reason: str) -> None:
-    """Close it. What a dead process has not made whole goes with it; where nobody is sure, versions stay."""
+    """Close the run. A dead process's incomplete versions are deleted; if its death is uncertain, versions stay."""
     run_id, owner = run.info.run_id, RunOwner.of_tags(run.data.tags)
     if owner is not None and owner.surely_dead():
         for version in client.search_model_versions(f"run_id = '{run_id}'"):

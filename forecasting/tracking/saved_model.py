@@ -1,4 +1,4 @@
-"""A deployed forecaster as an MLflow model folder: the numbers as files, the code that reads them beside them."""
+"""A deployed forecaster as an MLflow model folder: numbers as files, with the code that reads them."""
 
 import importlib.metadata
 import warnings
@@ -11,9 +11,9 @@ NEEDED = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic", "scipy")
 
 
 def save_model(trained: Path, folder: Path) -> None:
-    """Save what was trained, a folder a source (see trained_file), as a model that carries its own code.
+    """Save trained folders, one per source (see trained_file), as a model that includes its own code.
 
-    It loads with mlflow.pyfunc.load_model wherever the requirements are installed; the project need not be.
+    It loads with mlflow.pyfunc.load_model wherever the requirements are installed, without this project.
     """
     import mlflow.pyfunc
     from mlflow.models import ModelSignature
@@ -30,7 +30,7 @@ def save_model(trained: Path, folder: Path) -> None:
         ),
     )
     with warnings.catch_warnings():
-        # It asks for an input example; a history of two weeks would be larger than the model.
+        # MLflow wants an input example; a history of two weeks would be larger than the model.
         warnings.filterwarnings("ignore", message=".*input example", category=UserWarning)
         mlflow.pyfunc.save_model(
             str(folder),

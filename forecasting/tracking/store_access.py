@@ -1,4 +1,4 @@
-"""Reaching an MLflow store: quietly, quickly refused where it does not answer, safe when two processes are first."""
+"""Opens an MLflow store: without log noise, failing fast if it does not answer, safe if two processes create it."""
 
 import fcntl
 import importlib.util
@@ -29,7 +29,7 @@ LOGIN_REMEDY = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or ML
 def connected_client(uri: str) -> "MlflowClient":
     """A client of the store at a URI; a fresh SQLite store is created.
 
-    Raises TrackingError, within seconds, where MLflow is not installed or the store does not answer.
+    Raises TrackingError, within seconds, if MLflow is not installed or the store does not answer.
     """
     if importlib.util.find_spec("mlflow") is None:
         raise TrackingError("mlflow is not installed; install forescale[mlflow]")
@@ -39,7 +39,7 @@ def connected_client(uri: str) -> "MlflowClient":
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
-    # MLflow and Alembic report each migration of a fresh store.
+    # MLflow and Alembic log each migration of a new store.
     for library in ("mlflow", "alembic"):
         logging.getLogger(library).setLevel(logging.WARNING)
     try:
@@ -55,7 +55,7 @@ def connected_client(uri: str) -> "MlflowClient":
 
 @contextmanager
 def store_errors(uri: str, doing: str) -> Iterator[None]:
-    """Whatever the store refuses within it is a TrackingError that says what was being done."""
+    """Refusals within the block become a TrackingError that names the operation."""
     from mlflow.exceptions import MlflowException
     from requests.exceptions import RequestException
     from sqlalchemy.exc import SQLAlchemyError
@@ -63,14 +63,14 @@ def store_errors(uri: str, doing: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
-        raise refused(uri, doing, error) from None  # its own text may hold the login, and a log shows it as the cause
+        raise refused(uri, doing, error) from None  # a logged cause could show the login in its text
 
 
 def refused(uri: str, doing: str, error: Exception) -> TrackingError:
-    """The error of a store that refuses, in one line and without credentials."""
+    """The error for a refusal of the store, in one line and without credentials."""
     said = str(error).replace(uri, without_credentials(uri))
     reason = without_secrets(said, as_quoted(_secrets(uri)))[:300]
-    # MLflow has it as a number of its errors, requests as the response, and both in words.
+    # The status is an attribute of MLflow's errors, in requests' response, and in both messages.
     remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
     return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")
 
@@ -79,7 +79,7 @@ def _secrets(uri: str) -> Iterator[str]:
     try:
         yield from login_secrets(urlsplit(uri))
     except ValueError:
-        yield uri  # which part of it is the password nobody knows
+        yield uri  # unknown which part is the password
 
 
 def _check_answers(uri: str) -> None:
@@ -89,14 +89,14 @@ def _check_answers(uri: str) -> None:
         parts = urlsplit(uri)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
-        # A server that takes connections and never answers would be asked again and again for minutes.
+        # Without this check, a server that accepts connections but never answers would be retried for minutes.
         httpx.get(f"{uri.rstrip('/')}/health", timeout=ANSWER_TIMEOUT_S, follow_redirects=False)
     except httpx.TimeoutException:
         raise TrackingError(
             f"MLflow at {without_credentials(uri)} takes connections and did not answer within {ANSWER_TIMEOUT_S:g} s; "
             f"{REMEDY}"
         ) from None
-    except (ValueError, httpx.InvalidURL):  # whose text may repeat half a password
+    except (ValueError, httpx.InvalidURL):  # its text may contain part of a password
         raise TrackingError(
             f"the address of MLflow ({without_credentials(uri)}) is no URL; in a password of "
             "FORESCALE_MLFLOW_URI / is %2F, : is %3A and @ is %40"
@@ -106,7 +106,7 @@ def _check_answers(uri: str) -> None:
 
 
 def _set_defaults() -> None:
-    # Read by MLflow when it is imported and at each request; what an operator has set stays.
+    # MLflow reads these at import and at each request; values set by an operator stay.
     for name, value in {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
@@ -119,7 +119,7 @@ def _set_defaults() -> None:
 
 @contextmanager
 def _first_use(uri: str) -> Iterator[Path | None]:
-    """The file of a SQLite store that has yet to be created, by one process at a time; None for any other store."""
+    """The file of a SQLite store to be created, locked for one process at a time; None for any other store."""
     if not uri.startswith("sqlite:///"):
         yield None
         return
@@ -136,9 +136,9 @@ def _first_use(uri: str) -> Iterator[Path | None]:
 
 
 def _create(database: Path) -> None:
-    """Make the tables aside and put them in place whole.
+    """Create the tables in a temporary file and move it into place.
 
-    MLflow creates them by dozens of migrations, which a kill would leave half done for ever.
+    MLflow runs dozens of migrations, which a kill would leave half done for ever.
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 

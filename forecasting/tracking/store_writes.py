@@ -1,4 +1,4 @@
-"""What is written to MLflow in one way, whatever it is of: metrics in requests that it takes, and model versions."""
+"""Common writes to MLflow: metrics in requests of accepted size, and model versions."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ MODEL = "model"
 """The artifact folder of a run that holds its model."""
 MAX_TAG = 5000
 MAX_METRICS = 1000
-"""Of one request, as MLflow has it."""
+"""MLflow's limit per request."""
 
 
 def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float]) -> None:
@@ -24,7 +24,7 @@ def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float]
 
 
 def register_version(client: "MlflowClient", run_id: str, name: str, alias: str) -> str:
-    """A new version of the registered model, of what the run holds, under the alias. Returns `name/number`."""
+    """Register the run's model as a new version with the alias. Returns `name/number`."""
     from mlflow.exceptions import MlflowException
 
     try:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
@@ -140,7 +140,7 @@ def _say_lines(by_cell: Mapping[str, BinnedWindows], start: datetime) -> None:
     )
 
 
-def _say_keys(histograms: list[KeyHistogram]) -> None:
+def _say_keys(histograms: list[DailyKeyCounts]) -> None:
     if not histograms:
         plain("no key histograms in this span; name arrivals.columns.key in the topology file to keep them")
         return
@@ -160,6 +160,6 @@ def _say_keys(histograms: list[KeyHistogram]) -> None:
         plain(f"a key may have up to {count_of(error, 'event')} more, which are counted among all others")
 
 
-def _key_row(histogram: KeyHistogram, key: str, events: int, total: int) -> tuple[str, ...]:
+def _key_row(histogram: DailyKeyCounts, key: str, events: int, total: int) -> tuple[str, ...]:
     share = percent(events / total) if total else "–"
     return (visible(histogram.source), histogram.day.isoformat(), key, f"{events:,}", share)

@@ -12,7 +12,7 @@ from forescale.files.typed_plan import parallelism_of
 from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.services import saturation
 from forescale.wiring.parts import topology_config
-from modeling.services.pools import Routing
+from modeling.services.pools import CallRouting
 from planner.errors import PlanError
 
 
@@ -27,9 +27,9 @@ def services(
         list[str] | None, typer.Option(help="SOURCE=REQUESTS_PER_SECOND; of several sources only the mix matters.")
     ] = None,
     routing: Annotated[
-        Routing,
+        CallRouting,
         typer.Option(help="shared: calls go to replicas that are free, the most that can be carried; random: to any."),
-    ] = Routing.SHARED,
+    ] = CallRouting.SHARED,
     profile: Annotated[
         str | None,
         typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3; the planner's if absent."),

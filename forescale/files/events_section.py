@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
+from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.public_holidays import holidays_can_be_told, public_holidays, refuse_unknown_place
 from forecasting.local_time import local_days, local_instant, zone
 
@@ -110,7 +110,7 @@ class EventEntry(_Strict):
     start: Moment | None = None
     end: Moment | None = None
     time_zone: TimeZone | None = None
-    ratio: Annotated[float, Field(ge=0, le=LARGEST_RATIO, allow_inf_nan=False)] | None = None
+    ratio: Annotated[float, Field(ge=0, le=MAX_RATIO, allow_inf_nan=False)] | None = None
     sources: Sources | None = None
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
-from forecasting.drift import Drift, horizons_to_demote
+from forecasting.drift import ForecastDrift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.events.effects import without_outages
 from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
@@ -27,7 +27,7 @@ from forecasting.forecast_file import PATHS_FILE
 from forecasting.pipeline import SIBLINGS, known_history, least_days
 from forecasting.siblings import NOTHING_LENT, Lent, LentShape, is_young
 from forecasting.terms import ForecastTerms
-from forecasting.tracking.batch import FEW, Batch, BatchContent, BatchHead, slug
+from forecasting.tracking.batch import FEW, BatchContent, BatchHead, TrackedBatch, slug
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.trained import Trained
 from forecasting.trained_file import read_trained
@@ -316,7 +316,7 @@ def _made(
     return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
 
 
-def _undo(tracker: MlflowTracker, batch: Batch, orders: Sequence[ForecastTask], error: BaseException) -> None:
+def _undo(tracker: MlflowTracker, batch: TrackedBatch, orders: Sequence[ForecastTask], error: BaseException) -> None:
     """Leave nothing that names a batch which was never whole. Raises nothing: the first error is the one to see."""
     for order in orders:
         if order.train:
@@ -358,7 +358,7 @@ def _tell_demoted(tracker: MlflowTracker, order: ForecastTask) -> None:
         log.warning("version %s is not tagged as demoted: %s", order.model_version, error)
 
 
-def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
+def _held(drifts: Sequence[ForecastDrift]) -> tuple[str, ...]:
     """What past forecasts were worth, kept with the next one."""
     return tuple(
         f"{drift.horizon_s} s: the p95 held in {drift.coverage:.1%} of {drift.completed} past forecasts"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
@@ -60,7 +60,7 @@ class SourcePage:
     alarms: Mapping[int, str]
     p95_per_s: Mapping[int, float]
     growth: float
-    drifts: Mapping[int, Drift]
+    drifts: Mapping[int, ForecastDrift]
 
 
 @dataclass(frozen=True)

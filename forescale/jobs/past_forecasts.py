@@ -7,7 +7,7 @@ from datetime import datetime
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import CalendarError, ForecastError, HistoryError
 from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
@@ -57,7 +57,7 @@ class PastForecasts:
     error: str = ""
 
 
-def drifts_by_source(settings: Settings, config: TopologyConfig) -> dict[str, tuple[Drift, ...]]:
+def drifts_by_source(settings: Settings, config: TopologyConfig) -> dict[str, tuple[ForecastDrift, ...]]:
     """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out."""
     past = past_forecasts(
         settings,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from forescale.files.topology import TopologyConfig
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.services.pools import Routing, ServiceSaturation, pool_of, service_saturation
+from modeling.services.pools import CallRouting, ServiceSaturation, pool_of, service_saturation
 
 
 def saturation(
@@ -15,7 +15,7 @@ def saturation(
     replicas: Mapping[str, int],
     threads: Mapping[str, int],
     load_per_s: Mapping[str, float],
-    routing: Routing = Routing.SHARED,
+    routing: CallRouting = CallRouting.SHARED,
 ) -> ServiceSaturation:
     """threads: of one replica, where they are to be others than the topology file's, with which it was measured.
 

@@ -1,8 +1,8 @@
-"""What each stream that enters an operator brings about: busy seconds, or tuples that go out on a stream.
+"""Effects of each input stream of an operator: busy seconds, or tuples on an output stream.
 
-The ratio of all that goes out to all that comes in holds for one mix of the inputs only. They are told apart by
-non-negative least squares over instances and spans, and only where data show that the streams differ: else one ratio
-for all is the better estimate of each.
+The ratio of total output to total input holds for one mix of inputs only. Inputs are separated by non-negative least
+squares over instances and spans, and only if data show that they differ: otherwise one common ratio is the better
+estimate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from modeling.calibration.measured import LONE_ERROR, Measured, measured, measur
 
 SIGNIFICANT = 0.05
 MAX_COLLINEAR = 30.0
-"""Condition number of the scaled inputs beyond which what each of them brings about cannot be told (Belsley 1980)."""
+"""Condition number of the scaled inputs above which their effects cannot be separated (Belsley 1980)."""
 
 
 @dataclass(frozen=True)
 class ByInput:
-    """ratio: per stream, empty where one ratio is to serve all. alike: whether data show no difference between streams
-    that can be told apart, and none was known. why: what keeps them from being told apart.
+    """ratio: per stream; empty if one ratio serves all. alike: whether separable streams show no difference, and none
+    was known before. why: why streams cannot be separated.
     """
 
     ratio: Mapping[str, Measured]
@@ -31,11 +31,11 @@ class ByInput:
 
 
 def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None) -> ByInput:
-    """Amount per tuple of each stream. counts_in: per stream, and amounts, one number a sample. known: what each was
-    before: as long as data do not show otherwise, streams differ as they did, all of them by a factor more or less. A
-    stream that comes alone is measured by itself where any was known: what was known goes before one ratio for all.
+    """Amount per tuple of each stream. counts_in (per stream) and amounts: one number per sample. known: earlier
+    ratios; unless data show otherwise, streams keep their relative differences, scaled by a common factor. A stream
+    that comes alone is measured by itself if any ratio was known: known ratios take precedence over one ratio for all.
 
-    Samples are weighed by the inverse root of what comes in, as the noise of counts grows with their root.
+    Samples are weighted by the inverse root of the input count, since the noise of counts grows with their root.
 
     >>> of_a, of_b = np.array([10.0, 20.0, 30.0, 10.0]), np.array([10.0, 10.0, 10.0, 40.0])
     >>> apart = told_apart({"a": of_a, "b": of_b}, np.array([30.0, 40.0, 50.0, 90.0]))
@@ -59,7 +59,7 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     left_together = float(((weight * amounts - factor * together) ** 2).sum())
     as_known = _scaled(shape, factor, left_together, together, lone_error)
     freedom = amounts.size - len(active)
-    # One sample more than the fit itself asks for: its residuals must tell their own size.
+    # One sample more than the fit needs, so that the size of residuals can be estimated.
     if freedom < 2:
         return ByInput(as_known, why=f"{amounts.size} samples for {len(active)} inputs; measure {len(active) + 2}")
     design = np.column_stack([weight * counts for counts in active.values()])
@@ -69,11 +69,11 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
         return ByInput(
             as_known,
             why=f"the inputs {', '.join(active)} go up and down together (condition number {condition:.0f}, at most "
-            f"{MAX_COLLINEAR:.0f} can be told apart); measure while their mix changes, or declare the ratios",
+            f"{MAX_COLLINEAR:.0f} can be separated); measure while their mix changes, or declare the ratios",
         )
     scaled, _ = scipy.optimize.nnls(design / scale, weight * amounts)
     left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())
-    # A ratio that came out at its bound of 0 has the error of a fit without that bound.
+    # A ratio at its bound of 0 gets the error of the unbounded fit.
     covariance = left / freedom * np.linalg.inv((design / scale).T @ (design / scale))
     errors = np.sqrt(np.diag(covariance)) / scale
     nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
@@ -92,10 +92,10 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
 
 
 def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float, now: Measured) -> dict[str, Measured]:
-    """What each stream was before, by the factor by which the ratio of all together is another: for samples that do not
-    tell what came in by each.
+    """Earlier ratios of each stream, scaled by the change of the overall ratio: for samples without input counts by
+    stream.
 
-    was, now: ratio of all together. What is declared of it may be none that streams could have together.
+    was, now: overall ratio. A declared overall ratio may be inconsistent with the streams' ratios.
     """
     of_inputs = [known.get(name, was) for name in inputs]
     together = min(max(was, min(of_inputs)), max(of_inputs))
@@ -111,7 +111,7 @@ def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float,
 def _scaled(
     shape: Mapping[str, float], factor: float, left: float, together: Floats, lone_error: float
 ) -> dict[str, Measured]:
-    """What was known of each stream, by the factor that fits now."""
+    """Known ratios of each stream, scaled by the factor that fits now."""
     if together.size < 2:
         lone_error = max(lone_error, LONE_ERROR)
         return {name: measured(factor * ratio, factor * ratio * lone_error) for name, ratio in shape.items()}

@@ -1,4 +1,4 @@
-"""Operator profiles from samples, with what each parameter rests on."""
+"""Operator profiles from samples, with the evidence for each parameter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
 from modeling.calibration.service_spread import ServiceSpread, service_spread
-from modeling.calibration.service_time import FEWEST_TUPLES, ServiceTimes, service_times
+from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_times
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
@@ -24,8 +24,8 @@ from modeling.inputs.topology import Topology
 
 @dataclass(frozen=True)
 class CalibratedOperator:
-    """One operator. used: how many samples the profile rests on, 0 where it is what was known before. dropped: samples
-    not used. censored: of the used, those whose throughput is a lower bound. notes: what could not be told, and why.
+    """One operator. used: number of samples behind the profile, 0 if it is the earlier one. dropped: samples not used.
+    censored: used samples whose throughput is a lower bound. notes: what could not be determined, and why.
     """
 
     profile: OperatorProfile
@@ -37,7 +37,7 @@ class CalibratedOperator:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Operators by name, and per source what was offered to it while the samples were taken."""
+    """Operators by name, and the load offered to each source while the samples were taken."""
 
     operators: Mapping[str, CalibratedOperator]
     offered: Mapping[str, OfferedLoad]
@@ -50,21 +50,21 @@ class Calibrated:
 def calibrated_profiles(
     topology: Topology, samples: Sequence[OperatorSample], declared: Profiles
 ) -> dict[str, OperatorProfile]:
-    """The profiles of `calibrated` alone."""
+    """Only the profiles of `calibrated`."""
     return calibrated(topology, samples, declared).profiles
 
 
 def calibrated(
     topology: Topology, samples: Sequence[OperatorSample], declared: Profiles, *, warm_s: float = WARM_S
 ) -> Calibrated:
-    """Profiles measured as far as the samples tell, and from `declared` (or an earlier calibration) beyond that.
+    """Profiles measured as far as samples allow, completed from `declared` (or an earlier calibration).
 
-    Every parameter is estimated over instances and spans together, each sample one draw; intervals are Student's t with
-    95 %. Service time is busy seconds over tuples: time spent backpressured is not busy, so that samples under
-    backpressure keep it true, and their throughput is never taken for demand. Sources count what they give out, since
-    engines report no input for them: arrivals are that over the declared selectivity, which for a source is never
-    measured. An operator that worked on fewer than FEWEST_TUPLES keeps its declared profile. The order of samples makes
-    no difference. Raises ModelError for a sample of an unknown operator or stream.
+    Every parameter is estimated over all instances and spans, each sample being one draw; intervals are Student's t
+    with 95 %. Service time is busy seconds over tuples: backpressured time is not busy, so samples under backpressure
+    keep it correct, and their throughput is never taken for demand. Engines report no input of sources, so their
+    arrivals are the output over the declared selectivity, which is never measured for a source. An operator that worked
+    on fewer than MIN_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for
+    a sample of an unknown operator or stream.
     """
     _check(topology, samples)
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
@@ -114,9 +114,7 @@ def _check(topology: Topology, samples: Sequence[OperatorSample]) -> None:
 
 
 def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfile) -> float:
-    """What the operator worked on. A source works on each arrival once, however many tuples and streams it makes of
-    it.
-    """
+    """Tuples that the operator worked on. A source works on each arrival once, however many tuples it emits."""
     if sample.operator not in topology.sources:
         return sample.records_in
     per_arrival = sum(declared.selectivity.get(stream, 1.0) for stream in sample.records_out)
@@ -126,9 +124,9 @@ def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfil
 def _calibrated(
     topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile, woken: Waking | None
 ) -> CalibratedOperator:
-    if tuples.sum() < FEWEST_TUPLES:
+    if tuples.sum() < MIN_TUPLES:
         why = (
-            f"{tuples.sum():.0f} tuples in all its samples, at least {FEWEST_TUPLES} are needed"
+            f"{tuples.sum():.0f} tuples in all its samples, at least {MIN_TUPLES} are needed"
             if kept.used
             else "no sample of it can be used"
         )
@@ -136,7 +134,7 @@ def _calibrated(
     name = declared.operator
     inputs = [stream.name for stream in topology.inputs(name)]
     outputs = [] if name in topology.sources else [stream.name for stream in topology.outputs(name)]
-    # Heron tells no busy time of its spouts: that is not a service time of 0.
+    # Heron reports no busy time of spouts, which does not mean a service time of 0.
     timed = any(sample.busy_s > 0 for sample in kept.used)
     at_work = kept.used if woken is None else [woken.without(*each) for each in zip(kept.used, tuples, strict=True)]
     times = service_times(at_work, tuples, declared, inputs) if timed else None
@@ -161,7 +159,7 @@ def _calibrated(
         input_selectivity=_by_input(declared, ratios, inputs),
         samples=len(kept.used),
     )
-    # What was known of a parameter that is another now, or that the profile no longer has, is no longer so.
+    # Discard earlier knowledge of parameters that were measured now or no longer exist.
     before, now = parameters(declared), parameters(profile)
     stands = {
         key: ends
@@ -169,7 +167,7 @@ def _calibrated(
         if key in now and key in before and now[key].value == before[key].value
     }
     profile = replace(profile, intervals={**stands, **_intervals(times, spread, ratios, needs)})
-    untimed = ("samples tell no busy time: the service time stays as it was known",)
+    untimed = ("samples have no busy time: the service time stays as known before",)
     notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes]
     if spread is not None and spread.note:
         notes.append(spread.note)
@@ -193,7 +191,7 @@ def _with_spread(known: OperatorProfile, spread: ServiceSpread) -> OperatorProfi
 
 
 def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[str]) -> dict[str, Mapping[str, float]]:
-    """Ratios of all inputs of each output: of one that was silent what was known before, else that of all together."""
+    """Ratios of all inputs of each output: for a silent input the earlier one, else the overall ratio."""
     found = dict(declared.input_selectivity)
     for stream, of_inputs in ratios.by_input.items():
         if not of_inputs:

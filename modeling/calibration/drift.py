@@ -1,4 +1,4 @@
-"""Drift: parameters that differ from the last calibration by more than both errors explain, and enough to matter."""
+"""Drift: parameters that differ from the last calibration by a relevant amount and more than both errors explain."""
 
 import math
 from collections.abc import Sequence
@@ -13,14 +13,13 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 
 SIGNIFICANT = 0.05
 MATTERS = 0.05
-"""Relative change below which a plan would hardly be another one."""
+"""Relative change below which plans hardly change."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One parameter that has changed. p: chance of so large a difference if it had not, corrected for how many
-    parameters were compared. relative_change: new over old, less one; infinite where the old one was 0. remedy: what to
-    do.
+    """One changed parameter. p: p-value of the difference, corrected for the number of compared parameters.
+    relative_change: new over old, less one; infinite if the old value was 0. remedy: what to do.
     """
 
     operator: str
@@ -40,11 +39,11 @@ class Drift:
 
 
 def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS) -> list[Drift]:
-    """What has changed between two calibrations, the surest first.
+    """Changes between two calibrations, most significant first.
 
-    Compared are parameters whose errors both tell, at the same parallelism, by Welch's test, with Holm's correction for
-    their number (Holm 1979): 5 % is the chance that any drift at all is told of profiles that have none. What is
-    declared is no measurement and does not drift. matters: least relative change.
+    Compares parameters with known errors in both, at the same parallelism, by Welch's test with Holm's correction (Holm
+    1979): 5 % is the probability of reporting any drift between profiles without one. Declared values are not
+    measurements and do not drift. matters: minimum relative change.
     """
     compared = [
         (name, parameter, before, after, _chance(before, after, old[name].samples, new[name].samples))
@@ -68,7 +67,7 @@ def _pairs(old: OperatorProfile, new: OperatorProfile) -> Sequence[tuple[str, Pa
     return [
         (name, before[name], after[name])
         for name in after
-        # The very same number was not measured again.
+        # An identical number was not measured again.
         if name in before
         and before[name] != after[name]
         and before[name].error is not None
@@ -92,7 +91,7 @@ def _as_measured_at(old: OperatorProfile, new: OperatorProfile) -> OperatorProfi
 
 
 def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) -> float:
-    """Two-sided p of the difference, by Welch and Satterthwaite."""
+    """Two-sided p-value of the difference, by Welch and Satterthwaite."""
     errors = (_error(old, old_samples, new, new_samples), _error(new, new_samples, old, old_samples))
     variances = np.array(errors) ** 2
     difference = abs(new.value - old.value)
@@ -108,7 +107,7 @@ def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) 
 
 
 def _error(one: Parameter, samples: int, other: Parameter, other_samples: int) -> float:
-    """A lone sample tells no spread: it is at least as far off as one of the others, and as LONE_ERROR."""
+    """A single sample has no spread: its error is at least that of one of the other samples, and LONE_ERROR."""
     error = one.error or 0.0
     if samples > 1:
         return error
@@ -128,11 +127,13 @@ def _remedy(parameter: str, more: bool) -> str:
             return "plan again, instances carry less; see what changed: version, data, nodes, neighbours"
         return "plan again, fewer instances may do"
     if kind in ("selectivity", "input_selectivity"):
-        return f"plan again, operators behind it get {'more' if more else 'less'} than was planned for"
+        return f"plan again, downstream operators get {'more' if more else 'less'} than planned for"
     if kind == "service_cv2":
         return "look at the latency of plans again; throughput stays as it is"
     if kind.startswith("efficiency."):
-        return "plan again before the parallelism changes by much: instances pay off differently than was assumed"
+        return (
+            "plan again before the parallelism changes by much: the gain from further instances is not the assumed one"
+        )
     if kind == "gc_share" and more:
         return "give its containers more memory, or look for what fills them"
     return "check containers and downtime against it" if more else "containers may be smaller"

@@ -9,7 +9,7 @@ from modeling.arrays import Floats
 
 @dataclass(frozen=True)
 class Line:
-    """y = mean_y + slope · (x - mean_x). left: weighted squares that it leaves of y; spread: those of x."""
+    """y = mean_y + slope · (x - mean_x). left: weighted sum of squared residuals. spread: weighted squares of x."""
 
     mean_x: float
     mean_y: float
@@ -32,12 +32,12 @@ class Line:
 
     @property
     def start_error(self) -> float:
-        """Where weights are 1 on average."""
+        """Standard error of `start`, if weights are 1 on average."""
         return float(np.sqrt(self.left / (self.samples - 2) / self.samples + (self.mean_x * self.slope_error) ** 2))
 
 
 def fitted_line(x: Floats, y: Floats, weights: Floats | None = None) -> Line:
-    """Through at least three samples whose x are not all the same. weights: 1 each where left out.
+    """Fit at least three samples whose x are not all equal. weights: default 1 each.
 
     >>> line = fitted_line(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
     >>> line.start, line.slope, line.left

@@ -1,4 +1,4 @@
-"""A number that was measured: its value, its standard error and where it lies with 95 %."""
+"""A measured number: its value, standard error and 95 % interval."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from modeling.arrays import Floats
 
 LEVEL = 0.95
 LONE_ERROR = 0.05
-"""Relative standard error that a single sample has at least: machines are not equally fast from minute to minute."""
+"""Minimum relative standard error of a single sample: the speed of machines varies from minute to minute."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """low, high: where the number lies with LEVEL."""
+    """low, high: confidence interval at LEVEL."""
 
     value: float
     error: float
@@ -22,14 +22,14 @@ class Measured:
     high: float
 
     def with_error(self, error: float) -> "Measured":
-        """The same, less well known by one more error that is independent of the others."""
+        """The same, widened by a further independent error."""
         reach = error * float(scipy.special.ndtri((1 + LEVEL) / 2))
         low, high = float(np.hypot(self.value - self.low, reach)), float(np.hypot(self.high - self.value, reach))
         return Measured(self.value, float(np.hypot(self.error, error)), max(0.0, self.value - low), self.value + high)
 
 
 def measured(value: float, error: float, freedom: float = np.inf, least: float = 0.0) -> Measured:
-    """With the interval of Student's t. freedom: degrees of it, infinite for a normal; least: below it nothing can lie.
+    """A number with Student's t interval. freedom: degrees of freedom, infinite for a normal. least: lower bound.
 
     >>> [round(end, 2) for end in (measured(10, 1).low, measured(10, 1, freedom=4).high)]  # ± 1.96, ± 2.78
     [8.04, 12.78]
@@ -40,7 +40,7 @@ def measured(value: float, error: float, freedom: float = np.inf, least: float =
 
 
 def unbounded(value: float) -> Measured:
-    """A number of which nothing tells how far it is off."""
+    """A number with unknown error."""
     return Measured(value, np.inf, 0.0, np.inf)
 
 
@@ -60,9 +60,9 @@ def ratio_with_error(numerators: Floats, denominators: Floats) -> tuple[float, f
 
 
 def measured_ratio(numerators: Floats, denominators: Floats, lone_error: float) -> Measured:
-    """Ratio of sums over samples, each one draw of an instance and span; those of no tuple tell nothing of it.
+    """Ratio of sums over samples, each one draw of an instance and span; samples without tuples are ignored.
 
-    lone_error: relative standard error to take where there is one sample, which tells no spread; at least LONE_ERROR.
+    lone_error: relative standard error of a single sample, which has no spread; at least LONE_ERROR.
     """
     telling = denominators > 0
     if telling.sum() < 2:

@@ -1,6 +1,6 @@
-"""What was offered to a source while samples of it were taken: what it took in, unless it was held back.
+"""The load offered to a source while samples were taken: its throughput, unless it was held back.
 
-Throughput that was measured under backpressure is a lower bound of the demand, not the demand: it is censored.
+Throughput measured under backpressure is censored: a lower bound of the demand.
 """
 
 from collections import defaultdict
@@ -14,8 +14,8 @@ from modeling.calibration.spans import instances_there, spans
 
 @dataclass(frozen=True)
 class OfferedLoad:
-    """rate_per_s: tuples a second that a source took in. censored: at least as much was offered, nobody knows how much
-    more; spans: how many were free of backpressure, of all.
+    """rate_per_s: tuples per second taken in by a source. censored: whether the rate is only a lower bound of the
+    offered load. spans: number without backpressure, and in total.
     """
 
     rate_per_s: float
@@ -24,12 +24,12 @@ class OfferedLoad:
 
 
 def offered_load(samples: Sequence[OperatorSample], tuples: Sequence[float], instances: int) -> OfferedLoad:
-    """Tuples a second of all instances of a source, from the spans in which none of them was held back.
+    """Tuples per second of all instances of a source, from the spans in which none of them was held back.
 
-    Where there is none, the largest throughput, as a lower bound. samples: at least one; their order makes no
-    difference. tuples: the arrivals that each took in. instances: how many were seen, of which no sample may be used. A
-    span in which some are missing counts only where there is no other, the missing as the mean of the others. Samples
-    that do not tell when they began are taken for those of one span, each instance by its mean.
+    Without such a span, the largest throughput, as a lower bound. samples: at least one, in any order. tuples: arrivals
+    of each sample. instances: number seen, including those without usable samples. Spans with missing instances count
+    only if there is no complete one; missing instances get the mean of the others. Samples without a start are taken as
+    one span, with each instance's mean.
     """
     found = spans(samples)
     rates: list[float] = []
@@ -49,21 +49,18 @@ def offered_load(samples: Sequence[OperatorSample], tuples: Sequence[float], ins
 
 
 def lacking_note(samples: Sequence[OperatorSample], instances: int) -> str:
-    """What is said of a source that has no span to go by with all of its instances; empty where it has one."""
+    """The note on a source without a usable span of all its instances; empty if it has one."""
     every = [[samples[at] for at in span] for span in spans(samples)]
     there = [span for span in every if not any(held_back(sample) for sample in span)] or every
     told = [(len({sample.index for sample in span}), instances_there(span, instances)) for span in there]
     if not told or any(of == all_of for of, all_of in told):
         return ""
     of, all_of = max(told, key=lambda pair: pair[0] / pair[1])
-    return (
-        f"what was offered is told by no span of all instances, at best by {of} of {all_of}: the others are taken to "
-        "have as much"
-    )
+    return f"no span covers all instances, at best {of} of {all_of}: the others are assumed to have as much"
 
 
 def _rate_per_s(span: Sequence[OperatorSample], tuples: Sequence[float]) -> float:
-    """All instances together; an instance of which there are several samples by their mean."""
+    """Total rate of all instances; several samples of an instance count by their mean."""
     taken: dict[int, float] = defaultdict(float)
     seconds: dict[int, float] = defaultdict(float)
     for sample, count in zip(span, tuples, strict=True):

@@ -1,4 +1,4 @@
-"""One measurement of one instance over a span, in the words every engine can answer in."""
+"""One measurement of one instance over a span, in terms that every engine can report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ class OperatorSample:
     """Counters of one instance over span_s seconds.
 
     busy_s, backpressured_s: seconds of the span spent working, and waiting for room downstream.
-    records_in: tuples taken in (for a source: polled). records_out: tuples given out, per stream name (`a->b`).
+    records_in: tuples taken in (for a source: polled). records_out: tuples emitted, per stream name (`a->b`).
 
-    What follows not every engine tells; it is None or empty then. began_s: when the span began, on any clock that all
-    samples share. age_s: how long the instance had run then. records_in_by, busy_s_by: of records_in and busy_s, what
-    each stream that enters brought. service_second_moment_s2: mean square of the service times of single tuples.
-    parallelism: instances of the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its
-    end. gc_s: seconds of the span spent in garbage collection. state_gib: keyed state of the instance. threads: tuples
-    that the instance works on at a time, where these are several; busy_s is then what they spent, over threads.
+    The fields below are None or empty if the engine does not report them. began_s: start of the span, on any clock
+    shared by all samples. age_s: age of the instance at that time. records_in_by, busy_s_by: records_in and busy_s by
+    input stream. service_second_moment_s2: mean square of the service times of single tuples. parallelism: instances of
+    the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its end. gc_s: seconds of the
+    span spent in garbage collection. state_gib: keyed state of the instance. threads: tuples that the instance works on
+    concurrently, if several; busy_s is then their total over threads.
     """
 
     operator: str

@@ -1,4 +1,4 @@
-"""Tuples out per tuple in: of all that enters, and of each stream that enters."""
+"""Tuples out per tuple in: overall, and by input stream."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from modeling.inputs.operator_profile import OperatorProfile
 
 @dataclass(frozen=True)
 class OutputRatios:
-    """pooled: per stream that leaves. by_input: per stream that leaves, of each that enters; a stream of which data
-    show no difference between inputs is in it without any, one that nobody can tell is not in it.
+    """pooled: per output stream. by_input: per output stream and input stream; empty for an output whose inputs show no
+    difference, absent for one whose inputs cannot be separated.
     """
 
     pooled: Mapping[str, Measured]
@@ -31,8 +31,8 @@ def output_ratios(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> OutputRatios:
-    """Of one operator that is no source, per stream by the samples that tell it: what is not told is not nothing.
-    Streams whose output follows windows have a pooled ratio only.
+    """Ratios of one operator that is not a source, each stream from the samples that report it: unreported does not
+    mean zero. Windowed output streams have only a pooled ratio.
     """
     pooled: dict[str, Measured] = {}
     by_input: dict[str, Mapping[str, Measured]] = {}
@@ -43,7 +43,7 @@ def output_ratios(
             continue
         out = np.array([samples[at].records_out[stream] for at in told])
         counted = [number for number, at in enumerate(told) if samples[at].records_in_by]
-        # One sample tells no spread: its count is taken as Poisson's.
+        # A single sample has no spread: assume a Poisson count.
         pooled[stream] = measured_ratio(out, tuples[told], float(1 / np.sqrt(max(1.0, out.sum()))))
         if len(inputs) < 2 or stream in known.windowed:
             continue
@@ -56,5 +56,5 @@ def output_ratios(
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:
-            notes.append(f"what goes out on {stream} cannot be told apart by input: {apart.why}")
+            notes.append(f"output on {stream} cannot be attributed to inputs: {apart.why}")
     return OutputRatios(pooled, by_input, tuple(notes))

@@ -1,4 +1,4 @@
-"""The parameters of a profile by their names, with what is known of their errors."""
+"""The parameters of a profile by name, with their errors if known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -13,14 +13,14 @@ from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 @dataclass(frozen=True)
 class Parameter:
-    """error: standard error, None where nobody knows it."""
+    """error: standard error, None if unknown."""
 
     value: float
     error: float | None
 
 
 def parameters(profile: OperatorProfile) -> dict[str, Parameter]:
-    """Every number of a profile that calibration can measure; those at which nobody looked yet are left out."""
+    """Every number of a profile that calibration can measure; unmeasured ones are left out."""
     values: dict[str, float] = {}
     for field in fields(profile):
         if field.name not in ("samples", "intervals") and not field.name.endswith(("_error", "_interval")):
@@ -29,7 +29,7 @@ def parameters(profile: OperatorProfile) -> dict[str, Parameter]:
 
 
 def _numbers(name: str, value: object) -> dict[str, float]:
-    """The numbers of a field by their names: what is declared alone, such as keys and windows, has none."""
+    """The numbers of a field by name; fields that can only be declared, such as keys and windows, have none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {name: value}
     if isinstance(value, ScaleEfficiency):
@@ -40,7 +40,7 @@ def _numbers(name: str, value: object) -> dict[str, float]:
 
 
 def _error(profile: OperatorProfile, name: str) -> float | None:
-    """Standard error: as told, else from the interval, as if it were that of a normal (few samples: too large)."""
+    """Standard error: as stored, else from the interval as for a normal distribution (too large for few samples)."""
     told = {
         "service_s": profile.service_s_error if profile.samples else None,
         "efficiency.exponent": profile.efficiency.exponent_error or None,

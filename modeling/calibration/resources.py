@@ -13,21 +13,21 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
 
-FEWEST_SAMPLES = 4
+MIN_SAMPLES = 4
 MIN_SPREAD = 0.05
-"""Standard deviation of the rates over their mean, below which they do not tell what a higher rate would take."""
+"""Coefficient of variation of the rates below which the demand at higher rates cannot be extrapolated."""
 AKAIKE = 2**0.5
-"""A term that is more than so many of its standard errors makes Akaike's criterion lower. To ask for more would leave
-what an idle instance uses in the ratio too often.
+"""A term larger than this many standard errors lowers Akaike's criterion. A stricter limit would too often leave an
+idle instance's use in the ratio.
 """
 MIB_PER_GIB = 1024.0
 
 
 @dataclass(frozen=True)
 class OperatorResources:
-    """What samples tell, by the names of the profile. cpu_s: per tuple. memory_mib: of an instance without load and
-    without its state, where that lies in memory; memory_mib_s: more per tuple a second. state_gib: of all instances
-    together. gc_share: of the time.
+    """found: measured values by the profile's field names. cpu_s: per tuple. memory_mib: of an idle instance, without
+    state that is kept in memory. memory_mib_s: additional, per tuple per second. state_gib: of all instances together.
+    gc_share: of the time.
     """
 
     found: Mapping[str, Measured]
@@ -37,7 +37,7 @@ class OperatorResources:
 def operator_resources(
     samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, instances: int
 ) -> OperatorResources:
-    """Of the used samples of one operator. tuples: what each worked on. instances: how many were seen."""
+    """Resources from the used samples of one operator. tuples: worked on per sample. instances: number seen."""
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
     told = {
@@ -64,7 +64,7 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
         )
         return line.slope
     ratio = measured_ratio(cpu_s, counts, float(1 / np.sqrt(counts.sum())))
-    # An idle instance may use some all the same: then a tuple takes less, by as much as the line allows.
+    # An idle instance may still use some CPU; then a tuple takes less, within the line's error.
     return ratio if line is None else _down_to(ratio, line.slope.low)
 
 
@@ -76,17 +76,17 @@ def _memory(
         return None, None
     used_mib = np.array([samples[at].memory_mib or 0.0 for at in told])
     if known.state_in_memory:
-        # The model adds the state to what instances need besides.
+        # Subtract the state, which the model adds separately.
         used_mib = np.maximum(0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in told]))
     rates_per_s = tuples[told] / np.array([samples[at].span_s for at in told])
     line = _use(rates_per_s, used_mib)
     if line is not None and line.slope.low > 0 and line.start.value >= 0:
         return line.start, line.slope
-    # Rates that are alike do not tell what a higher one takes: that stays as it was known before.
+    # Similar rates do not determine the slope, which then stays as known before.
     used_mib = np.maximum(0.0, used_mib - known.memory_mib_s * rates_per_s)
     n = used_mib.size
     if n < 2 or (line is None and "memory_mib_s" not in known.intervals):
-        # Nobody knows how much of it is there without load.
+        # The share without load is unknown.
         return unbounded(float(used_mib.mean())), None
     idle = measured(float(used_mib.mean()), float(used_mib.std(ddof=1) / np.sqrt(n)), n - 1)
     if line is None:
@@ -96,7 +96,7 @@ def _memory(
 
 
 def _down_to(one: Measured, low: float) -> Measured:
-    """What has a part that may belong to another term, which cannot be negative: it may be less, not more."""
+    """The number with its interval extended down to `low`: part of it may belong to another, non-negative term."""
     low = max(0.0, min(one.low, low))
     reach = (one.high - low) / 2 / float(scipy.special.ndtri((1 + LEVEL) / 2))
     return replace(one, low=low, error=max(one.error, reach))
@@ -104,26 +104,26 @@ def _down_to(one: Measured, low: float) -> Measured:
 
 @dataclass(frozen=True)
 class _Use:
-    """Without load, and more per tuple a second."""
+    """start: without load. slope: additional, per tuple per second."""
 
     start: Measured
     slope: Measured
 
 
 def _use(rates_per_s: Floats, used: Floats) -> _Use | None:
-    """None where samples are few or rates alike."""
+    """None if samples are too few or rates too similar."""
     n = rates_per_s.size
-    if n < FEWEST_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
+    if n < MIN_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
         return None
     line = fitted_line(rates_per_s, used)
-    # Perfect lines have residuals of rounding alone.
+    # A perfect line has residuals of rounding only.
     start = 0.0 if abs(line.start) < 1e-12 * float(np.abs(used).max()) else line.start
     return _Use(measured(start, line.start_error, n - 2), measured(line.slope, line.slope_error, n - 2))
 
 
 def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[str]) -> Measured | None:
-    """Of all instances, each as it told last, at the parallelism of the last span; where samples do not tell when they
-    began, as it told most. Its error is what it changes by from span to span: it may be that much off.
+    """State of all instances, each by its latest report, at the parallelism of the last span; for samples without a
+    start, by its largest report. The error is the variation between spans.
     """
     told = [sample for sample in samples if sample.state_gib is not None]
     if not told:
@@ -142,7 +142,7 @@ def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[st
             totals.append(sum(last.values()))
     parallelism = max(latest or instances, every)
     if every < parallelism:
-        notes.append(f"state is told of {every} of {parallelism} instances: the others are taken to hold as much")
+        notes.append(f"state is reported by {every} of {parallelism} instances: the others are assumed to hold as much")
         totals = [total * parallelism / every for total in totals]
     steps = np.diff(totals)
     if steps.size < 2:

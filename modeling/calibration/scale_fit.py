@@ -1,4 +1,4 @@
-"""What becomes of the service time when an operator has more instances: fitted where data show it."""
+"""The change of service time with parallelism, fitted if data show it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,19 @@ from modeling.calibration.measured import Measured, measured
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 SIGNIFICANT = 0.01
-"""A wrong exponent is extrapolated to parallelisms that nobody measured: adopted by mistake once in a hundred times."""
-FEWEST_SAMPLES = 4
+"""Significance level. A wrong exponent would be extrapolated to unmeasured parallelisms, so only 1 % are adopted by
+mistake.
+"""
+MIN_SAMPLES = 4
 CLEARLY_BETTER = 2.0
-"""By how much the information criterion of the second shape must be lower."""
-MIN_EXPONENT, LARGEST_EXPONENT = 0.01, 2.0
+"""Required difference of the information criterion in favour of the second shape."""
+MIN_EXPONENT, MAX_EXPONENT = 0.01, 2.0
 
 
 @dataclass(frozen=True)
 class ScaleFit:
-    """parameter: the one that was fitted (`efficiency.exponent` or `efficiency.coordination_s`) and its value.
-    anchor_error: relative error of the service time at measured_at that comes from the shape.
+    """parameter: the fitted one (`efficiency.exponent` or `efficiency.coordination_s`). found: its value. anchor_error:
+    relative error of the service time at measured_at due to the shape.
     """
 
     efficiency: ScaleEfficiency
@@ -35,20 +37,20 @@ class ScaleFit:
 def fitted_scale(
     busy_s: Floats, expected_s: Floats, tuples: Floats, parallelism: Ints, shape: Callable[[int], float]
 ) -> ScaleFit | None:
-    """The shape that fits better than `shape`, which was taken so far, or None where data do not show one.
+    """A shape that fits better than the current `shape`; None if data do not show one.
 
-    busy_s, expected_s: of each sample, and what it would be at one and the same parallelism, whichever. shape: relative
-    service time at a parallelism, as known so far (1 everywhere: linear scaling).
+    busy_s: of each sample. expected_s: what it would be at one common parallelism. shape: relative service time at a
+    parallelism, as known so far (1 everywhere: linear scaling).
 
     Log service time is regressed on log parallelism (slope 1 − exponent), and service time on parallelism
-    (coordination_s), weighed by tuples; adopted by an F-test against `shape`, the second shape only where Akaike's
-    criterion says so clearly (Burnham & Anderson 2002). Samples are taken as independent of each other: what slows
-    a whole cluster while one parallelism is measured is taken for scale.
+    (coordination_s), weighted by tuples; adopted by an F-test against `shape`, the second shape only if Akaike's
+    criterion clearly favours it (Burnham & Anderson 2002). Samples are assumed independent: a cluster-wide slowdown
+    while one parallelism is measured is taken for scale.
     """
     telling = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
     busy_s, expected_s, tuples = busy_s[telling], expected_s[telling], tuples[telling]
     parallelism = parallelism[telling]
-    if busy_s.size < FEWEST_SAMPLES or np.unique(parallelism).size < 2:
+    if busy_s.size < MIN_SAMPLES or np.unique(parallelism).size < 2:
         return None
     relative = busy_s / expected_s
     weights = tuples / tuples.mean()
@@ -64,7 +66,7 @@ def fitted_scale(
     added, left_added = _added(relative, parallelism, weights)
     freedom = busy_s.size - 2
     line, left = power, power.left
-    # Both have two parameters, so that penalties cancel and the criteria differ by n · log of what is left.
+    # Both have two parameters, so penalties cancel and the criteria differ by n · log of the residuals.
     if busy_s.size * np.log(max(left_added, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
         line, left = added, left_added
     spread = left / freedom
@@ -73,7 +75,7 @@ def fitted_scale(
         return None
     slope, error = line.slope, line.slope_error
     if line is power:
-        exponent = float(np.clip(1 - slope, MIN_EXPONENT, LARGEST_EXPONENT))
+        exponent = float(np.clip(1 - slope, MIN_EXPONENT, MAX_EXPONENT))
         found = measured(exponent, error, freedom)
         efficiency = ScaleEfficiency(exponent, 0.0, anchor, error, 0.0)
         return ScaleFit(efficiency, "efficiency.exponent", found, error * abs(np.log(anchor) - line.mean_x), p)
@@ -83,14 +85,14 @@ def fitted_scale(
 
 
 def anchor_of(tuples: Floats, parallelism: Ints) -> int:
-    """The parallelism at which most tuples were measured, the larger one of equals: the service time is told for it."""
+    """The parallelism with most measured tuples (the larger of equals), for which the service time is given."""
     counts = {int(p): float(tuples[parallelism == p].sum()) for p in np.unique(parallelism)}
     return max(counts, key=lambda p: (counts[p], p))
 
 
 def _added(relative: Floats, parallelism: Ints, weights: Floats) -> tuple[Line, float]:
-    """s = a + slope · p, weighed so that residuals count relative to s, and the squares that it leaves of log s;
-    infinite where it would fall with p.
+    """s = a + slope · p, weighted so that residuals count relative to s, and the sum of squared residuals of log s;
+    infinite if s would fall with p.
     """
     x = parallelism.astype(np.float64)
     line = fitted_line(x, relative, weights / relative**2)

@@ -1,8 +1,8 @@
-"""How much the service times of single tuples vary within a stream, of one operator's samples.
+"""The variation of service times of single tuples within a stream, from one operator's samples.
 
-What streams differ by, and parallelisms, is no part of it: the model adds that itself, as the mix of a plan has it (law
-of total variance: E[s²] = (1 + cv²) · Σ w m², where streams of shares w take m on average). Nor is it the variance of
-means over a minute: a mean over n tuples varies n times less than a tuple.
+Differences between streams and parallelisms are excluded: the model adds them for each plan's mix (law of total
+variance: E[s²] = (1 + cv²) · Σ w m², for streams with shares w and means m). The variance of means over a minute does
+not serve: a mean over n tuples varies n times less than a tuple.
 """
 
 from collections import defaultdict
@@ -17,13 +17,13 @@ from modeling.calibration.measured import LEVEL, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 
-FEWEST_SPANS = 2
-"""Samples from which on their spread says how well a second moment is known."""
+MIN_SPANS = 2
+"""Minimum number of samples whose spread gives the error of a second moment."""
 
 
 @dataclass(frozen=True)
 class ServiceSpread:
-    """cv2: what to reckon with; low, high: where it lies with 95 %; a low of 0 where it is known by an upper bound."""
+    """cv2: value to use. low, high: 95 % interval; low is 0 if only an upper bound is known."""
 
     cv2: float
     low: float
@@ -33,8 +33,8 @@ class ServiceSpread:
 
 @dataclass(frozen=True)
 class _Spans:
-    """Of each sample, at one parallelism: seconds busy, and what the mean service times of its tuples, and their
-    squares, add up to (known to a common factor). mixed: whether it tells what came in by each stream.
+    """Per sample, at one parallelism: busy seconds, and the sums of its tuples' mean service times and of their squares
+    (up to a common factor). mixed: whether it reports input by stream.
     """
 
     busy_s: Floats
@@ -50,12 +50,12 @@ def service_spread(
     known: OperatorProfile,
     inputs: Sequence[str],
 ) -> ServiceSpread | None:
-    """From second moments where samples tell them, else bounded by the spread of their means; None where neither is.
+    """From second moments if samples report them, else bounded by the spread of their means; None without either.
 
-    known: with the service times that were measured now, and the spread that was known before. The variance of means
-    times their tuples is that of a tuple if tuples are independent of each other and instances alike. Where they are
-    not it is too much, so it is an upper bound: what was known stands as far as it is below. So is the second moment of
-    streams that differ, where samples do not tell how many tuples came by each.
+    known: with the service times measured now and the earlier spread. The variance of means times their tuples is that
+    of a tuple if tuples are independent and instances equal. Otherwise it is too large, so it is an upper bound: the
+    earlier spread stays if it is below. The second moment of streams that differ is also an upper bound, if samples do
+    not report input by stream.
     """
     spans = _spans(samples, tuples, to_anchor, known, inputs)
     note = ""
@@ -69,9 +69,9 @@ def service_spread(
         if bound is not None and separate:
             return bound
         note = (
-            "second moments are not used: they lie below the square of the mean service time; check the units of both"
+            "second moments are not used: they are below the square of the mean service time; check the units of both"
             if bound is None
-            else "samples do not tell what came in by each stream: service_cv2 is bounded by that of all together"
+            else "samples do not report input by stream: service_cv2 is bounded by that of all streams together"
         )
     bound = bound or _from_means(samples, tuples, spans)
     if bound is None:
@@ -97,13 +97,13 @@ def _spans(
 
 
 def _from_moments(spans: _Spans, moments: Floats, tuples: Floats, chosen: Flags) -> ServiceSpread | None:
-    """None for squares that no times can have. The interval is the wider of two: as of gamma values, and by the spread
-    of what the samples say. A lone sample tells no spread: its interval is as of log-normal values, whose tails are
+    """None for impossible second moments. The interval is the wider of two: that of gamma values, and that from the
+    spread between samples. A single sample has no spread: its interval is that of log-normal values, whose tails are
     heavy.
 
-    Of n values with w = 1 + cv², cv² has to first order a relative variance of 2 w / n where they are gamma (twice that
-    of normal ones for exponential services), and of w² (2 + 4 cv² + cv⁴) / n where they are log-normal: that of
-    E[s²]/E[s]² is w⁴ - 4 w² + 4 w - 1 = 2 cv⁴ + 4 cv⁶ + cv⁸, over n.
+    For n values and w = 1 + cv², the relative variance of cv² to first order is 2 w / n for gamma values (twice that of
+    normal ones for exponential services), and w² (2 + 4 cv² + cv⁴) / n for log-normal ones, since the variance of
+    E[s²]/E[s]² is (w⁴ - 4 w² + 4 w - 1) / n = (2 cv⁴ + 4 cv⁶ + cv⁸) / n.
     """
     busy_s, means_s, squares_s2 = spans.busy_s[chosen], spans.means_s[chosen], spans.squares_s2[chosen]
     moments, count = moments[chosen], float(tuples[chosen].sum())
@@ -111,11 +111,11 @@ def _from_moments(spans: _Spans, moments: Floats, tuples: Floats, chosen: Flags)
     if busy_s.sum() <= 0 or square * count < (1 - 1e-9) * busy_s.sum() ** 2:
         return None
     w = square / float(squares_s2.sum()) * float(means_s.sum() / busy_s.sum()) ** 2
-    cv2, lone = max(0.0, w - 1), busy_s.size < FEWEST_SPANS
+    cv2, lone = max(0.0, w - 1), busy_s.size < MIN_SPANS
     less = (1 + cv2) ** 2 * (1 + 2 * cv2 + cv2**2 / 2) if lone else 1 + cv2
     low, high = _interval(cv2, max(1.0, (count - 1) / less))
     if not lone:
-        # What each sample adds to w, to first order.
+        # Contribution of each sample to w, to first order.
         influence = w * (
             moments / square - 2 * busy_s / busy_s.sum() + 2 * means_s / means_s.sum() - squares_s2 / squares_s2.sum()
         )
@@ -126,8 +126,8 @@ def _from_moments(spans: _Spans, moments: Floats, tuples: Floats, chosen: Flags)
 
 
 def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans) -> ServiceSpread | None:
-    """Of spans of one instance each, so that slow and fast instances do not count as spread; where no instance has two
-    spans, of all.
+    """Compares spans of the same instance, so that slow and fast instances do not count as spread; if no instance has
+    two spans, all spans.
     """
     of_instance: dict[int, list[int]] = defaultdict(list)
     for at, sample in enumerate(samples):
@@ -141,7 +141,7 @@ def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans
     variance = 0.0
     for group in groups:
         busy_s, means_s, squares_s2 = spans.busy_s[group], spans.means_s[group], spans.squares_s2[group]
-        # How much slower than all of them this instance is: seconds busy vary as the squares that they are made of.
+        # This instance's slowness relative to all; the variance of busy seconds is proportional to the sum of squares.
         slower = (busy_s * means_s / squares_s2).sum() / (means_s**2 / squares_s2).sum()
         variance += float(((busy_s - slower * means_s) ** 2 / squares_s2).sum())
     cv2 = variance / freedom / float(spans.busy_s[every].sum() / spans.means_s[every].sum()) ** 2
@@ -149,7 +149,7 @@ def _from_means(samples: Sequence[OperatorSample], tuples: Floats, spans: _Spans
 
 
 def _interval(cv2: float, freedom: float) -> tuple[float, float]:
-    """Of a variance that rests on so many degrees of freedom."""
+    """Interval of a variance with this many degrees of freedom."""
     tail = (1 - LEVEL) / 2
     return float(cv2 * freedom / scipy.special.chdtri(freedom, tail)), float(
         cv2 * freedom / scipy.special.chdtri(freedom, 1 - tail)

@@ -1,4 +1,4 @@
-"""Busy seconds of an instance per tuple: of all that enters, of each stream, and at one parallelism."""
+"""Busy seconds of an instance per tuple: overall, by stream, and at one parallelism."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
 
-FEWEST_TUPLES = 100
-"""Fewer tuples say too little of a mean, whose error is then above 10 % for exponential service times."""
+MIN_TUPLES = 100
+"""With fewer tuples the error of the mean exceeds 10 % for exponential service times."""
 
 
 @dataclass(frozen=True)
 class ServiceTimes:
-    """service, by_stream: at efficiency.measured_at instances. scale: the parameter of the efficiency that was fitted
-    now, by its name. alike: whether streams that can be told apart take equally long. to_anchor: by what factor the
-    busy seconds of each sample go to that parallelism.
+    """service, by_stream: at efficiency.measured_at instances. scale: the efficiency parameter fitted now, by name.
+    alike: whether separable streams take equally long. to_anchor: factor that converts each sample's busy seconds to
+    that parallelism.
     """
 
     service: Measured
@@ -37,7 +37,7 @@ class ServiceTimes:
 def service_times(
     samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, inputs: Sequence[str]
 ) -> ServiceTimes:
-    """Of one operator. tuples: what each sample worked on. inputs: names of the streams that enter it."""
+    """Service times of one operator. tuples: worked on per sample. inputs: names of its input streams."""
     busy_s = np.array([sample.busy_s for sample in samples])
     notes: list[str] = []
     apart = _by_input(samples, busy_s, tuples, inputs, known)
@@ -50,8 +50,8 @@ def service_times(
         if fit is not None:
             efficiency, scale, anchor_error = fit.efficiency, {fit.parameter: fit.found}, fit.anchor_error
             notes.append(
-                f"instances take longer or shorter the more there are: {fit.parameter} {fit.found.value:.3g} fits "
-                f"better than what was assumed (p = {fit.p:.1g})"
+                f"service time depends on the number of instances: {fit.parameter} {fit.found.value:.3g} fits "
+                f"better than assumed before (p = {fit.p:.1g})"
             )
         elif known.efficiency != LINEAR:
             efficiency = replace(known.efficiency, measured_at=anchor_of(tuples, parallelism))
@@ -61,7 +61,7 @@ def service_times(
             apart = _by_input(samples, busy_s * to_anchor, tuples, inputs, known)
     elif known.efficiency != LINEAR:
         notes.append(
-            "samples do not tell the parallelism: the service time is taken as that of "
+            "samples do not report the parallelism: the service time is taken as that of "
             f"{count_of(known.efficiency.measured_at, 'instance')}"
         )
     service = _pooled(busy_s * to_anchor, tuples, known)
@@ -69,7 +69,7 @@ def service_times(
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
     if apart.why:
-        notes.append(f"service times of its inputs cannot be told apart: {apart.why}")
+        notes.append(f"service times of its inputs cannot be separated: {apart.why}")
     return ServiceTimes(service, apart.ratio, efficiency, scale, apart.alike, to_anchor, tuple(notes))
 
 
@@ -85,13 +85,13 @@ def _by_input(
         for name in inputs:
             counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in told])
             spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in told])
-            if counts.sum() >= FEWEST_TUPLES:
+            if counts.sum() >= MIN_TUPLES:
                 ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
         return ByInput(ratio)
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     if not counted:
         scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known))
-        return ByInput(scaled, why="samples do not tell what came in by each")
+        return ByInput(scaled, why="samples do not report input by stream")
     return told_apart(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
@@ -100,12 +100,12 @@ def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile) -> Measured:
 
 
 def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:
-    """Tuples that came in by each stream, one number for each of the samples at those places."""
+    """Input tuples by stream, one number for each sample at these indices."""
     return {name: np.array([samples[number].records_in_by.get(name, 0.0) for number in at]) for name in inputs}
 
 
 def _expected_s(samples: Sequence[OperatorSample], tuples: Floats, service_s: float, apart: ByInput) -> Floats:
-    """Busy seconds that each sample would have, if only the mix of its inputs made a difference."""
+    """Busy seconds that each sample would have if only the mix of its inputs mattered."""
     if not apart.ratio:
         return service_s * tuples
     of_mix = [
@@ -117,16 +117,14 @@ def _expected_s(samples: Sequence[OperatorSample], tuples: Floats, service_s: fl
 
 
 def _shape(profile: OperatorProfile, parallelism: int) -> float:
-    """Service time at a parallelism, as a part of that at which it was measured."""
+    """Service time at a parallelism, relative to the measured one."""
     if profile.service_s <= 0:
         return 1.0
     return max(1e-6, profile.service_s_of("", parallelism) / profile.service_s)
 
 
 def _at_anchor(busy_s: Floats, tuples: Floats, parallelism: Ints, efficiency: ScaleEfficiency) -> float:
-    """The service time at the anchor that explains all busy seconds: it is in proportion to them but for what
-    coordination adds.
-    """
+    """The service time at the anchor that explains all busy seconds: proportional to them except for coordination."""
     grown = (parallelism / efficiency.measured_at) ** (1 - efficiency.exponent)
     added_s = efficiency.coordination_s * (parallelism - efficiency.measured_at)
     return max(1e-12, float((busy_s.sum() - (added_s * tuples).sum()) / (grown * tuples).sum()))

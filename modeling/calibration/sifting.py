@@ -1,7 +1,7 @@
-"""Which samples calibration uses: warm-up is dropped, and what was held back is censored.
+"""Selects the samples for calibration: drops warm-up, and censors samples that were held back.
 
-A censored sample keeps its service time and selectivity, since time spent backpressured is not busy. What it took in is
-a lower bound of what was offered, and never taken for the demand.
+A censored sample keeps its service time and selectivity, since backpressured time is not busy. Its throughput is a
+lower bound of the offered load and never taken for demand.
 """
 
 from collections.abc import Iterable
@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from modeling.calibration.operator_sample import OperatorSample
 
 WARM_S = 20.0
-"""Seconds after a start in which code is compiled, caches fill and state is read: they are not of the steady state."""
+"""Seconds after a start during which code is compiled, caches fill and state is read: not steady state."""
 
 HELD_BACK = 0.05
-"""Share of a span spent backpressured beyond which what came is not what was taken."""
+"""Backpressured share of a span above which throughput is not the offered load."""
 
 SATURATED = 0.95
-"""Share of a span spent busy from which on an instance took in what it could, not what was offered."""
+"""Busy share of a span from which throughput is the instance's capacity, not the offered load."""
 
 FULLY_BUSY = 0.9
 MAX_START_S = 600.0
-"""Nothing restores for longer: an instance that old is busy with work."""
+"""Maximum duration of a restore: an older instance is busy with work."""
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A sample set aside, or censored. began_s: None where the sample does not tell."""
+    """A dropped or censored sample. began_s: None if the sample lacks it."""
 
     operator: str
     index: int
@@ -35,8 +35,8 @@ class Marked:
 
 @dataclass(frozen=True)
 class Sifted:
-    """Samples that are used, in an order that does not depend on the one they came in; those dropped, and those of the
-    used whose throughput is censored, each with the reason.
+    """used: in an order independent of the input's. dropped, censored: with reasons; censored samples are among the
+    used.
     """
 
     used: tuple[OperatorSample, ...]
@@ -45,12 +45,12 @@ class Sifted:
 
     @property
     def instances(self) -> int:
-        """How many were seen, of which no sample may be used."""
+        """Number of instances seen, even without usable samples."""
         return len({sample.index for sample in self.used} | {marked.index for marked in self.dropped})
 
 
 def sifted(samples: Iterable[OperatorSample], warm_s: float = WARM_S) -> Sifted:
-    """Samples of one operator. warm_s: instances that are younger when a span begins are warming up."""
+    """Sift samples of one operator. warm_s: instances younger than this at the start of a span are warming up."""
     used, dropped, censored = [], [], []
     worked: set[int] = set()
     for sample in sorted(samples, key=_place):
@@ -67,7 +67,7 @@ def sifted(samples: Iterable[OperatorSample], warm_s: float = WARM_S) -> Sifted:
 
 
 def held_back(sample: OperatorSample) -> str:
-    """Why what the instance took in is only a lower bound of what was offered to it; empty where it is not."""
+    """Why the instance's throughput is only a lower bound of its offered load; empty if it is not."""
     waited, busy = sample.backpressured_s / sample.span_s, sample.busy_s / sample.span_s
     if waited > HELD_BACK:
         return f"backpressured for {waited:.0%} of its span"
@@ -79,7 +79,7 @@ def held_back(sample: OperatorSample) -> str:
 def _not_warm(sample: OperatorSample, warm_s: float, *, worked_before: bool) -> str:
     if sample.age_s is not None and sample.age_s < warm_s:
         return f"started {sample.age_s:.0f} s before, less than {warm_s:.0f} s"
-    # Engines count an instance as busy while it restores its state: busy, and not a tuple. Later on that may be work.
+    # Engines count an instance as busy while it restores state: busy without tuples. Later that may be work.
     if tuples_seen(sample) or sample.busy_s < FULLY_BUSY * sample.span_s:
         return ""
     if worked_before or (sample.age_s is not None and sample.age_s >= MAX_START_S):

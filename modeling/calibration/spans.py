@@ -1,4 +1,4 @@
-"""Samples of instances that tell of the same time, and whether any instance is missing there."""
+"""Groups samples by span of time, and counts the instances of a span."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,10 @@ from modeling.calibration.operator_sample import OperatorSample
 
 
 def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
-    """Places of the samples of each span, in order of time and instance; all in one where a sample does not tell when
-    it began.
+    """Indices of the samples of each span, in order of time and instance; one span if any sample has no start.
 
-    Instances are not read in the same moment: what began within half the shortest span counts as begun together, unless
-    it is of an instance that has its sample of that span already.
+    Instances are not read at the same moment: samples that begin within half the shortest span belong together, unless
+    the instance already has a sample in that span.
     """
     if any(sample.began_s is None for sample in samples):
         return [list(range(len(samples)))]
@@ -29,6 +28,6 @@ def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
 
 
 def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:
-    """How many instances there were in a span: as its samples tell, else as many as were ever seen."""
+    """Number of instances in a span: as its samples report, else as many as were ever seen."""
     told = max((sample.parallelism or 0 for sample in samples), default=0)
     return max(told or seen, len({sample.index for sample in samples}))

@@ -1,9 +1,9 @@
-"""What waking an idle instance adds to the busy seconds of a tuple, told by samples at several loads.
+"""The busy seconds added to a tuple by waking an idle instance, estimated from samples at several loads.
 
 Engines that count an instance as busy from when a tuple arrives count the time until its thread runs, too (Flink ends
-its idle time in the thread that hands the tuple over: `StreamTask.ResumeWrapper`). Who finds the instance at work is
-spared that: a tuple keeps it busy for s + w · idle share, and at its maximum, where it is never idle, for s alone. An
-instance with several threads shows nothing of it: a tuple finds one of them idle while others are at work.
+its idle time in the thread that hands the tuple over: `StreamTask.ResumeWrapper`). Tuples that find the instance busy
+are spared that: a tuple takes s + w · idle share, and only s at maximum load, where the instance is never idle. An
+instance with several threads does not show this: a tuple may find one thread idle while others work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,31 +19,31 @@ from modeling.inputs.topology import Topology
 
 SIGNIFICANT = 0.05
 LOADS_APART = 0.15
-"""By how much an instance's idle shares differ at least where its samples are taken for such of several loads. Those of
-one load differ, too, where a machine is late; a slope through these is noise, and not for service times.
+"""Minimum difference of an instance's idle shares for its samples to count as several loads. At one load they also
+differ, when a machine is late; a slope through those is noise.
 """
 CONTRADICTS = 2.0
-"""By how many of its standard errors what an operator shows alone may lie below what all show together."""
+"""Standard errors by which one operator's estimate may lie below the common one."""
 
 
 @dataclass(frozen=True)
 class Waking:
-    """each: seconds that waking takes, one number for all operators of a cluster. operators: those that show it, or
-    too little to contradict it.
+    """each: seconds per waking, common to all operators of a cluster. operators: those that show it, or do not
+    contradict it.
     """
 
     each: Measured
     operators: frozenset[str]
 
     def without(self, sample: OperatorSample, tuples: float) -> OperatorSample:
-        """The sample with what its service alone kept the instance busy for."""
+        """The sample with the busy time of service alone."""
         if sample.busy_s == 0 or tuples == 0:
             return sample
         idle, mean_s = _idle_share(sample), sample.busy_s / tuples
         service_s = max(0.0, mean_s - self.each.value * idle)
         part = service_s / mean_s
         square_s2 = sample.service_second_moment_s2
-        if square_s2 is not None:  # E[(s + w)²] = E[s²] + 2 w E[s] + w² of those that wake
+        if square_s2 is not None:  # E[(s + w)²] = E[s²] + 2 w E[s] + w² for tuples that wake it
             square_s2 -= idle * self.each.value * (2 * service_s + self.each.value)
             square_s2 = max(square_s2, service_s**2)
         by_stream = {name: part * spent_s for name, spent_s in sample.busy_s_by.items()}
@@ -51,7 +51,7 @@ class Waking:
         return replace(sample, busy_s=busy_s, busy_s_by=by_stream, service_second_moment_s2=square_s2)
 
     def service_error_s(self, samples: Sequence[OperatorSample], tuples: Floats) -> float:
-        """Standard error that a service time has by it."""
+        """Contribution to the standard error of a service time."""
         return self.each.error * float(np.average([_idle_share(one) for one in samples], weights=tuples))
 
     @property
@@ -64,7 +64,7 @@ class Waking:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Samples beside the mean of their instance: idle share, busy seconds a tuple, weight. instances: how many."""
+    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight. instances: number."""
 
     idle: Floats
     longer_s: Floats
@@ -72,7 +72,7 @@ class _Compared:
     instances: int
 
     def slope_s(self) -> Measured | None:
-        """How much longer the idler, and how well that is known; None where idle shares do not differ."""
+        """Slope of service time over idle share, with its error; None if idle shares do not differ."""
         freedom, spread = self.idle.size - self.instances - 1, float(self.weights @ self.idle**2)
         if freedom < 1 or spread <= 1e-12 * self.weights.sum():
             return None
@@ -84,11 +84,11 @@ class _Compared:
 def waking(
     topology: Topology, used: Mapping[str, Sequence[OperatorSample]], tuples: Mapping[str, Floats]
 ) -> Waking | None:
-    """None where samples do not show any. used, tuples: of each operator its samples and what each worked on.
+    """None if samples do not show any. used, tuples: per operator its samples and the tuples each worked on.
 
-    Each instance is compared with itself at other times, as instances and operators have reasons of their own to take
-    longer; samples are weighed by their tuples over the square of the service time, as services vary by that. Operators
-    with several inputs are left out, since the mix of these may change with the load.
+    Each instance is compared with itself at other times, since instances and operators differ for other reasons;
+    samples are weighted by tuples over the squared service time, to which the variance is proportional. Operators with
+    several inputs are left out, since their mix may change with the load.
     """
     apart = {
         name: found
@@ -117,7 +117,7 @@ def waking(
 
 
 def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | None:
-    """Of one operator; None where no instance was sampled at several loads."""
+    """Compare the samples of one operator; None if no instance was sampled at several loads."""
     of: dict[tuple[int, int | None], list[int]] = {}
     for at, sample in enumerate(samples):
         if tuples[at] > 0 and sample.busy_s > 0 and (sample.threads or 1) == 1:

@@ -1,1 +1,1 @@
-"""How tuples flow: routing, rates, saturation, throughput, and what they use of containers and links."""
+"""Tuple flows: routing, rates, saturation, throughput, and the use of containers and links."""

@@ -1,4 +1,4 @@
-"""Crossings: which part of a stream goes from which node to which, under the packings of many plans."""
+"""Crossings: the parts of a stream that go from node to node, under the packings of many plans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from modeling.inputs.topology import Stream
 
 @dataclass(frozen=True)
 class Crossing:
-    """One stream. given: what its sender gives. part: of the tuples of each given term from node to node, shape (plans,
-    terms, nodes, nodes), rows send; it adds up to 1, and to 0 in plans that do not tell their nodes.
+    """One stream. given: output of its sender. part: share of each given term's tuples from node to node, shape (plans,
+    terms, nodes, nodes), rows send; it sums to 1, or to 0 in plans without known nodes.
     """
 
     given: Given
     part: Floats
 
     def term_per_s(self) -> Floats:
-        """Of each given term, shape (plans or 1, terms, scenarios)."""
+        """Rate of each given term, shape (plans or 1, terms, scenarios)."""
         every = self.given.term_per_s
         return every if every.shape[0] == 1 else np.asarray(every[self.given.row])
 
     def mean(self, of_pair: Floats) -> Floats:
-        """Mean over tuples of what a pair of nodes has, shape (plans, scenarios or 1). of_pair: (nodes, nodes)."""
+        """Mean over tuples of a quantity of node pairs, shape (plans, scenarios or 1). of_pair: (nodes, nodes)."""
         of_term: Floats = np.einsum("ptnm,nm->pt", self.part, of_pair)
         if of_term.shape[1] == 1:
             return of_term
@@ -40,7 +40,7 @@ class Crossing:
 def crossing(
     stream: Stream, plans: Placed, senders: Mapping[str, Given], reader: OperatorFlow, known: KnownRouting
 ) -> Crossing:
-    """Of plans whose nodes are told. An ALL stream is told per copy. senders: what is given, by stream."""
+    """The crossing of plans with known nodes. An ALL stream counts per copy. senders: output by stream."""
     given, nodes = senders[stream.name], len(plans.nodes)
     up, down = plans.node[stream.upstream], plans.node[stream.downstream]
     plans_count, terms = up.shape[0], given.shares.shape[1]
@@ -56,7 +56,7 @@ def crossing(
                 weights = shares[first] * routed[first, second]
                 part[plan, term] = np.bincount(place, weights, nodes * nodes).reshape(nodes, nodes)
         return Crossing(given, part)
-    # One term: whatever an instance gives is routed in the same way.
+    # One term, since all output of an instance is routed in the same way.
     at = reader.streams.index(stream.name)
     received = reader.shares[:, at] / reader.shares[:, at].sum(axis=1, keepdims=True)
     to = by_place(received[reader.row][:, None], down, nodes)[:, 0]
@@ -65,7 +65,7 @@ def crossing(
 
 
 def by_place(shares: Floats, place: Ints, places: int) -> Floats:
-    """Shares of instances, shape (plans, terms, instances), added up by where they sit: (plans, terms, places).
+    """Shares of instances, shape (plans, terms, instances), summed by place: (plans, terms, places).
 
     place: shape (plans, instances), -1 for nowhere.
     """

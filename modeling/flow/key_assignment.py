@@ -1,4 +1,4 @@
-"""Which instance each engine gives a key to, as its own code does it."""
+"""The assignment of keys to instances, computed as each engine's own code does."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -12,18 +12,20 @@ from modeling.inputs.topology import Engine
 from modeling.wording import count_of
 
 THROWS = 1024
-"""Times that light keys are thrown on instances: the mean of the busiest is then known to some tenths of a per cent."""
+"""Number of random assignments of light keys: the mean of the busiest instance is then accurate to some tenths of a per
+cent.
+"""
 
 
 @lru_cache(maxsize=4096)
 def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
-    """Share of a keyed stream per instance, shape (parallelism,), adding up to 1; not to be written to.
+    """Share of a keyed stream per instance, shape (parallelism,), summing to 1; read-only.
 
-    Exact where all keys are named, and where the engine's assignment of them is known (key_shares_are_exact). Light
-    keys that are not named fall at random on key groups (Flink), tasks (Storm) or instances (Heron), all of them alike:
-    what the busiest instance is then expected to get, and the second, and so on. Where nobody knows how many there are,
-    the busiest one is told for as few as there may be, which makes it busier on average than any more of them would.
-    Where Heron's hashes are not known, the heaviest key sits alone with an even part of the rest.
+    Exact if all keys are named and the engine's assignment is known (key_shares_are_exact). Unnamed light keys, assumed
+    equal, fall at random on key groups (Flink), tasks (Storm) or instances (Heron): shares are then the expected ones
+    of the busiest instance, the second, and so on. If their number is unknown, the fewest possible are assumed, which
+    makes the busiest instance busier on average than more keys would. If Heron's hashes are unknown, the heaviest key
+    is alone with an even part of the rest.
     """
     match engine:
         case Engine.FLINK:
@@ -43,8 +45,8 @@ def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: Key
 
 
 def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
-    """Whether key_shares are neither expected nor a bound. Heron hashes the serialised bytes of a key, which only it
-    knows: the histogram has to tell the hashes. Without a histogram nothing is known of the keys.
+    """Whether key_shares are exact, neither expected values nor a bound. Heron hashes the serialised bytes of a key,
+    which only it knows, so the histogram must contain the hashes. Without a histogram the keys are unknown.
     """
     if keys is None or not keys.whole:
         return False
@@ -52,7 +54,7 @@ def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
 
 
 def flink_instance_of_key(key: str, parallelism: int, max_parallelism: int = 128) -> int:
-    """The subtask that Flink gives a string key to (KeyGroupRangeAssignment of Flink 2).
+    """The subtask to which Flink assigns a string key (KeyGroupRangeAssignment of Flink 2).
 
     >>> [flink_instance_of_key(word, 4) for word in ("storm", "heron", "flink")]
     [1, 3, 3]
@@ -66,7 +68,7 @@ def flink_key_group(key: str, max_parallelism: int) -> int:
 
 
 def storm_task_of_key(key: str, tasks: int) -> int:
-    """The task, counted from 0, that Storm's fields grouping gives a single string field to.
+    """The task, counted from 0, to which Storm's fields grouping assigns a single string field.
 
     floorMod of Arrays.deepHashCode of the list of fields (TupleUtils.chooseTaskIndex): 31 + hashCode for one string.
 
@@ -115,11 +117,11 @@ def _by_group(owner: Ints, parallelism: int, keys: KeyHistogram | None, group_of
     light = None if keys.whole or parallelism == 1 else keys.light_keys
     if light is None:
         return shares
-    # Always the same throws: the same plan has the same shares.
+    # A fixed seed, so that equal plans have equal shares.
     loads = named + keys.residual / light * np.random.default_rng(0).multinomial(light, held, size=THROWS)
     order = np.argsort(-shares, kind="stable")
-    # By how much the busiest instance has more than the one that is expected to be it, and so on: less noise than in
-    # what they have, and none where it is always the same one.
+    # Average the excess of the busiest instance over the one expected to be busiest, and so on: less noisy than the
+    # shares themselves, and exact if it is always the same one.
     more = (np.sort(loads, axis=1)[:, ::-1] - loads[:, order]).mean(axis=0)
     if keys.distinct_keys is not None:
         shares[order] = np.maximum(shares[order] + more, 0.0)

@@ -1,4 +1,4 @@
-"""Instances that are given alike, counted once: waits are worked out for kinds of instances, not for each."""
+"""Groups instances with similar input, so that waits are computed per kind instead of per instance."""
 
 from dataclasses import dataclass
 
@@ -7,24 +7,24 @@ import numpy as np
 from modeling.arrays import Floats, Ints
 
 ALIKE = 0.01
-"""Instances that differ by so small a part of what the busiest is given count as one kind with their mean, where they
-are about as busy; by up to eleven times that where they are given less. With the busiest at a utilisation of .9, a time
-in M/M/1, 1/(1 − ρ), is then off by a thousandth at most everywhere, as its curvature falls with (1 − ρ)³. What
-saturates is told by the busiest instance itself, not by its kind."""
+"""Instances that differ by at most this share of the busiest one's input form one kind with their mean, if about as
+busy; by up to eleven times that if they get less. With the busiest at a utilisation of .9, the time in M/M/1, 1/(1 −
+ρ), is then off by at most a thousandth everywhere, since its curvature falls with (1 − ρ)³. Saturation is computed from
+the busiest instance itself, not from its kind."""
 
 EXACTLY = 1e-6
-"""Instances that differ by rounding alone."""
+"""Instances that differ only by rounding."""
 
-_SMALLEST = 1e-9
+_MIN_PART = 1e-9
 _PRIME = 67108879
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """The different instances of an operator; a row that has fewer is filled with none.
+    """The distinct instances of an operator; shorter rows are padded with empty kinds.
 
-    number: of instances of each kind, shape (rows, kinds). shares: what one of them gets of each term, shape (rows,
-    terms, kinds). service_factor: of their nodes, shape (rows, kinds), None where all are 1.
+    number: instances of each kind, shape (rows, kinds). shares: one instance's share of each term, shape (rows, terms,
+    kinds). service_factor: of their nodes, shape (rows, kinds), None if all are 1.
     """
 
     number: Ints
@@ -32,7 +32,7 @@ class Kinds:
     service_factor: Floats | None
 
     def per_instance(self, term_per_s: Floats) -> Floats:
-        """Of one instance of each kind, shape (rows, kinds, scenarios), of terms (rows, terms, scenarios)."""
+        """Sum for one instance of each kind, shape (rows, kinds, scenarios), from terms (rows, terms, scenarios)."""
         if self.shares.shape[1] == 1:
             return np.asarray(self.shares[:, 0, :, None] * term_per_s)
         return np.asarray(self.shares.transpose(0, 2, 1) @ term_per_s)
@@ -44,7 +44,7 @@ def kinds_of(shares: Floats, service_factor: Floats | None, parallelism: Ints, a
     there = np.arange(most) < parallelism[:, None]
     key = np.zeros((rows, most), dtype=np.int64)
     for at in range(terms):
-        part = np.maximum(shares[:, at] / np.maximum(shares[:, at].max(axis=1, keepdims=True), 1e-300), _SMALLEST)
+        part = np.maximum(shares[:, at] / np.maximum(shares[:, at].max(axis=1, keepdims=True), 1e-300), _MIN_PART)
         # Steps of 11 · alike · (1.1 − part).
         steps = np.log(part) / alike if alike == EXACTLY else -np.log(1.1 - part) / (11 * alike)
         key = key * _PRIME + np.round(steps).astype(np.int64)

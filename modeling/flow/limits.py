@@ -1,4 +1,4 @@
-"""Limits: what a growing load fills up, an operator, the cores of a container, or a link between two nodes."""
+"""Limits reached by a growing load: an operator, the cores of a container, or a link between two nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class ContainerLimit:
 
 @dataclass(frozen=True)
 class LinkLimit:
-    """The link from one node to another is full. Each direction has its bandwidth to itself, and pairs do not share
-    links: where they do, this is too late.
+    """The link from one node to another is full. Directions and pairs are assumed not to share bandwidth: if they do,
+    this limit is reached earlier.
     """
 
     sender: str
@@ -51,20 +51,20 @@ class LinkLimit:
 
 
 SiteLimit = ContainerLimit | LinkLimit
-"""Another packing may mend it, another parallelism does not. remedy: in a sentence."""
+"""Another packing may remedy it, another parallelism does not. remedy: as part of a sentence."""
 
 Limit = OperatorLimit | SiteLimit
 
 
 _Part = tuple[Floats, Floats]
-"""What a tuple per second of each term uses of limits, shape (plans, terms, limits); and the rates of the terms, shape
+"""Use of the limits per tuple per second of each term, shape (plans, terms, limits); and the rates of the terms, shape
 (plans or 1, terms, scenarios)."""
 
 
 class SiteUse:
-    """What loads use of the containers and links of plans, operator by operator, in topological order.
+    """The loads' use of containers and links of plans, operator by operator, in topological order.
 
-    Containers come first, then links from node to node; where nothing bounds them, nothing is used.
+    Containers come first, then links from node to node; the use of an unbounded one is zero.
     """
 
     def __init__(self, topology: Topology, plans: Placed, site: Site) -> None:
@@ -77,7 +77,7 @@ class SiteUse:
         self._parts: tuple[list[_Part], list[_Part]] = ([], [])
 
     def begun(self) -> "SiteUse":
-        """Nothing is used as yet."""
+        """An empty copy, with nothing used yet."""
         self._parts = ([], [])
         return self
 
@@ -86,7 +86,7 @@ class SiteUse:
         return self._containers + self.links
 
     def take(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
-        """crossings: of the streams that enter the operator, by name; needed where links are bounded."""
+        """crossings: of the operator's input streams, by name; needed if links are bounded."""
         containers, links = self._parts
         if self._containers:
             placed = by_place(flow.slowed[flow.row], self._plans.container[flow.name], self._containers)
@@ -102,11 +102,11 @@ class SiteUse:
                 links.append((share.reshape(*share.shape[:2], self.links), crossed.term_per_s()))
 
     def used(self) -> Floats:
-        """The part of each limit that is in use, shape (plans, limits, scenarios)."""
+        """The used share of each limit, shape (plans, limits, scenarios)."""
         return np.concatenate([_added_up(parts) for parts in self._parts if parts], axis=1)
 
     def limits(self, plan: int) -> list[Limit]:
-        """Of one plan, in the order of `used`."""
+        """The limits of one plan, in the order of `used`."""
         if not self.count:
             return []
         packing = self._plans.plans[plan].packing
@@ -116,11 +116,11 @@ class SiteUse:
         return [*containers[: self._containers], *(LinkLimit(a, b) for a in nodes for b in nodes)]
 
     def slows(self) -> Flags:
-        """Which sources each limit slows when it is full, shape (plans, operators and limits, sources): an operator
-        those that feed it, a container those that feed its operators, a link all; in Heron each of them all.
+        """Which sources each full limit throttles, shape (plans, operators and limits, sources): an operator those that
+        feed it, a container those that feed its operators, a link all; in Heron each throttles all.
         """
         fed, plans = feeding_sources(self._topology), len(self._plans.plans)
-        # What is in no container is put in one more, which is left out.
+        # Instances without a container go into an extra one, which is dropped.
         containers = np.zeros((plans, self._containers + 1, fed.shape[1]), dtype=bool)
         for slowed, name in zip(fed, self._topology.order, strict=True) if self._containers else ():
             there = np.zeros((plans, self._containers + 1), dtype=bool)
@@ -136,7 +136,7 @@ def _by_plan(of_rows: Floats, row: Ints) -> Floats:
 
 
 def _added_up(parts: Sequence[_Part]) -> Floats:
-    """Over all terms of all parts, shape (plans, limits, scenarios)."""
+    """Sum over all terms of all parts, shape (plans, limits, scenarios)."""
     alike = all(rates.shape[0] == 1 for _, rates in parts)
     shares = np.concatenate([share for share, _ in parts], axis=1).transpose(0, 2, 1)
     every = [r if alike else np.broadcast_to(r, (len(shares), *r.shape[1:])) for _, r in parts]
@@ -144,7 +144,7 @@ def _added_up(parts: Sequence[_Part]) -> Floats:
 
 
 def feeding_sources(topology: Topology) -> Flags:
-    """Whether each operator, when full, slows each source (Flink's credits, Storm's max pending), shape (operators,
+    """Whether each operator, when full, throttles each source (Flink's credits, Storm's max pending), shape (operators,
     sources).
     """
     if topology.engine is Engine.HERON:

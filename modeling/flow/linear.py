@@ -1,7 +1,7 @@
-"""Linear flows: what plans make of any rates, worked out once. For searches and simulations, which ask it many times.
+"""Linear flows: the use of limits as a linear function of rates, computed once for searches and simulations.
 
-Rates are weighted sums of what sources take in and of what windows give out. The weights come from one pass of the
-recursion (modeling/flow/rates.py) in which each of these inputs gives a tuple a second alone, in a scenario of its own.
+Rates are weighted sums of the sources' intake and of the windows' output. The weights come from one pass of the
+recursion (modeling/flow/rates.py) in which each of these inputs alone gives a tuple per second, in its own scenario.
 """
 
 from collections.abc import Sequence
@@ -25,19 +25,19 @@ from modeling.inputs.windowed_output import WindowedOutput
 Weights = tuple[float, ...]
 
 FULL = 1 - 1e-12
-"""What a limit is full at, but for rounding."""
+"""Use at which a limit counts as full, allowing for rounding."""
 
 _UPWARDS: Floats = 1.5 ** np.arange(36.0)
-"""Steps in which a crossing is sought; what does not saturate at a million times the load has other limits."""
+"""Steps of the search for a crossing; a plan that carries a million times the load has other limits."""
 _DOWNWARDS: Floats = 0.5 ** np.arange(60.0)
 _CUTS, _ROUNDS = 8, 14
-"""Then it is sought among so many parts of what is left, so often: down to 2^-42 of it."""
+"""The search then divides the remaining interval into _CUTS parts, _ROUNDS times: down to 2^-42 of it."""
 
 
 @dataclass(frozen=True)
 class WindowInputs:
-    """A window between inputs. entering: of each term, shape (draws, terms, inputs). streams: of each term. factor: of
-    what leaves, shape (draws or 1,). first: number of the input that is what leaves of the first term; the others
+    """A window between inputs. entering: weights of each term, shape (draws, terms, inputs). streams: of each term.
+    factor: on the output, shape (draws or 1,). first: index of the input for the first term's output; the others
     follow.
     """
 
@@ -50,11 +50,11 @@ class WindowInputs:
 
 @dataclass(frozen=True)
 class LinearFlows:
-    """One plan. Inputs are the sources, and then the terms of each stream that leaves a window, in topological order.
+    """One plan. Inputs are the sources, then the terms of each windowed output stream, in topological order.
 
-    rows: what each input uses of a limit (operators, containers, links), full at 1; of several instances, of all that
-    may be the busiest; shape (draws, rows, inputs), one draw of parameters for each case that is asked, or 1 for all.
-    first_row: of each limit. slows: which sources each limit slows when it is full, shape (limits, sources).
+    rows: use of a limit (operators, containers, links; full at 1) per input, with a row for each instance that may be
+    the busiest; shape (draws, rows, inputs), one draw of parameters per case, or 1 for all. first_row: of each limit.
+    slows: sources that each full limit throttles, shape (limits, sources).
     """
 
     windows: tuple[WindowInputs, ...]
@@ -64,7 +64,7 @@ class LinearFlows:
     operators: int
 
     def taken(self, numbers: Ints) -> "LinearFlows":
-        """Of these cases."""
+        """The flows of these cases."""
         if len(self.rows) == 1:
             return self
         windows = [
@@ -74,24 +74,24 @@ class LinearFlows:
         return replace(self, windows=tuple(windows), rows=self.rows[numbers])
 
     def inputs_per_s(self, taken_per_s: Sequence[float]) -> Sequence[float]:
-        """Of all inputs, of what each source takes in, in one case."""
+        """Rates of all inputs from the intake of each source, in one case."""
         if not self.windows:
             return taken_per_s
         return list(self._inputs_per_s(np.array(taken_per_s)[None, :, None])[0, :, 0].tolist())
 
     def used(self, inputs_per_s: Sequence[float]) -> list[float]:
-        """The part of each limit that is in use, in one case."""
+        """The used share of each limit, in one case."""
         return [max([dot(row, inputs_per_s) for row in rows]) for rows in self._weights]
 
     @property
     def most_used(self) -> tuple[float, float]:
-        """What a tuple a second of any one input uses at most: of an operator, and of a container or link."""
+        """Maximum use per tuple per second of any input: of an operator, and of a container or link."""
         most = [max(weight for row in rows for weight in row) for rows in self._weights]
         return max(most[: self.operators]), max(most[self.operators :], default=0.0)
 
     def let_in_one(self, base_per_s: Sequence[float], more_per_s: Sequence[float]) -> tuple[list[float], list[int]]:
-        """`let_in` of one case, quicker for the few limits that there are: what of more each source takes in, and the
-        numbers of the limits that are full then.
+        """`let_in` for one case, faster for few limits: each source's intake of `more`, and the indices of the full
+        limits.
         """
         if self.windows:
             parts_per_s, limits = self.let_in(np.array([base_per_s]), np.array([more_per_s]))
@@ -113,12 +113,12 @@ class LinearFlows:
         return more, sorted(set(full))
 
     def let_in(self, base_per_s: Floats, more_per_s: Floats) -> tuple[Floats, Flags]:
-        """What of more than a base each source takes in under backpressure, shape (cases, sources), and which limits
-        are full then, shape (cases, limits): the fixed point at which no limit is exceeded. The base is taken in whole.
+        """Each source's intake of `more` beyond a base under backpressure, shape (cases, sources), and the full limits,
+        shape (cases, limits): the fixed point at which no limit is exceeded. The base is always taken in.
 
-        The limit that is full first slows its sources in proportion, then the next one, so there are at most as many
-        rounds as limits; containers and links only once no operator is exceeded, so that larger containers never lower
-        what a source takes in.
+        The first full limit throttles its sources in proportion, then the next one, so there are at most as many rounds
+        as limits. Containers and links come only once no operator is exceeded, so that larger containers never lower a
+        source's intake.
         """
         more, full = more_per_s, np.zeros((len(more_per_s), len(self.first_row)), dtype=bool)
         for among in (slice(0, self.operators), slice(self.operators, len(self.first_row))):
@@ -132,9 +132,9 @@ class LinearFlows:
         return more, full
 
     def first_crossing(self, base_per_s: Floats, more_per_s: Floats, asked: Flags | None = None) -> tuple[Floats, Ints]:
-        """The part of what is more at which one of the limits that are asked for is first full, and which, in each
-        case: sought upwards from the whole, or from the half, the quarter and so on that none exceeds. Infinite where
-        nothing is more. asked: shape (cases or 1, limits), all where None.
+        """The share of `more` at which a requested limit is first full, and its index, per case: searched upwards from
+        the whole, or from the largest of one half, one quarter and so on that exceeds none. Infinite if `more` is zero.
+        asked: shape (cases or 1, limits), None for all.
         """
 
         def used(parts: Floats) -> Floats:
@@ -164,7 +164,7 @@ class LinearFlows:
         return part, used(np.where(found, part, 1.0)[:, None])[:, :, 0].argmax(axis=1)
 
     def _first_full(self, base_per_s: Floats, more_per_s: Floats, among: slice) -> tuple[Floats, Ints]:
-        """At what part of what is more the first of these limits is full, and its number; 1 where none is."""
+        """Share of `more` at which the first of these limits is full, and its index; 1 if none is."""
         of = self._limit_of_row
         rows = slice(*np.searchsorted(of, (among.start, among.stop)).tolist())
         base, more = (np.einsum("cri,ci->cr", self.rows[:, rows], each) for each in (base_per_s, more_per_s))
@@ -174,7 +174,7 @@ class LinearFlows:
         return parts[np.arange(len(parts)), first], of[rows][first]
 
     def _first_crossed(self, base_per_s: Floats, more_per_s: Floats, among: slice) -> tuple[Floats, Ints]:
-        """_first_full where windows give less for more."""
+        """_first_full for windows whose output grows less than their input."""
         before, after = (self._used(each[:, :, None])[:, :, 0] for each in (base_per_s, base_per_s + more_per_s))
         asked = np.zeros(before.shape, dtype=bool)
         asked[:, among] = True
@@ -194,20 +194,20 @@ class LinearFlows:
 
     @cached_property
     def slowed(self) -> tuple[tuple[bool, ...], ...]:
-        """`slows` as plain values."""
+        """`slows` as Python tuples."""
         return tuple(map(tuple, self.slows.tolist()))
 
     @cached_property
     def _weights(self) -> tuple[tuple[Weights, ...], ...]:
-        """Of each limit, in one case; plain numbers, which are quicker than arrays for the few that there are."""
+        """Weights of each limit in one case, as plain numbers, which are faster than small arrays."""
         return tuple(tuple(map(tuple, rows.tolist())) for rows in np.split(self.rows[0], self.first_row[1:]))
 
     def _used(self, taken_per_s: Floats) -> Floats:
-        """The part of each limit that is in use, shape (cases, limits, points), of (cases, sources, points)."""
+        """The used share of each limit, shape (cases, limits, points), from intake (cases, sources, points)."""
         return np.maximum.reduceat(self.rows @ self._inputs_per_s(taken_per_s), self.first_row, axis=1)
 
     def _inputs_per_s(self, taken_per_s: Floats) -> Floats:
-        """Shape (cases, inputs, points), of (cases, sources, points)."""
+        """Input rates, shape (cases, inputs, points), from intake (cases, sources, points)."""
         cases, sources, points = taken_per_s.shape
         found = np.zeros((cases, self.rows.shape[2], points))
         found[:, :sources] = taken_per_s
@@ -218,16 +218,16 @@ class LinearFlows:
 
 
 def dot(weights: Weights, inputs: Sequence[float]) -> float:
-    """The weighted sum; quicker than numpy's for the few that there are."""
+    """The weighted sum; faster than numpy's for few values."""
     total: float = sum(map(mul, weights, inputs))
     return total
 
 
 class LinearPlans:
-    """Several plans under the same scenarios, of which the parameters alone matter.
+    """Several plans under the same scenarios, of which only the parameters matter.
 
-    flows: in topological order; scenario n is one tuple a second of input n alone, with the first parameters, then with
-    the next ones.
+    flows: in topological order; scenario n is one tuple per second of input n alone, with the first parameters, then
+    with the next ones.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class LinearPlans:
         self._known_rows: dict[tuple[str, int], Floats] = {}
 
     def of(self, plan: int) -> LinearFlows:
-        """Of the plan with this number."""
+        """The flows of the plan with this index."""
         parts = [self._rows(flow, int(flow.row[plan])) for flow in self.flows]
         if self._site_used is not None:
             parts += np.split(self._site_used[plan].transpose(1, 0, 2), self._use.count, axis=1)
@@ -299,7 +299,7 @@ class LinearPlans:
 
 
 def _undominated(rows: Floats) -> Floats:
-    """Without those that others are never less than."""
+    """The rows without dominated ones (nowhere larger than another row)."""
     kept = np.empty((0, rows.shape[1]))
     for row in rows[np.argsort(-rows.sum(axis=1), kind="stable")]:
         if not (kept >= row * (1 - 1e-15)).all(axis=1).any():

@@ -1,4 +1,4 @@
-"""Rates of one plan under one load: the core with one row and one scenario, by name."""
+"""Rates of one plan under one load, by name: the general recursion with one row and one scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,12 @@ from modeling.inputs.topology import Topology
 
 @dataclass(frozen=True)
 class Rates:
-    """One plan under one load, in the stable case, where everything that is offered is processed.
+    """One plan under one load in the stable case, where the whole offered load is processed.
 
-    stream_per_s: per stream name, before it is routed (an ALL stream counts once). instance_per_s: per operator the
-    tuples into each instance, shape (parallelism,), summed over all streams that enter it. busy: per operator the
-    utilisation of each instance. service_s: seconds per tuple of each instance, over its streams and on its node.
-    cores: that each instance keeps in use. bounds: streams of which the busiest instance is only bounded, since not
-    all of their keys are known, or not what the engine does with them.
+    stream_per_s: per stream name, before routing (an ALL stream counts once). instance_per_s: per operator the tuples
+    into each instance, shape (parallelism,), summed over its input streams. busy: per operator the utilisation of each
+    instance. service_s: seconds per tuple of each instance, over its streams and on its node. cores: used by each
+    instance. bounds: streams with unknown keys or unknown key assignment, so that the busiest instance is only bounded.
     """
 
     stream_per_s: Mapping[str, float]
@@ -46,8 +45,8 @@ def arrival_rates(
     load_per_s: Mapping[str, float],
     site: Site = NOWHERE,
 ) -> Rates:
-    """Rates that a load per source brings to every stream and instance. Instances on nodes of another speed (site) are
-    busy for so much longer.
+    """Rates of every stream and instance under a load per source. Busy time scales with the speed of the instance's
+    node (site).
 
     Raises ModelError for a load that is negative, not finite, lacks a source or names an unknown one, for a plan that
     does not fit the topology, and for an operator without a profile.
@@ -62,7 +61,7 @@ def plan_flows(
     load_per_s: Mapping[str, float],
     site: Site = NOWHERE,
 ) -> list[OperatorFlow]:
-    """operator_flows of one plan under one load. Raises ModelError as arrival_rates."""
+    """operator_flows of one plan under one load. Raises ModelError like arrival_rates."""
     check_load(topology, profiles, load_per_s)
     plan.check(topology)
     scenario = Scenarios(np.array([[load_per_s[source] for source in topology.sources]], dtype=np.float64))
@@ -71,7 +70,7 @@ def plan_flows(
 
 
 def rates_of(flows: Sequence[OperatorFlow]) -> Rates:
-    """Of flows of one plan under one scenario."""
+    """Rates from the flows of one plan under one scenario."""
     taken = {flow.name: flow.instance_per_s()[0, :, 0] for flow in flows}
     services: dict[str, Floats] = {}
     for flow in flows:
@@ -90,7 +89,7 @@ def rates_of(flows: Sequence[OperatorFlow]) -> Rates:
 
 
 def check_load(topology: Topology, profiles: Profiles, load_per_s: Mapping[str, float]) -> None:
-    """Raises ModelError where load or profiles do not fit the topology."""
+    """Raises ModelError if load or profiles do not fit the topology."""
     for source, rate_per_s in load_per_s.items():
         if source not in topology.sources:
             raise ModelError(

@@ -1,10 +1,9 @@
-"""Rates: how offered loads spread through a topology, for many plans under many scenarios, operator by operator.
+"""Rates: the spread of offered loads through a topology, for many plans under many scenarios, by operator.
 
-The one recursion of rates. What instances take in is a sum of terms. A term is a flow of so many tuples per second, of
-which every instance has a fixed share: what comes by a stream is one term, and under pointwise groupings one for each
-term of the operators before it whose instances share it differently. Shares depend on the plan alone and rates hardly
-on the plan, so plans in which an operator is given the same share one row. Utilisation, containers and links are
-weighted sums of the same terms.
+The only recursion of rates. The input of instances is a sum of terms. A term is a flow in tuples per second of which
+every instance has a fixed share: a stream is one term, or under pointwise groupings one per upstream term whose
+instances have different shares. Shares depend only on the plan and rates hardly on it, so plans in which an operator
+has equal input share one row. Utilisation, containers and links are weighted sums of the same terms.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,23 +24,23 @@ from modeling.inputs.windowed_output import WindowedOutput
 
 @dataclass(frozen=True)
 class ByPlan:
-    """Rows that several plans may share: rows[of[plan]] is a plan's, one entry a scenario."""
+    """Rows shared by several plans: rows[of[plan]] is a plan's, with one entry per scenario."""
 
     of: Ints
     rows: Floats
 
     def every(self) -> Floats:
-        """Shape (plans, scenarios), or (1, scenarios) where all plans have the same."""
+        """Shape (plans, scenarios), or (1, scenarios) if all plans have the same row."""
         return self.rows if self.rows.shape[0] == 1 else self.rows[self.of]
 
 
 @dataclass(frozen=True)
 class Given:
-    """What an operator gives out on one stream.
+    """The output of an operator on one stream.
 
-    per_s: of all its instances, as often as it is made (an ALL stream counts once). row: of each plan in the others.
-    term_per_s: shape (rows, terms, scenarios), adding up to that; shares: of each term, which instance gives it, shape
-    (rows, terms, most instances), adding up to 1.
+    per_s: total rate of all instances before copying (an ALL stream counts once). row: of each plan in the other
+    fields. term_per_s: shape (rows, terms, scenarios), summing to per_s. shares: of each term by sending instance,
+    shape (rows, terms, most instances), summing to 1.
     """
 
     per_s: ByPlan
@@ -54,15 +53,14 @@ class Given:
 class OperatorFlow:
     """One operator in all plans under all scenarios.
 
-    row: of each plan. parallelism: shape (rows,). streams: by which each term enters, "" at a source. term_per_s: of
-    each term before it is routed, shape (rows, terms, scenarios). shares: what each instance gets of a term, shape
-    (rows, terms, most instances), 0 where there is no such instance; under ALL every instance gets the whole.
-    service_s: seconds per tuple where nodes are as measured, shape (rows, terms, scenarios or 1). service_factor: of
-    each instance's node, shape (rows, most instances); None where all are 1. cv2: of service times within a stream,
-    shape (scenarios or 1,). cpu_s: CPU seconds per tuple, likewise, None where nobody measured it. poll_s: seconds of
-    its time that a tuple takes up at least, at a source that polls. bounds: streams of which the busiest instance is
-    only bounded in some plan, since not all keys are known, or not what the engine does with them. given: per stream
-    that leaves.
+    row: of each plan. parallelism: shape (rows,). streams: input stream of each term, "" at a source. term_per_s: of
+    each term before routing, shape (rows, terms, scenarios). shares: of a term by instance, shape (rows, terms, most
+    instances), 0 for absent instances; under ALL every instance gets the whole. service_s: seconds per tuple on nodes
+    of the measured speed, shape (rows, terms, scenarios or 1). service_factor: of each instance's node, shape (rows,
+    most instances); None if all are 1. cv2: of service times within a stream, shape (scenarios or 1,). cpu_s: CPU
+    seconds per tuple, likewise, None if not measured. poll_s: minimum seconds per tuple at a source that polls. bounds:
+    streams with unknown keys or key assignment in some plan, so that the busiest instance is only bounded. given: by
+    output stream.
     """
 
     profile: OperatorProfile
@@ -86,7 +84,7 @@ class OperatorFlow:
 
     @cached_property
     def stream_per_s(self) -> dict[str, Floats]:
-        """Per stream that enters, before it is routed, shape (rows, scenarios)."""
+        """Rates by input stream before routing, shape (rows, scenarios)."""
         found: dict[str, Floats] = {}
         for at, stream in enumerate(self.streams):
             found[stream] = found[stream] + self.term_per_s[:, at] if stream in found else self.term_per_s[:, at]
@@ -94,17 +92,17 @@ class OperatorFlow:
 
     @cached_property
     def entering_per_s(self) -> Floats:
-        """Tuples into all instances together, shape (rows, scenarios)."""
+        """Total tuples into all instances, shape (rows, scenarios)."""
         return np.asarray((self.term_per_s * self.copies[:, :, None]).sum(axis=1))
 
     @cached_property
     def idle_service_s(self) -> Floats:
-        """Seconds per tuple where nothing tells by which stream it comes, shape (rows, scenarios or 1)."""
+        """Seconds per tuple of unknown stream, shape (rows, scenarios or 1)."""
         return np.asarray(self.service_s.mean(axis=1))
 
     @property
     def one_service(self) -> bool:
-        """Whether a tuple takes as long whatever its stream and its instance."""
+        """Whether all tuples take equally long, whatever their stream and instance."""
         return self.service_factor is None and not self.profile.stream_service_s
 
     def instance_per_s(self) -> Floats:
@@ -117,22 +115,22 @@ class OperatorFlow:
 
     @property
     def cpu_per_s(self) -> Floats:
-        """Seconds of CPU a second that each term needs where nodes are as measured, shape (rows, terms, scenarios).
+        """CPU seconds per second of each term on nodes of the measured speed, shape (rows, terms, scenarios).
 
-        The CPU of a tuple grows with its node's factor, and not with the parallelism: instances that wait for each
-        other do not compute. Where it was not measured: as long as an instance is busy, which is more than it computes
-        wherever it waits for something while busy, and less where threads beside it compute.
+        A tuple's CPU grows with its node's factor, not with the parallelism: instances waiting for each other do not
+        compute. If not measured, busy time is used: more than the CPU if the instance waits while busy, less if further
+        threads compute.
         """
         return self.term_per_s * (self.service_s if self.cpu_s is None else self.cpu_s)
 
     def cores(self) -> Floats:
-        """Cores that each instance keeps in use, shape (rows, instances, scenarios)."""
+        """Cores used by each instance, shape (rows, instances, scenarios)."""
         return _spread(self.slowed, self.cpu_per_s)
 
     def busy(self) -> Floats:
         """Utilisation of each instance, shape (rows, instances, scenarios); above 1 it is overloaded.
 
-        It is its busy seconds per second, or the part of what it may ask for where it polls.
+        Busy seconds per second or, for a polling source, the used share of its polling capacity.
         """
         used = self.worked_s()
         return np.maximum(used, self.instance_per_s() * self.poll_s) if self.poll_s else used
@@ -148,20 +146,20 @@ class OperatorFlow:
         return np.asarray(used)
 
     def kinds(self, alike: float) -> Kinds:
-        """The different instances; those that differ by no more than the part `alike` count as one kind."""
+        """The distinct instances; those that differ by at most the share `alike` count as one kind."""
         return kinds_of(self.shares, self.service_factor, self.parallelism, alike)
 
     @property
     def slowed(self) -> Floats:
-        """What each instance gets of a term, times by what factor its node makes it longer."""
+        """Each instance's share of a term, times the service factor of its node."""
         return self.shares if self.service_factor is None else self.shares * self.service_factor[:, None]
 
 
 def operator_flows(
     topology: Topology, profiles: Profiles, plans: Placed, scenarios: Scenarios, known: "KnownRouting"
 ) -> Iterator[OperatorFlow]:
-    """λ(out) = selectivity · λ(in), summed over inputs, in topological order, so that all that enters an operator is
-    known before it is computed. Plans and profiles fit the topology.
+    """λ(out) = selectivity · λ(in), summed over inputs, in topological order, so that all input of an operator is known
+    before it is computed. Plans and profiles must fit the topology.
     """
     given: dict[str, Given] = {}
     for name in topology.order:
@@ -219,7 +217,7 @@ def _operator_flow(
         shares = [(np.arange(most) < counts[:, None]) / counts[:, None]]
     terms, rates, shares = _merged(terms, rates, shares)
     term_per_s, shared = np.stack(rates, axis=1), np.stack(shares, axis=1)
-    # Not added up from shares, whose rounding would make rates of different plans differ.
+    # Not summed from shares, whose rounding would make rates differ between plans.
     copied = {stream.name for stream in streams if stream.grouping is Grouping.ALL}
     copies: Floats = np.stack([counts.astype(np.float64) if of in copied else np.ones(len(first)) for of in terms], 1)
     entering, senders = term_per_s * copies[:, :, None], shared / copies[:, :, None]
@@ -253,10 +251,10 @@ def _outputs(
     entering: Floats,
     senders: Floats,
 ) -> dict[str, Given]:
-    """Instances give out in proportion to what they take in of each term; so do windows, as far as keys are alike.
+    """Instances emit in proportion to their input of each term; so do windows, if keys are similar.
 
-    entering: of each term into all instances, shape (rows, terms, scenarios). senders: into which of them, adding up to
-    1, shape (rows, terms, instances).
+    entering: total rate of each term, shape (rows, terms, scenarios). senders: its shares by instance, summing to 1,
+    shape (rows, terms, instances).
     """
     found: dict[str, Given] = {}
     outputs = topology.outputs(profile.operator)
@@ -275,9 +273,9 @@ def _outputs(
         whole = leaving.sum(axis=1)
         _, rates, parts = _merged(list(terms), list(leaving.transpose(1, 0, 2)), list(senders.transpose(1, 0, 2)), True)
         if stream.grouping in POINTWISE:
-            # What comes after depends on what instances give alone, however it came about.
+            # Downstream depends only on the output of instances, whatever its origin.
             per, part = np.stack(rates, axis=1), np.stack(parts, axis=1)
-            # By how many they are too: of one that gives all, nothing else tells.
+            # Include the parallelism: nothing else distinguishes it if one instance emits all.
             number = _numbered([(int(c), p.tobytes(), s.tobytes()) for c, p, s in zip(counts, per, part, strict=True)])
             _, once = np.unique(number, return_index=True)
             found[stream.name] = Given(_deduped(row, whole), number[row], per[once], part[once])
@@ -287,7 +285,7 @@ def _outputs(
 
 
 def left_by_window(window: WindowedOutput, streams: Sequence[str], entering_per_s: Floats) -> Floats:
-    """What leaves a window of each term that enters, by these streams; both of shape (rows, terms, scenarios)."""
+    """The window's output for each input term of these streams; both of shape (rows, terms, scenarios)."""
     by_stream: dict[str, Floats] = {}
     for at, of in enumerate(streams):
         by_stream[of] = by_stream.get(of, np.zeros(1)) + entering_per_s[:, at]
@@ -299,7 +297,7 @@ def left_by_window(window: WindowedOutput, streams: Sequence[str], entering_per_
 def _merged(
     terms: list[str], rates: list[Floats], shares: list[Floats], across: bool = False
 ) -> tuple[list[str], list[Floats], list[Floats]]:
-    """Terms of one stream (across: of any) that fall on instances alike in every row are one."""
+    """Merge terms of one stream (across: of any) that have equal shares of instances in every row."""
     names: list[str] = []
     found: list[Floats] = []
     parts: list[Floats] = []
@@ -316,7 +314,7 @@ def _merged(
 
 
 class KnownRouting:
-    """How streams are routed, worked out once for each parallelism; operators with the same keys share."""
+    """The routing of streams, computed once per parallelism; operators with the same keys share it."""
 
     def __init__(self, topology: Topology, profiles: Profiles) -> None:
         self._topology = topology
@@ -324,7 +322,7 @@ class KnownRouting:
         self._known: dict[tuple[object, ...], Routing] = {}
 
     def of(self, stream: Stream, plans: Placed, plan: int) -> Routing:
-        """Of one plan. Shares have the shape (downstream,), under pointwise groupings (upstream, downstream)."""
+        """The routing in one plan. Shares: shape (downstream,), under pointwise groupings (upstream, downstream)."""
         up, down = (int(plans.parallelism[end][plan]) for end in (stream.upstream, stream.downstream))
         containers = None
         if stream.grouping is Grouping.LOCAL_OR_SHUFFLE and plans.container:
@@ -336,7 +334,7 @@ class KnownRouting:
         return self.routed(stream, up, down, containers)
 
     def routed(self, stream: Stream, up: int, down: int, containers: tuple[Ints, ...] | None = None) -> Routing:
-        """From so many instances to so many."""
+        """The routing from `up` to `down` instances."""
         reader = self._topology.operator(stream.downstream)
         keys = self._profiles[stream.downstream].keys_of(stream.name)
         pointwise = stream.grouping in POINTWISE
@@ -364,14 +362,14 @@ class KnownRouting:
 
 
 def _spread(shares: Floats, term_per_s: Floats) -> Floats:
-    """Shape (rows, instances, scenarios)."""
+    """Rates by instance, shape (rows, instances, scenarios)."""
     if shares.shape[1] == 1:
         return np.asarray(shares[:, 0, :, None] * term_per_s)
     return np.asarray(shares.transpose(0, 2, 1) @ term_per_s)
 
 
 def rows_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The first plan of each combination, and the combination of each plan."""
+    """The first plan of each distinct combination, and the combination index of each plan."""
     combined = columns[0]
     if combined.size == 1:
         return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -383,7 +381,7 @@ def rows_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def _numbered(values: Sequence[object]) -> Ints:
-    """A number for each value, the same for equal ones; arrays by what they hold."""
+    """An index for each value, equal for equal ones; arrays are compared by content."""
     numbers: dict[object, int] = {}
     keys = (value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)

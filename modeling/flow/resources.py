@@ -1,8 +1,8 @@
-"""Resources: the CPU and memory that a plan's instances and containers need, and what is over its container's size.
+"""Resources: CPU and memory needs of a plan's instances and containers, and exceeded container sizes.
 
-CPU and memory go up in a line with the rate, so a container has a saturation point as an instance has one: the load at
-which its cores are all in use. Instances in a container smaller than their needs contend, and take longer by at
-least what is lacking. Use it beside the rates of a plan, before trusting what they say of one with a packing.
+CPU and memory grow linearly with the rate, so a container has a saturation point like an instance: the load at which
+all its cores are in use. Instances in too small a container contend and slow down at least in proportion to the
+shortage. Use it along with a plan's rates before trusting them for a plan with a packing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
 FULL_MEMORY = 0.85
-"""Share of its memory above which a container has little room left between two garbage collections."""
+"""Share of its memory above which a container has little room between two garbage collections."""
 LONG_GC = 0.1
-"""Share of the time spent in garbage collection above which memory, and not load, is what makes an operator slow."""
+"""Share of time spent in garbage collection above which memory, not load, slows an operator."""
 MIB_PER_GIB = 1024
 _ROUNDING = 1e-9
 
@@ -37,8 +37,8 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True)
 class Pressure:
-    """A bound that is passed. where: `container 3` or `operator 'count'`. needed, limit: cores, MiB, or for garbage
-    collection measured as time its share of it. text: place, value, bound and remedy for people.
+    """An exceeded bound. where: `container 3` or `operator 'count'`. needed, limit: cores, MiB, or share of time for
+    garbage collection. text: place, value, bound and remedy for people.
     """
 
     where: str
@@ -50,8 +50,8 @@ class Pressure:
 
 @dataclass(frozen=True)
 class ContainerEstimate:
-    """What one container needs under the load, and may use. cores_error: standard error of cores, from that of the
-    profiles. memory_mib: None where the memory of an instance in it is not known. limits: None where nothing bounds.
+    """Needs and limits of one container under the load. cores_error: standard error of cores, from that of the
+    profiles. memory_mib: None if an instance's memory is unknown. limits: None if unbounded.
     """
 
     id: int
@@ -65,26 +65,26 @@ class ContainerEstimate:
 
     @property
     def headroom_factor(self) -> float:
-        """By what factor the load could grow until all cores are in use; infinite where nothing bounds them."""
+        """Factor by which the load could grow until all cores are in use; infinite if unbounded."""
         return float("inf") if self.cores_limit is None or self.cores <= 0 else self.cores_limit / self.cores
 
     @property
     def slowdown(self) -> float:
-        """By what factor its instances take longer per tuple, at least; 1 where cores are enough.
+        """Minimum factor by which its instances take longer per tuple; 1 if cores suffice.
 
-        Of the mean demand: instances that happen to be busy at once contend before, and beyond saturation those that
-        fell behind are busy all the time and share the cores with more.
+        From the mean demand: instances busy at the same time contend earlier, and beyond saturation instances that fell
+        behind are always busy and compete for the cores.
         """
         return 1.0 if self.cores_limit is None else max(1.0, self.cores / self.cores_limit)
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a plan needs under a load, at the rates that were given.
+    """Resource needs of a plan under a load, at given rates.
 
-    cores, memory_mib: per operator, of each instance, shape (parallelism,); memory None where it is not known. over:
-    all bounds passed, those of containers among them. containers: by id; empty for a plan without a packing.
-    notes: what is not told or only bounded, and why.
+    cores, memory_mib: per operator, of each instance, shape (parallelism,); memory None if unknown. over: all exceeded
+    bounds, including those of containers. containers: by id; empty for a plan without a packing.
+    notes: what is unknown or only bounded, and why.
     """
 
     cores: Mapping[str, Floats]
@@ -99,17 +99,17 @@ class Resources:
 
     @property
     def total_memory_mib(self) -> float | None:
-        """Of all instances; None where that of one is not known."""
+        """Memory of all instances; None if one is unknown."""
         known = [each for each in self.memory_mib.values() if each is not None]
         return float(sum(each.sum() for each in known)) if len(known) == len(self.memory_mib) else None
 
 
 def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates, site: Site) -> Resources:
-    """What `plan` needs at `rates`, which are those of the same site (arrival_rates).
+    """Resource needs of `plan` at `rates`, which must be of the same site (arrival_rates).
 
-    The rates are what is offered: of an instance that is busy more than all the time it tells the cores that would be
-    needed. Containers need what their instances need together; what a container uses for itself (a stream manager, the
-    JVM of a worker) is in the profiles or not at all. Raises ModelError for a plan that does not fit the topology.
+    Rates are of the offered load: for an overloaded instance, cores are those that would be needed. A container needs
+    the sum of its instances; its own overhead (a stream manager, the JVM of a worker) counts only if the profiles
+    include it. Raises ModelError for a plan that does not fit the topology.
     """
     plan.check(topology)
     _check_rates(topology, plan, rates)
@@ -137,11 +137,10 @@ def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates:
 def instance_memory_mib(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates: Rates
 ) -> dict[str, Floats | None]:
-    """Memory of each instance in MiB, shape (parallelism,): idle + what its rate adds + its share of the state.
+    """Memory of each instance in MiB, shape (parallelism,): idle + rate-dependent part + its share of the state.
 
-    State is taken as even over key groups (Flink), tasks (Storm) or instances (Heron), and as large in memory as it
-    was measured: a heap of objects holds more than the checkpoint that is written of it. None where memory_mib is not
-    known.
+    State is assumed even over key groups (Flink), tasks (Storm) or instances (Heron), and as large in memory as
+    measured, although objects on the heap need more than their checkpoint. None if memory_mib is unknown.
     """
     memory: dict[str, Floats | None] = {}
     for name, rate_per_s in rates.instance_per_s.items():
@@ -160,14 +159,14 @@ def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
         told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
         if told != plan.parallelism[name]:
             raise ModelError(
-                f"rates tell of {count_of(told, 'instance')} of operator {name!r}, the plan has "
+                f"rates are of {count_of(told, 'instance')} of operator {name!r}, the plan has "
                 f"{plan.parallelism[name]}; "
                 "give the rates of this plan"
             )
 
 
 def _cores_error(profiles: Profiles, plan: PhysicalPlan, rates: Rates, name: str) -> Floats:
-    """Standard error of the cores of each instance; that of all instances of an operator goes up and down together."""
+    """Standard error of the cores of each instance; errors of an operator's instances are fully correlated."""
     profile = profiles[name]
     if profile.cpu_s is not None:
         return np.asarray(rates.cores[name] * (profile.cpu_s_error / profile.cpu_s if profile.cpu_s else 0.0))
@@ -223,7 +222,7 @@ def _over(
     limit: float | None,
     needs: Mapping[str, Floats | None],
 ) -> tuple[Pressure, ...]:
-    """What one container needs too much of. used: of all containers; where memory is not known, at least that much."""
+    """Exceeded bounds of one container. used: of all containers; a lower bound if memory is unknown."""
     needed = float(used[number])
     room_to_collect = FULL_MEMORY if resource is Resource.MEMORY else 1.0
     if limit is None or needed <= limit * room_to_collect * (1 + _ROUNDING):
@@ -248,7 +247,7 @@ def _remedy(
     needs: Mapping[str, Floats | None],
     unit: str,
 ) -> str:
-    """Which instance to move: the smallest that is enough, else the largest; or to split one that fits nowhere."""
+    """Suggests moving the smallest sufficient instance, else the largest; or splitting one that fits nowhere."""
     known = [(needs[instance.operator], instance) for instance in packing[number].instances]
     sizes = [(0.0 if each is None else float(each[instance.index]), instance) for each, instance in known]
     largest, of = max(sizes)
@@ -267,7 +266,7 @@ def _remedy(
 def _fits_no_container(
     limit: ContainerSize, cores: Mapping[str, Floats], memory: Mapping[str, Floats | None]
 ) -> list[Pressure]:
-    """Operators of which one instance alone is larger than any container: no packing can help."""
+    """Operators with a single instance larger than any container: no packing can help."""
     found = []
     for resource, unit, bound, needs in (
         (Resource.CORES, "cores", limit.cores, cores),
@@ -289,12 +288,12 @@ def _notes(profiles: Profiles, plan: PhysicalPlan, site: Site, memory: Mapping[s
     notes = []
     bounded = [name for name in memory if profiles[name].cpu_s is None]
     if bounded:
-        notes.append(f"CPU not measured of {', '.join(bounded)}: taken to compute as long as they are busy, a bound")
+        notes.append(f"CPU of {', '.join(bounded)} was not measured: busy time stands for it, a bound")
     if lacking := [name for name, needed in memory.items() if needed is None]:
-        notes.append(f"memory not known of {', '.join(lacking)}: that of containers that hold them is not told")
+        notes.append(f"memory of {', '.join(lacking)} is unknown, and so is that of their containers")
     sized = site.container.cores is not None or site.container.memory_mib is not None
     if sized and not plan.packing:
-        notes.append("the plan has no packing: which container is over its size cannot be told")
+        notes.append("the plan has no packing: containers are not checked against their size")
     if plan.packing and not sized:
-        notes.append("no size of containers is given: what they need is told, not whether they have it")
+        notes.append("no container size is given: needs are estimated, but not compared with a size")
     return tuple(notes)

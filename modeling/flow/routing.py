@@ -1,4 +1,4 @@
-"""Routing: which instances of the operator that reads a stream its tuples go to."""
+"""Routing: the distribution of a stream's tuples over the instances of the reading operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import Engine, Grouping
 
 POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
-"""Groupings under which what an instance gets depends on which instance gave it."""
+"""Groupings under which an instance's input depends on the sending instance."""
 
 
 @dataclass(frozen=True)
 class Routing:
-    """Shares of what each upstream instance gives out.
+    """Shares of each upstream instance's output.
 
-    shares: shape (downstream,), the same from every upstream instance, or (upstream, downstream). They add up to 1 over
-    the downstream instances, except where every one gets the whole stream. exact: whether they are no mere bound.
+    shares: shape (downstream,), equal for all upstream instances, or (upstream, downstream). They sum to 1 over the
+    downstream instances, unless each gets the whole stream. exact: False if they are expected values or a bound.
     """
 
     shares: Floats
@@ -38,12 +38,12 @@ def routing(
     shares: Sequence[float] | None = None,
     containers: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Routing:
-    """How a stream is routed from `upstream` to `downstream` instances.
+    """Routing of a stream from `upstream` to `downstream` instances.
 
-    max_parallelism: of the operator that reads it (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS.
-    shares: for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for
-    LOCAL_OR_SHUFFLE; without them it is a shuffle. Raises ModelError for a parallelism outside 1 to max_parallelism and
-    for shares that do not fit.
+    max_parallelism: of the reading operator (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS. shares:
+    for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for LOCAL_OR_SHUFFLE;
+    without them it acts as a shuffle. Raises ModelError for a parallelism outside 1 to max_parallelism and for shares
+    that do not fit.
     """
     if not 1 <= downstream <= max_parallelism:
         raise ModelError(f"parallelism {downstream} is not between 1 and max_parallelism {max_parallelism}")
@@ -68,7 +68,7 @@ def routing(
 
 
 def _pointwise(upstream: int, downstream: int) -> Floats:
-    """Each instance gives to its own part of the others in turn; one to one where there are as many.
+    """Each instance sends to its own subset in turn; one to one if both parallelisms are equal.
 
     Flink: consumer j reads producers floor(j·u/d) up to floor((j+1)·u/d), at least one of them.
     """
@@ -83,7 +83,7 @@ def _pointwise(upstream: int, downstream: int) -> Floats:
 def _local_first(
     upstream: int, downstream: int, engine: Engine, containers: tuple[Sequence[int], Sequence[int]] | None
 ) -> Floats:
-    """Storm gives to instances in its own worker where there are any; in Heron the grouping is a plain shuffle."""
+    """Storm prefers instances in its own worker if there are any; in Heron the grouping is a plain shuffle."""
     even = np.full((upstream, downstream), 1 / downstream)
     if containers is None or engine is Engine.HERON:
         return even
@@ -104,8 +104,8 @@ def _given(downstream: int, shares: Sequence[float] | None) -> Floats:
     given = np.asarray(shares, dtype=np.float64)
     if given.size != downstream:
         raise ModelError(
-            f"a custom grouping gives {given.size} shares for {downstream} instances; give one for each, as nothing "
-            "tells how it deals to another number of them"
+            f"a custom grouping gives {given.size} shares for {downstream} instances; give one for each, as its "
+            "routing to another number is unknown"
         )
     if not np.isfinite(given).all() or (given < 0).any() or abs(given.sum() - 1) > 1e-6:
         raise ModelError(f"shares {given.tolist()} of a custom grouping; give numbers from 0 to 1 that add up to 1")

@@ -1,4 +1,4 @@
-"""Scenarios: loads, each with the parameters that the profiles would have under it."""
+"""Scenarios: loads, each with its own parameters of the profiles."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields
@@ -14,12 +14,12 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What profiles are replaced or multiplied by; each array has shape (scenarios,), what is left out is as profiled.
+    """Replacements and factors for profile values; each array has shape (scenarios,), omitted means unchanged.
 
-    service_factor: per operator, of the service time of every stream that enters, at every parallelism; in its place
-    stream_service_factor per stream that enters. service_cv2: per operator, instead of the profile's. cpu_factor: per
-    operator, of cpu_s. selectivity_factor: per stream name; input_selectivity_factor: by (stream that leaves, stream
-    that enters). scale_exponent, coordination_s: per operator, instead of its efficiency's.
+    service_factor: per operator, on the service time of every input stream, at every parallelism; stream_service_factor
+    takes its place per input stream. service_cv2: per operator, replaces the profile's. cpu_factor: per operator, on
+    cpu_s. selectivity_factor: per stream name. input_selectivity_factor: by (output stream, input stream).
+    scale_exponent, coordination_s: per operator, replace those of its efficiency.
     """
 
     service_factor: Mapping[str, Floats] = field(default_factory=dict)
@@ -32,12 +32,12 @@ class Parameters:
     coordination_s: Mapping[str, Floats] = field(default_factory=dict)
 
     def map(self, change: Callable[[Floats], Floats]) -> "Parameters":
-        """Every array changed in the same way, so that there are as many values as scenarios."""
+        """`change` applied to every array; results have one value per scenario."""
         return Parameters(**{each.name: _mapped(getattr(self, each.name), change) for each in fields(self)})
 
     @property
     def none(self) -> bool:
-        """Whether all is as profiled, but perhaps for variation."""
+        """Whether all is as profiled, except possibly service_cv2."""
         return not any(getattr(self, each.name) for each in fields(self) if each.name != "service_cv2")
 
     def service_s(self, profile: OperatorProfile, stream: str, parallelism: Ints) -> Floats:
@@ -52,7 +52,7 @@ class Parameters:
         return each * self.stream_service_factor.get(stream, self.service_factor.get(name, _ONE))
 
     def cpu_s(self, profile: OperatorProfile) -> Floats | None:
-        """CPU seconds per tuple, shape (scenarios or 1,); None where nobody measured it."""
+        """CPU seconds per tuple, shape (scenarios or 1,); None if not measured."""
         return None if profile.cpu_s is None else profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
 
     def cv2(self, profile: OperatorProfile) -> Floats:
@@ -60,7 +60,7 @@ class Parameters:
         return self.service_cv2.get(profile.operator, np.array([profile.service_cv2]))
 
     def output_ratio(self, profile: OperatorProfile, stream: str, entering: str) -> Floats:
-        """Tuples that leave on a stream per tuple that enters by another, shape (scenarios or 1,); not of windows."""
+        """Tuples on an output stream per tuple of an input stream, shape (scenarios or 1,); not for windows."""
         factor = self.selectivity_factor.get(stream, _ONE)
         by_input = profile.input_selectivity.get(stream)
         if by_input is None:
@@ -81,7 +81,7 @@ def _mapped(values: Mapping[Key, Floats], change: Callable[[Floats], Floats]) ->
 @dataclass(frozen=True)
 class Scenarios:
     """loads_per_s: shape (scenarios, sources). Scenario n has load n and the n-th of all parameters. leaving_per_s: by
-    stream, what leaves of each term that enters, however much that is, shape (terms, scenarios).
+    stream, fixed output for each input term, regardless of its rate, shape (terms, scenarios).
     """
 
     loads_per_s: Floats

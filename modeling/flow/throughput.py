@@ -1,4 +1,4 @@
-"""Throughput: where plans saturate, and what gets through when the load is beyond that."""
+"""Throughput: the saturation point of plans, and their throughput beyond it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -18,14 +18,14 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 
 Visit = Callable[[OperatorFlow, Sequence[tuple[str, Crossing]]], None]
-"""Is shown every operator, in topological order, with what of the streams that enter goes from node to node."""
+"""Called with every operator, in topological order, and the crossings of its input streams."""
 
 
 class Capacity:
-    """What loads use of some plans, where these saturate, and what they let through.
+    """The use, saturation and throughput of plans under loads.
 
-    Plans and profiles fit the topology. A limit is an operator (those come first, in topological order), a container or
-    a link.
+    Plans and profiles must fit the topology. A limit is an operator (first, in topological order), a container or a
+    link.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class Capacity:
         self._drawn: tuple[Parameters, LinearPlans] | None = None
 
     def used(self, scenarios: Scenarios, visit: Visit | None = None) -> Floats:
-        """The part of each limit that offered loads use, above 1 too, shape (plans, limits, scenarios); of operators
-        their busiest instance.
+        """Share of each limit used by offered loads, possibly above 1, shape (plans, limits, scenarios); for operators,
+        of the busiest instance.
         """
         operators = len(self._topology.order)
         use = self._use.begun()
@@ -63,7 +63,7 @@ class Capacity:
         return used
 
     def limits(self, plan: int) -> list[Limit]:
-        """Of one plan, in the order of `used`."""
+        """The limits of one plan, in the order of `used`."""
         return [*self._operator_limits, *self._use.limits(plan)]
 
     @cached_property
@@ -71,11 +71,11 @@ class Capacity:
         return [OperatorLimit(name) for name in self._topology.order]
 
     def saturation(self, scenarios: Scenarios, used: Floats) -> tuple[Floats, Ints]:
-        """By what factor each load could grow until the first limit is reached, and the number of that, both of shape
-        (plans, scenarios). used: by these scenarios. Infinite where nothing comes.
+        """Factor by which each load could grow until the first limit is reached, and that limit's index, both of shape
+        (plans, scenarios). used: by these scenarios. Infinite without load.
 
-        Use is linear in the load, but where outputs follow windows: then the first crossing of 1 is sought, upwards
-        from the load itself, or from the half, the quarter and so on that nothing exceeds.
+        Use is linear in the load, except with windowed outputs: then the first crossing of 1 is searched upwards from
+        the load itself, or from the largest of one half, one quarter and so on that exceeds no limit.
         """
         if not self._windowed:
             first = used.argmax(axis=1)
@@ -86,7 +86,7 @@ class Capacity:
         return np.stack([scale for scale, _ in found]), np.stack([first for _, first in found])
 
     def each_saturation(self, scenario: Scenarios, used: Floats) -> Floats:
-        """By what factor one load could grow until each limit of one plan alone is reached, shape (limits,)."""
+        """Factor by which one load could grow until each limit of a single plan is reached, shape (limits,)."""
         if not self._windowed:
             with np.errstate(over="ignore", divide="ignore"):
                 return np.asarray(1 / used[0, :, 0])
@@ -95,10 +95,10 @@ class Capacity:
         return linear.first_crossing(np.zeros_like(loads), loads, np.eye(used.shape[1], dtype=bool))[0]
 
     def throughput_per_s(self, scenarios: Scenarios, used: Floats) -> Floats:
-        """What each source takes in under backpressure, shape (plans, scenarios, sources): the fixed point at which no
+        """Intake of each source under backpressure, shape (plans, scenarios, sources): the fixed point at which no
         limit is exceeded. used: by these scenarios.
 
-        A limit that is reached slows the sources that feed it in proportion; where these are not all of them, see
+        A reached limit throttles the sources that feed it in proportion; if these are not all sources, see
         `LinearFlows.let_in`.
         """
         loads = scenarios.loads_per_s
@@ -125,7 +125,7 @@ class Capacity:
         return self._use.slows()
 
     def _linear(self, scenarios: Scenarios, plans: Iterable[int] | None = None) -> Iterator[LinearFlows]:
-        """Of all plans, or of some."""
+        """Linear flows of all plans, or of some."""
         draws = Scenarios(scenarios.loads_per_s[:1]) if scenarios.parameters.none else scenarios
         if self._drawn is None or self._drawn[0] is not draws.parameters:
             linear = LinearPlans(self._topology, self._profiles, self.placed, self._site, self._known, draws)

@@ -1,1 +1,1 @@
-"""What the model is asked of: topology, plan, profiles, site, targets."""
+"""The inputs of the model: topology, plan, profiles, site, targets."""

@@ -1,8 +1,7 @@
-"""Whether what goes into an evaluation fits together: profiles and site name operators, streams and nodes that exist.
+"""Checks that the inputs of an evaluation fit together: profiles and site name existing operators, streams and nodes.
 
-Called once where a question enters the model, and where files are read. Whether a plan fits is asked of the plan itself
-(`PhysicalPlan.check`). Profiles of operators that the topology does not have are ignored: they are of another version
-of it.
+Called once at the model's entry points, and where files are read. `PhysicalPlan.check` checks plans. Profiles of
+operators unknown to the topology are ignored: they belong to another version of it.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,10 +15,10 @@ from modeling.inputs.site import Site
 from modeling.inputs.topology import Stream, Topology
 
 BY_OUTPUT = ("selectivity", "selectivity_cv2", "selectivity_error", "input_selectivity", "windowed")
-"""Fields of a profile that name streams which leave the operator."""
+"""Fields of a profile that name output streams."""
 
 BY_INPUT = ("stream_keys", "stream_service_s")
-"""Fields of a profile that name streams which enter the operator."""
+"""Fields of a profile that name input streams."""
 
 
 def check_profiles(topology: Topology, profiles: Profiles) -> None:
@@ -35,7 +34,7 @@ def check_profiles(topology: Topology, profiles: Profiles) -> None:
 
 
 def check_streams(topology: Topology, profile: OperatorProfile) -> None:
-    """Raises ModelError where a profile names a stream that does not enter, or leave, its operator."""
+    """Raises ModelError if a profile names a stream that does not enter, or leave, its operator."""
     name = profile.operator
     for fields, streams, way in (
         (BY_OUTPUT, topology.outputs(name), "leaves"),
@@ -50,9 +49,9 @@ def check_streams(topology: Topology, profile: OperatorProfile) -> None:
 
 
 def without_lost_streams(topology: Topology, profile: OperatorProfile) -> OperatorProfile:
-    """What the profile says of streams that its operator still has: one that was measured before may name others.
+    """The profile restricted to existing streams of its operator: an older one may name others.
 
-    Ratios by input go as a whole where one of the inputs is gone: the others may share its part now.
+    Ratios by input are dropped together if one of the inputs is gone, since the others may share its part now.
     """
     enters = {stream.name for stream in topology.inputs(profile.operator)}
     leaves = {stream.name for stream in topology.outputs(profile.operator)}
@@ -68,17 +67,16 @@ def without_lost_streams(topology: Topology, profile: OperatorProfile) -> Operat
 
 
 def check_site_streams(topology: Topology, site: Site) -> None:
-    """Raises ModelError where the site names a stream that the topology does not have."""
+    """Raises ModelError if the site names a stream that the topology does not have."""
     for field, streams in (("bytes_per_tuple", site.bytes_per_tuple), ("serialisation_s", site.serialisation_s)):
         _check_named(f"site: {field}", streams, topology.streams, f"of topology {topology.name!r}")
 
 
 def check_site(topology: Topology, site: Site, plans: Iterable[PhysicalPlan]) -> None:
-    """Raises ModelError where the site names a stream that the topology does not have, or a speed for a node that
-    nobody else names.
+    """Raises ModelError if the site names an unknown stream, or a speed for a node named nowhere else.
 
-    Nodes are known by the network, and by the plans that say where all of their instances are. Where no network tells
-    them, a site may tell the speed of further nodes, as long as it names all of the plans' nodes.
+    Nodes are known from the network, and from plans that place all their instances. Without a network, a site may give
+    speeds of further nodes as long as it names all nodes of the plans.
     """
     check_site_streams(topology, site)
     if not site.service_factor:
@@ -99,9 +97,7 @@ def check_site(topology: Topology, site: Site, plans: Iterable[PhysicalPlan]) ->
 
 
 def site_of_plans(topology: Topology, site: Site, plans: Collection[PhysicalPlan]) -> Site:
-    """The site, checked against all plans at once, so that it fits each of them by itself: a node that one of them does
-    not use is no mistake.
-    """
+    """The site, checked against all plans at once and made to fit each: nodes unused by a plan are not an error."""
     check_site(topology, site, plans)
     if not site.service_factor:
         return site

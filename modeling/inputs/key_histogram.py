@@ -1,4 +1,4 @@
-"""How the tuples of a keyed stream are spread over its keys."""
+"""The distribution of a keyed stream's tuples over its keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from math import ceil
 from modeling.errors import ModelError
 
 _ROUNDING = 1e-6
-"""What shares may lack to 1 because they were written with six digits."""
+"""Rounding error of the sum of shares, which were written with six digits."""
 
 
 @dataclass(frozen=True)
 class KeyHistogram:
-    """Shares of the tuples per key of a fields-grouped stream.
+    """Share of the tuples per key of a fields-grouped stream.
 
-    shares: per key (its text, as the engine hashes it), heaviest keys at least. What the shares lack to 1 is the
-    residual, of light keys that are not named. hashes: per key, where only the engine can tell it (Heron): the sum of
-    the hashes of its fields. distinct_keys: how many keys there are in all, named or not; None where nobody knows.
+    shares: per key (its text, as the engine hashes it), at least of the heaviest keys. The remainder to 1 is the
+    residual, of unnamed light keys. hashes: per key, if only the engine knows them (Heron): the sum of the hashes of
+    its fields. distinct_keys: total number of keys, named or not; None if unknown.
     """
 
     shares: Mapping[str, float]
@@ -53,13 +53,13 @@ class KeyHistogram:
 
     @property
     def whole(self) -> bool:
-        """Whether every key is named, but for rounding."""
+        """Whether every key is named, up to rounding."""
         return self.residual <= _ROUNDING or self.distinct_keys == len(self.shares)
 
     @property
     def light_keys(self) -> int | None:
-        """How many keys share the residual at least: where nobody knows how many there are, none of them is heavier
-        than the lightest one that is named. None where none is named either.
+        """Minimum number of keys in the residual: if unknown, assuming that none is heavier than the lightest named
+        one. None if no key is named either.
 
         >>> KeyHistogram({"a": 0.5, "b": 0.1}).light_keys  # of 0.1 each
         4

@@ -1,4 +1,4 @@
-"""The network between nodes: delay, jitter and bandwidth of every pair, measured where they were, else estimated."""
+"""The network between nodes: delay, jitter and bandwidth of every pair, measured or estimated."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from modeling.inputs.vivaldi import vivaldi_coordinates
 
 @dataclass(frozen=True)
 class MeasuredLink:
-    """What was measured between two nodes; the same in both directions.
+    """Measurements between two nodes; equal in both directions.
 
-    delay_ms: one way (half a round trip). jitter_ms: standard deviation of the delay; None where not measured.
-    bandwidth_mbit_per_s: None where not measured.
+    delay_ms: one way (half a round trip). jitter_ms: standard deviation of the delay; None if not measured.
+    bandwidth_mbit_per_s: None if not measured.
     """
 
     first: str
@@ -43,8 +43,8 @@ class Network:
     """Every matrix has shape (nodes, nodes), is symmetric, and follows the order of `nodes`.
 
     delay_ms and jitter_ms are 0 from a node to itself, bandwidth_mbit_per_s infinite there. estimated: True for pairs
-    whose delay was not measured. estimate_error: median relative error to expect of those; 0 where all were measured,
-    infinite where nothing tells.
+    whose delay was not measured. estimate_error: their expected median relative error; 0 if all were measured, infinite
+    if unknown.
     """
 
     nodes: tuple[str, ...]
@@ -82,14 +82,13 @@ class Network:
 
 
 def measured_network(links: Sequence[MeasuredLink], rng: np.random.Generator) -> Network:
-    """A network of all nodes that `links` names, with estimates for the pairs that were not measured.
+    """A network of all nodes named in `links`, with estimates for unmeasured pairs.
 
-    A pair that was measured several times has the median. Delays are estimated by network coordinates
-    (`modeling.inputs.vivaldi`), jitter and bandwidth as properties of a node's access link: a pair is taken to be as
-    jittery as the worse of its nodes usually is (median of what was measured there), and as fast as the slower of its
-    nodes was at its best. Where a node was never measured for one of these, the worst measured value anywhere stands
-    in; where nobody was, jitter is 0 and bandwidth infinite, and the answer lies too well. Deterministic given `rng`,
-    in any order of links.
+    A pair measured several times gets the median. Delays are estimated by network coordinates
+    (`modeling.inputs.vivaldi`), jitter and bandwidth as properties of a node's access link: a pair has the jitter of
+    its worse node (median of its measurements) and the best bandwidth of its slower node. For a node without
+    measurements, the worst value of all nodes is used; without any measurement, jitter is 0 and bandwidth infinite,
+    which is too optimistic. Deterministic given `rng`, in any order of links.
     """
     nodes = tuple(sorted({name for link in links for name in (link.first, link.second)}))
     size = len(nodes)
@@ -118,7 +117,7 @@ def measured_network(links: Sequence[MeasuredLink], rng: np.random.Generator) ->
 
 
 def _medians(size: int, at: Sequence[tuple[int, int]], values: Sequence[float | None]) -> Floats:
-    """Symmetric matrix of the medians per pair; NaN where nothing was measured."""
+    """Symmetric matrix of the medians per pair; NaN if not measured."""
     by_pair: dict[tuple[int, int], list[float]] = {}
     for (i, j), value in zip(at, values, strict=True):
         if value is not None:

@@ -1,4 +1,4 @@
-"""What calibration knows of each operator: service time and its spread, selectivity, key histogram."""
+"""The calibrated profile of an operator: service time and its spread, selectivity, key histogram."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ from modeling.inputs.windowed_output import WindowedOutput
 from modeling.queueing.service_shape import ServiceShape
 
 MAX_SERVICE_S = 1e6
-"""Eleven days for one tuple: what is longer is a number gone wrong."""
+"""Eleven days for one tuple: a longer time is an error."""
 
 MAX_CV2 = 1e6
 """A standard deviation of a thousand means."""
 
-_MOST = 1e12
+_MAX = 1e12
 
 _SECONDS, _AMOUNTS = ("service_s_error", "cpu_s", "cpu_s_error"), ("memory_mib", "memory_mib_s", "state_gib")
-"""Fields that hold one number, not negative, None where nobody knows."""
+"""Fields with one non-negative number, None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,23 @@ class OperatorProfile:
 
     service_s: mean busy seconds of one instance per tuple in (for a source: per tuple emitted).
     service_s_error: standard error of service_s in seconds. service_cv2: squared coefficient of variation of the
-    service time of single tuples of one stream, the same for every stream that enters: what streams differ by on
-    average (stream_service_s) comes on top of it, in the mix that a plan has. selectivity: tuples out per tuple in, per
-    stream name (`a->b`). samples: how many measurements it rests on; 0 where a person declared it. keys: of every keyed
-    stream that enters, but for those that stream_keys names by `a->b`. stream_service_s, input_selectivity: where
-    streams that enter are not alike: service time per tuple of each, and per stream that leaves the tuples out per
-    tuple in of each. windowed: streams whose output follows time and keys instead.
+    service time of single tuples within a stream, equal for all input streams; mean differences between streams
+    (stream_service_s) are added for each plan's mix. selectivity: tuples out per tuple in, per stream name (`a->b`).
+    samples: number of measurements; 0 if declared by a person. keys: of every keyed input stream that stream_keys does
+    not name by `a->b`. stream_service_s, input_selectivity: for differing input streams: service time per tuple of
+    each, and per output stream the tuples out per tuple in of each. windowed: streams whose output depends on time and
+    keys instead.
 
-    service_cv2_interval: where service_cv2 lies with 95 %, None where nobody knows. selectivity_error: standard errors.
-    efficiency: what becomes of the service time at other parallelisms. cpu_s: CPU seconds per tuple, None where not
-    known: an instance is then taken to compute as long as it is busy. memory_mib: of an instance without load;
-    memory_mib_s: MiB more per tuple a second. state_gib: keyed state of the whole operator, which lies in the memory
-    of its instances where state_in_memory. gc_share: part of the time spent in garbage collection when measured.
-    intervals: where each parameter that was measured lies with 95 %, by its name: `service_s`,
-    `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on.
-    polling: of a source that asks for its tuples; what it can ask for bounds what it takes in. selectivity_cv2: per
-    stream that leaves, squared variation of how many tuples are made of one; where it lacks, that number is as even as
-    it can be. service_shape: how service times within a stream spread beyond service_cv2, None where nobody knows; it
-    is left out where service_cv2 is not its own within 5 %.
+    service_cv2_interval: 95 % interval of service_cv2, None if unknown. selectivity_error: standard errors. efficiency:
+    service time at other parallelisms. cpu_s: CPU seconds per tuple; None if unknown, and busy time is used.
+    memory_mib: of an idle instance. memory_mib_s: additional MiB per tuple per second. state_gib: keyed state of the
+    whole operator, kept in its instances' memory if state_in_memory. gc_share: measured share of time spent in garbage
+    collection. intervals: 95 % interval of each measured parameter, by name: `service_s`, `stream_service_s[a->b]`,
+    `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on. polling: of a source that
+    polls for its tuples, which bounds its intake. selectivity_cv2: per output stream, squared coefficient of variation
+    of the number of tuples made from one; if missing, that number is as even as possible. service_shape: distribution
+    of service times within a stream beyond service_cv2, None if unknown; ignored if its cv² differs from service_cv2 by
+    more than 5 %.
     """
 
     operator: str
@@ -77,17 +76,17 @@ class OperatorProfile:
     service_shape: ServiceShape | None = None
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
-        """Mean busy seconds per tuple of one stream that enters an operator of so many instances."""
+        """Mean busy seconds per tuple of one input stream, with this many instances."""
         return float(self.efficiency.service_s(self.stream_service_s.get(stream, self.service_s), parallelism))
 
     @property
     def shape(self) -> ServiceShape | None:
-        """service_shape where it fits service_cv2."""
+        """service_shape if it fits service_cv2."""
         known = self.service_shape
         return known if known is not None and abs(self.service_cv2 - known.cv2) <= 0.05 * known.cv2 else None
 
     def keys_of(self, stream: str) -> KeyHistogram | None:
-        """The key histogram of one stream that enters the operator, None where nothing is known of its keys."""
+        """The key histogram of one input stream, None if its keys are unknown."""
         return self.stream_keys.get(stream, self.keys)
 
     def __post_init__(self) -> None:
@@ -100,10 +99,10 @@ class OperatorProfile:
             ("service time", {"": self.service_s, **self.stream_service_s}, MAX_SERVICE_S),
             ("service_cv2", one["service_cv2"], MAX_CV2),
             *((name, one[name], MAX_SERVICE_S) for name in _SECONDS),
-            *((name, one[name], _MOST) for name in _AMOUNTS),
-            ("selectivity", {**self.selectivity, **by_input}, _MOST),
+            *((name, one[name], _MAX) for name in _AMOUNTS),
+            ("selectivity", {**self.selectivity, **by_input}, _MAX),
             ("selectivity_cv2", self.selectivity_cv2, MAX_CV2),
-            ("selectivity_error", self.selectivity_error, _MOST),
+            ("selectivity_error", self.selectivity_error, _MAX),
         ):
             for stream, value in values.items():
                 if value is not None and not 0 <= value <= most:

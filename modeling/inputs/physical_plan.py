@@ -1,4 +1,4 @@
-"""The physical plan: how many instances each operator has and, where the scheduler lets us choose, where they sit."""
+"""The physical plan: the parallelism of each operator and, if the scheduler lets us choose, the packing."""
 
 import hashlib
 import json
@@ -12,12 +12,12 @@ from modeling.errors import ModelError
 from modeling.inputs.topology import Topology
 
 MAX_PARALLELISM = 32_768
-"""Of one operator: as many key groups as Flink has at most. No scheduler runs more."""
+"""Maximum of one operator: Flink's maximum number of key groups. No scheduler runs more."""
 
 
 def adds_instances(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
-    """Whether an operator has more instances after than before: a change that waits for them. That another operator
-    gives as many up helps nothing: the old plan runs until the new instances are there.
+    """Whether any operator gains instances, so that the change waits for them. Instances given up by another operator
+    do not help: the old plan runs until the new instances are there.
 
     >>> adds_instances({"a": 3, "b": 1}, {"a": 1, "b": 2})
     True
@@ -38,8 +38,8 @@ class Instance:
 
 @dataclass(frozen=True)
 class Container:
-    """A task manager (Flink), worker (Storm) or container (Heron), and the instances it holds. node: the machine that
-    it runs on, empty where nobody says.
+    """A task manager (Flink), worker (Storm) or container (Heron) with its instances. node: the machine that it runs
+    on; empty if unknown.
     """
 
     id: int
@@ -49,9 +49,9 @@ class Container:
 
 @dataclass(frozen=True)
 class PhysicalPlan:
-    """Parallelism per operator, and the packing. An empty packing leaves the placing to the engine.
+    """Parallelism per operator, and the packing. An empty packing leaves the placement to the engine.
 
-    Counts may be whole numbers of any type, numpy's too; they are kept as int. Raises ModelError for a parallelism
+    Counts may be integers of any type, including numpy's; they are stored as int. Raises ModelError for a parallelism
     below 1, and for a packing that places an instance twice or not at all.
     """
 
@@ -61,7 +61,7 @@ class PhysicalPlan:
 
     def __post_init__(self) -> None:
         for operator, count in self.parallelism.items():
-            # Searches make many thousands of plans, all of them of plain numbers.
+            # A fast path, since searches make many thousands of plans, all from plain ints.
             if type(count) is int and 1 <= count <= MAX_PARALLELISM:
                 continue
             if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
@@ -95,7 +95,7 @@ class PhysicalPlan:
 
     @cached_property
     def container_positions(self) -> Mapping[str, tuple[int, ...]]:
-        """Per operator the position in `packing` of the container of each instance; empty without a packing."""
+        """Per operator the index in `packing` of each instance's container; empty without a packing."""
         if not self.packing:
             return {}
         found = {operator: [0] * count for operator, count in self.parallelism.items()}
@@ -106,7 +106,7 @@ class PhysicalPlan:
 
     @property
     def places_nodes(self) -> bool:
-        """Whether the plan tells the node of every instance."""
+        """Whether the plan names the node of every instance."""
         return bool(self.packing) and all(container.node for container in self.packing)
 
     def check(self, topology: Topology) -> None:
@@ -135,7 +135,7 @@ class PhysicalPlan:
 
     @property
     def plan_id(self) -> str:
-        """Twelve hex digits that are the same for equal plans."""
+        """Twelve hex digits, equal for equal plans."""
         packing = sorted(self.packing, key=lambda container: container.id)
         body: dict[str, object] = {
             "topology": self.topology,

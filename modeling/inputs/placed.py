@@ -1,4 +1,4 @@
-"""Where the instances of plans sit, and how fast their nodes are: worked out once for all plans of a batch."""
+"""The placement of instances and the speed of their nodes, computed once for all plans of a batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from modeling.inputs.site import Site
 class Placed:
     """Plans with their packings as arrays.
 
-    parallelism: per operator, shape (plans,). container: per operator, position of each instance's container in the
-    packing of its plan, shape (plans, most instances), -1 where there is none; empty where no plan has a packing. node:
-    position in `nodes`, likewise; empty unless the site has a network. service_factor: by what factor each instance
-    takes longer than it was measured, because of its node; 1 where nothing tells; empty where all are 1.
+    parallelism: per operator, shape (plans,). container: per operator, index of each instance's container in its plan's
+    packing, shape (plans, most instances), -1 if there is none; empty if no plan has a packing. node: index in `nodes`,
+    likewise; empty unless the site has a network. service_factor: factor by which each instance's node lengthens its
+    measured service time; 1 if unknown; empty if all are 1.
     """
 
     plans: Sequence[PhysicalPlan]
@@ -29,7 +29,7 @@ class Placed:
 
     @property
     def containers(self) -> int:
-        """The most that a plan has."""
+        """Maximum number of containers of a plan."""
         return max(len(plan.packing) for plan in self.plans)
 
     def factor(self, operator: str, most: int) -> Floats | None:
@@ -38,7 +38,8 @@ class Placed:
 
 
 def placed(plans: Sequence[PhysicalPlan], operators: Sequence[str], site: Site) -> Placed:
-    """Of plans that name these operators. A plan that does not name the node of every container tells nothing of nodes.
+    """Placement of plans that have these operators. A plan that does not name the node of every container has unknown
+    nodes.
 
     Raises ModelError for a node that the network lacks.
     """
@@ -58,7 +59,7 @@ def placed(plans: Sequence[PhysicalPlan], operators: Sequence[str], site: Site) 
             if site.network is not None:
                 node_of[at, :count] = site.network.of([each.node for each in plan.packing])
             factor_of[at, :count] = [site.service_factor.get(each.node, 1.0) for each in plan.packing]
-    # Position -1, no container, finds the last column: no node, and a factor of 1.
+    # Index -1, no container, selects the last column: no node, and a factor of 1.
     node = {name: np.take_along_axis(node_of, each, 1) for name, each in container.items()} if nodes else {}
     slowed = (factor_of != 1).any()
     factors = {name: np.take_along_axis(factor_of, each, 1) for name, each in container.items()} if slowed else {}

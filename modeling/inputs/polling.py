@@ -1,4 +1,4 @@
-"""Sources that poll: they ask for tuples every so often, and get so many at most."""
+"""Polling sources, which ask for a limited number of tuples at intervals."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ _MAX_S = 1e6
 
 @dataclass(frozen=True)
 class Polling:
-    """One instance asks every interval_s and gets at most most_per_poll tuples (Kafka: max.poll.records).
+    """One instance polls every interval_s and gets at most most_per_poll tuples (Kafka: max.poll.records).
 
-    So it takes in no more than most_per_poll / interval_s, and a tuple waits evenly between nothing and interval_s
-    until it is asked for.
+    So its intake is at most most_per_poll / interval_s, and a tuple waits between 0 and interval_s, uniformly, until it
+    is polled.
     """
 
     interval_s: float
@@ -28,7 +28,7 @@ class Polling:
 
     @property
     def least_s(self) -> float:
-        """Seconds of an instance's time that a tuple takes up at least: at one tuple every so long it is full.
+        """Minimum seconds of an instance's time per tuple: with one tuple per least_s it is full.
 
         >>> Polling(0.1, 500).least_s
         0.0002

@@ -1,4 +1,4 @@
-"""The site: what containers may use, how fast their nodes are, and what lies between those."""
+"""The site: container sizes, speed of nodes, and the network between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from modeling.inputs.network import Network
 
 @dataclass(frozen=True)
 class ContainerSize:
-    """What one container may use; None where nothing bounds it."""
+    """Resources of one container; None if unbounded."""
 
     cores: float | None = None
     memory_mib: float | None = None
@@ -27,12 +27,12 @@ class ContainerSize:
 
 @dataclass(frozen=True)
 class Site:
-    """Where plans run. Everything may be left out, and then costs nothing.
+    """Where plans run. All fields are optional; an omitted one adds no cost.
 
-    container: of every container. service_factor: per node, by what factor service times are longer there than where
-    they were measured; 1 for nodes not named. network: between nodes. bytes_per_tuple: per stream name, as serialised.
-    buffer_timeout_s: after which a buffer that is not full leaves (Flink: execution.buffer-timeout).
-    serialisation_s: per stream name, to write and read one tuple, where it is not part of measured service times.
+    container: size of every container. service_factor: per node, service time relative to where it was measured; 1 for
+    unnamed nodes. network: between nodes. bytes_per_tuple: per stream name, serialised. buffer_timeout_s: after which a
+    partly filled buffer is sent (Flink: execution.buffer-timeout). serialisation_s: per stream name, to write and read
+    one tuple, if not included in measured service times.
     """
 
     container: ContainerSize = ContainerSize()
@@ -55,4 +55,4 @@ class Site:
 
 
 NOWHERE = Site()
-"""Nothing is known of where plans run."""
+"""Nothing is known about where plans run."""

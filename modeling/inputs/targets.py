@@ -1,4 +1,4 @@
-"""What a plan has to hold."""
+"""The targets of a plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ import numpy as np
 from modeling.errors import ModelError
 
 ANY = "any"
-"""The name of missing at least one target."""
+"""Key for missing at least one target."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """None, or False, leaves a target free.
+    """None or False disables a target.
 
-    throughput: all that is offered is taken in. max_utilisation: of the busiest instance. max_latency_s: of the
-    quantile `latency_share` end to end in a steady state, of the tuples at all sinks together; sink_max_latency_s: of
-    those at some sinks, by name. max_lag_s: of the longest that a tuple waits in a backlog.
+    throughput: the whole offered load is processed. max_utilisation: of the busiest instance. max_latency_s: end-to-end
+    latency quantile `latency_share` in steady state, over the tuples at all sinks. sink_max_latency_s: the same at
+    single sinks, by name. max_lag_s: longest wait of a tuple in a backlog.
     """
 
     throughput: bool = True
@@ -38,7 +38,7 @@ class Targets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that count; a sink's is `latency at NAME`."""
+        """Names of the enabled targets; a sink's is `latency at NAME`."""
         asked = {
             "throughput": self.throughput,
             "utilisation": self.max_utilisation is not None,
@@ -50,6 +50,6 @@ class Targets:
 
     @property
     def latency_bounds_s(self) -> dict[str | None, float]:
-        """By sink; None stands for all of them together."""
+        """Bounds by sink; None stands for all sinks together."""
         whole: dict[str | None, float] = {} if self.max_latency_s is None else {None: self.max_latency_s}
         return whole | dict(self.sink_max_latency_s)

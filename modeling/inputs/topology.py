@@ -11,7 +11,7 @@ from modeling.errors import ModelError
 
 
 class Grouping(StrEnum):
-    """How a stream's tuples are routed to the instances of the operator that reads it."""
+    """How a stream's tuples are routed to the instances of the reading operator."""
 
     SHUFFLE = "shuffle"
     FIELDS = "fields"
@@ -24,7 +24,7 @@ class Grouping(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Grouping | None":
-        # Words of the engines for the same, and capitals as their code has them.
+        # Accept the engines' own words, and capitals as in their code.
         word = str(value).strip().lower().replace("-", "_")
         return next((each for each in cls if each == word), _OTHER_WORDS.get(word))
 
@@ -42,7 +42,7 @@ _OTHER_WORDS = {
 
 
 class Engine(StrEnum):
-    """Which stream processor runs the topology: it decides how keys are assigned to instances."""
+    """The stream processor of the topology, which determines how keys are assigned to instances."""
 
     FLINK = "flink"
     STORM = "storm"
@@ -51,7 +51,7 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator. max_parallelism: most instances it can run as (Flink: key groups; Storm: tasks)."""
+    """One operator. max_parallelism: maximum number of instances (Flink: key groups; Storm: tasks)."""
 
     name: str
     max_parallelism: int = 128
@@ -67,8 +67,8 @@ class Operator:
 class Stream:
     """An edge from one operator to another.
 
-    label: tells streams between the same two operators apart, such as the two sides of a self-join. shares: under
-    CUSTOM, of each instance that reads it.
+    label: distinguishes streams between the same two operators, such as the two sides of a self-join. shares: under
+    CUSTOM, of each reading instance.
     """
 
     upstream: str
@@ -85,10 +85,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Topology:
-    """A directed acyclic graph of operators. Sources are the operators that no stream enters.
+    """A directed acyclic graph of operators. Sources are the operators without input streams.
 
-    Raises ModelError for a cycle, an unknown or repeated operator, a repeated stream, no operator at all, and custom
-    shares that no parallelism of the operator fits.
+    Raises ModelError for a cycle, an unknown or repeated operator, a repeated stream, no operators, and custom shares
+    that fit no parallelism of the operator.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Topology:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Operators so that each comes after all that feed it."""
+        """Operators in topological order."""
         return tuple(nx.topological_sort(self.graph))
 
     @cached_property
@@ -185,7 +185,7 @@ class Topology:
 
     @cached_property
     def given_parallelism(self) -> Mapping[str, int]:
-        """Of operators that a custom grouping gives shares: one for each instance."""
+        """Parallelism of operators fixed by the shares of a custom grouping, one per instance."""
         return {stream.downstream: len(stream.shares) for stream in self.streams if stream.grouping is Grouping.CUSTOM}
 
     def operator(self, name: str) -> Operator:

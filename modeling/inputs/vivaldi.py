@@ -1,8 +1,8 @@
-"""Network coordinates: delays between nodes that were never measured, from those that were (Vivaldi).
+"""Network coordinates: estimate unmeasured delays between nodes from measured ones (Vivaldi).
 
 After Dabek, Cox, Kaashoek & Morris, "Vivaldi: A Decentralized Network Coordinate System" (SIGCOMM 2004). Every node
-gets a position in a plane and a height, the delay of its access link. Between two nodes is the distance of their
-positions plus both heights.
+gets a position in a plane and a height, the delay of its access link. The delay between two nodes is the distance of
+their positions plus both heights.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,18 @@ from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
 
 GAIN = 0.25
-"""c_e and c_c of the paper: how far one sample moves a node's error and its position."""
+"""c_e and c_c of the paper: the weight of one sample for a node's error and position."""
 
 FOLDS = 5
-"""Into how many parts the measured pairs are cut to tell the error of pairs that were not measured."""
+"""Folds of the cross-validation that estimates the error of unmeasured pairs."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where nodes lie. position_ms: shape (nodes, dimensions). height_ms: shape (nodes,), not negative.
+    """Coordinates of nodes. position_ms: shape (nodes, dimensions). height_ms: shape (nodes,), not negative.
 
-    relative_error: |estimate − measured| / measured of each measured pair; held_out_error: the same of pairs while
-    they were kept from the fit, which is what to expect of a pair that was not measured; empty where there were too
-    few.
+    relative_error: |estimate − measured| / measured of each measured pair. held_out_error: the same for pairs held out
+    of the fit, the expected error of unmeasured pairs; empty if there are too few.
     """
 
     position_ms: Floats
@@ -36,7 +35,7 @@ class Coordinates:
 
     @property
     def delay_ms(self) -> Floats:
-        """Between every two nodes, shape (nodes, nodes), zero on the diagonal."""
+        """Delay between every two nodes, shape (nodes, nodes), zero on the diagonal."""
         apart = self.position_ms[:, None] - self.position_ms[None, :]
         delays = np.sqrt((apart**2).sum(axis=-1)) + (self.height_ms[:, None] + self.height_ms[None, :])
         np.fill_diagonal(delays, 0.0)
@@ -46,15 +45,15 @@ class Coordinates:
 def vivaldi_coordinates(
     measured_ms: Floats, rng: np.random.Generator, *, dimensions: int = 2, rounds: int = 1500, starts: int = 8
 ) -> Coordinates:
-    """Coordinates of all nodes, deterministic given `rng`. measured_ms: delays of pairs, symmetric, NaN where nobody
-    measured, above 0 elsewhere but on the diagonal; shape (nodes, nodes).
+    """Coordinates of all nodes, deterministic given `rng`. measured_ms: delays of pairs, symmetric, NaN if not
+    measured, otherwise above 0 except on the diagonal; shape (nodes, nodes).
 
-    In each round every node takes one of its neighbours at random and moves as if a spring of the measured length were
-    between them, the more the less it trusts its own position; all nodes move at once. Of `starts` random beginnings
-    the one with the least error is kept, as springs can settle folded over.
-    Assumes that delays nearly obey the triangle inequality, as a metric does; where routes detour (and no position
-    is right) the told error is large. Raises ModelError where the measured pairs fall into groups with no pair between
-    them: nothing then tells how far the groups lie apart.
+    In each round every node picks a random neighbour and moves as if a spring of the measured length were between them,
+    the further the less certain its own position; all nodes move at once. Of `starts` random starts the one with the
+    least error is kept, since springs can settle folded over.
+    Assumes that delays nearly obey the triangle inequality; with detours (where no position is right) the reported
+    error is large. Raises ModelError if the measured pairs form groups without a pair between them, whose distance is
+    unknown.
     """
     nodes = len(measured_ms)
     pairs = np.argwhere(np.triu(~np.isnan(measured_ms), 1))
@@ -81,10 +80,10 @@ def vivaldi_coordinates(
 def _settled(
     pairs: Ints, delays_ms: Floats, nodes: int, rng: np.random.Generator, dimensions: int, rounds: int, starts: int
 ) -> tuple[Floats, Floats]:
-    """Positions and heights after the rounds, all starts at once; those of the start with the least error."""
+    """Positions and heights after all rounds, from the start with the least error; all starts run at once."""
     neighbours, lengths_ms, counts = _neighbours(pairs, delays_ms, nodes)
     scale_ms = float(np.median(delays_ms))
-    # Along the last axis: coordinates, then the height, which is a coordinate that always pushes up.
+    # Last axis: coordinates, then the height, a coordinate that always pushes up.
     at = np.concatenate(
         [rng.normal(scale=scale_ms, size=(starts, nodes, dimensions)), np.full((starts, nodes, 1), 0.1 * scale_ms)], -1
     )
@@ -99,7 +98,7 @@ def _settled(
         trust = error / (error + error[start, other])
         sample_error = np.abs(distance_ms - wanted_ms) / wanted_ms
         error = np.clip(sample_error * GAIN * trust + error * (1 - GAIN * trust), 1e-6, 1.0)
-        # The last third moves less and less, so that measurements that contradict each other settle at their mean.
+        # In the last third moves shrink, so that contradictory measurements settle at their mean.
         gain = GAIN * min(1.0, 3 * (1 - turn / rounds))
         at = at + (gain * trust * (wanted_ms - distance_ms) / np.maximum(distance_ms, 1e-9))[..., None] * apart
         at[..., -1] = np.maximum(at[..., -1], 0.0)
@@ -111,7 +110,7 @@ def _settled(
 
 
 def _neighbours(pairs: Ints, delays_ms: Floats, nodes: int) -> tuple[Ints, Floats, Ints]:
-    """Per node its measured neighbours and their delays, padded to the same length, and how many there are."""
+    """Per node its measured neighbours and their delays, padded to equal length, and their number."""
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     lengths_ms = np.concatenate([delays_ms, delays_ms])
     counts = np.bincount(ends[:, 0], minlength=nodes)
@@ -131,5 +130,5 @@ def _relative_errors(positions: Floats, heights: Floats, pairs: Ints, delays_ms:
 
 
 def _reached(pairs: Ints) -> int:
-    """How many nodes hang together with the first pair."""
+    """Number of nodes connected to the first pair."""
     return len(nx.node_connected_component(nx.Graph(pairs.tolist()), int(pairs[0, 0])))

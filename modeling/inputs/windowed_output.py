@@ -1,8 +1,8 @@
-"""Operators whose output follows time and keys rather than their input: windows and windowed joins.
+"""Operators whose output depends on time and keys rather than on their input: windows and windowed joins.
 
-A window gives out one tuple per key that saw anything in it, however much that was. So more load brings hardly more
-out once every key is seen in every window, and the state grows with keys (aggregates) or with tuples (joins).
-Arrivals of each key are taken as Poisson and independent of each other: bursts of a key make its windows fewer.
+A window emits one tuple per key that occurs in it, however often. So output hardly grows with load once every key
+occurs in every window, and state grows with keys (aggregates) or with tuples (joins). Arrivals of each key are assumed
+Poisson and independent: with bursts, a key occurs in fewer windows.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ from modeling.inputs.key_histogram import KeyHistogram
 
 
 class WindowKind(StrEnum):
-    """TUMBLING: one after another. SLIDING: begun every slide_s. SESSION: ended by window_s of silence. JOIN: every
-    pair of tuples of two inputs with the same key in the same tumbling window.
+    """TUMBLING: consecutive windows. SLIDING: one starts every slide_s. SESSION: ended by window_s of silence. JOIN:
+    every pair of tuples of two inputs with the same key in the same tumbling window.
     """
 
     TUMBLING = "tumbling"
@@ -31,10 +31,9 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True)
 class WindowedOutput:
-    """window_s: length of a window (of the silence that ends a session). slide_s: between beginnings, for SLIDING.
-
-    distinct_keys: how many keys there are in all. keys: shares of the heavy ones, None where all are alike; what they
-    lack to 1 the other keys share evenly. Raises ModelError for lengths and numbers that cannot be.
+    """window_s: length of a window (of the silence that ends a session). slide_s: between starts, for SLIDING.
+    distinct_keys: total number of keys. keys: shares of heavy keys, None if all are equal; the other keys share the
+    remainder evenly. Raises ModelError for invalid lengths and numbers.
     """
 
     kind: WindowKind
@@ -61,11 +60,11 @@ class WindowedOutput:
 
     @property
     def fires_every_s(self) -> float | None:
-        """Seconds between the times at which all keys give out at once; None in sessions, of which each ends alone."""
+        """Seconds between firings of all keys at once; None for sessions, which end individually."""
         return None if self.kind is WindowKind.SESSION else self.slide_s or self.window_s
 
     def given_per_s(self, entering_per_s: Mapping[str, npt.ArrayLike]) -> Floats:
-        """Tuples per second that go out in the long run, of what enters by each stream; all of one shape.
+        """Long-run output in tuples per second for the input rates by stream; all of one shape.
 
         >>> minute = WindowedOutput(WindowKind.TUMBLING, 60.0, 100)
         >>> round(float(minute.given_per_s({"in": 1000.0})), 4)  # every key in every minute: 100 / 60
@@ -81,13 +80,13 @@ class WindowedOutput:
         with np.errstate(under="ignore"):
             per_key = shares * np.sum([np.asarray(each) for each in entering_per_s.values()], axis=0)[..., None]
             if self.kind is WindowKind.SESSION:
-                # A tuple is the last of its session if none of its key follows within the gap.
+                # A tuple is the last of its session if no tuple of its key follows within the gap.
                 return np.asarray((per_key * np.exp(-per_key * self.window_s)) @ counts)
             return np.asarray(-np.expm1(-per_key * self.window_s) @ counts / (self.slide_s or self.window_s))
 
     @cached_property
     def _shares(self) -> tuple[Floats, Floats]:
-        """Shares of the stream, and how many keys have each."""
+        """Distinct shares of the stream, and the number of keys with each."""
         heavy = np.array(list(self.keys.shares.values()) if self.keys else [], dtype=np.float64)
         light = self.distinct_keys - heavy.size
         rest = max(0.0, 1 - float(heavy.sum()))

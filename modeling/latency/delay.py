@@ -1,4 +1,4 @@
-"""What a stream adds to a tuple's way besides queue and service: network, serialisation, buffers that fill."""
+"""Delays of a stream besides queue and service: network, serialisation, filling of buffers."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from modeling.errors import ModelError
 
 @dataclass(frozen=True)
 class Delay:
-    """What a stream adds besides queue and service: mean seconds and variance in seconds².
+    """Delay of a stream besides queue and service: mean in seconds and variance in seconds².
 
     Serialisation and network: a mean and its jitter. Delays of one stream add up.
     """
@@ -32,7 +32,7 @@ class Delay:
 
 
 def buffer_timeout_delay(timeout_s: float) -> Delay:
-    """Of a buffer that is flushed every timeout_s before it is full: uniform from 0 to timeout_s.
+    """Delay in a buffer that is flushed every timeout_s before it is full: uniform from 0 to timeout_s.
 
     >>> buffer_timeout_delay(0.1).mean_s
     0.05

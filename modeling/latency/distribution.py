@@ -1,8 +1,8 @@
 """End-to-end latency as a distribution: from a source to its sinks, over the whole graph at once.
 
-Along a path times add up (taken as independent), into an operator come tuples by one of its streams each. Both are
-cheap on transforms, products and weighted sums, so each operator is visited once, however many paths there are. One
-inverse transform a sink gives percentiles.
+Along a path times add up (assumed independent); at an operator each tuple enters by one of its streams. On transforms
+these are products and weighted sums, so each operator is visited once, however many paths there are. One inverse
+transform per sink gives percentiles.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,18 +28,18 @@ from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
 
 SIZE = 2**14
-"""Steps of the lattice that holds the slowest path."""
+"""Steps of the lattice for the slowest path."""
 
 BURST_SIZE = 2**13
-"""Steps of the lattice that holds a wait under bursts."""
+"""Steps of the lattice for a wait under bursts."""
 
 Transform = npt.NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
 class StationBatches:
-    """Batches in which tuples come by one stream. part: of all tuples; regular: part of them that comes at even times.
-    sizes: at an instance of each kind, arrays of shape (kinds,).
+    """Batches in which tuples of one stream arrive. part: share of all tuples. regular: share of them at regular times.
+    sizes: at one instance of each kind, arrays of shape (kinds,).
     """
 
     part: float
@@ -49,13 +49,13 @@ class StationBatches:
 
 @dataclass(frozen=True)
 class Station:
-    """One operator as a place to wait and be served: what decides the wait of each kind of its instances.
+    """One operator as a queueing station: the parameters of the wait at each kind of its instances.
 
-    per_s: tuples per second into all instances; parts: of them by stream, where any enters. weights: part of them that
-    all instances of a kind are given. service_s: mean seconds per tuple; kinds differ where their nodes do, or what
-    they are given by which stream. service_cv2: of single tuples, in all instances alike; shape: how these spread
-    beyond it. batches: by which tuples come; batch: E[X²]/E[X] of all that come at any time. What is of kinds has the
-    shape (kinds,). levels: between which the rate goes up and down, of single values.
+    per_s: tuples per second into all instances. parts: their shares by input stream. weights: share of all instances of
+    a kind. service_s: mean seconds per tuple; kinds differ by node or by mix of streams. service_cv2: of single tuples,
+    equal in all instances. shape: their distribution beyond service_cv2. batches: in which tuples arrive. batch:
+    E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels: of the fluctuating rate, as
+    single values.
     """
 
     per_s: float
@@ -72,11 +72,11 @@ class Station:
 
     @property
     def burst_weight(self) -> float | None:
-        """Part of the tuples that come in bursts; None where there are none."""
+        """Share of the tuples that arrive in bursts; None without bursts."""
         return None if self.levels is None else float(self.levels.weight.flat[0])
 
     def waits(self) -> "list[Kind]":
-        """Waits and services at each kind."""
+        """Waits and services at each kind of instance."""
         return [self._kind(number) for number in range(self.weights.size)]
 
     def _kind(self, number: int) -> "Kind":
@@ -98,8 +98,8 @@ class Station:
 
 @dataclass(frozen=True)
 class Kind:
-    """Instances that are alike. waits: of a tuple, or of its batch, in bursts and between them where there are any.
-    batches: by which tuples come, as StationBatches has them.
+    """Equal instances. waits: of a tuple or its batch, in and between bursts if there are any. batches: in which tuples
+    arrive, with the fields of StationBatches.
     """
 
     weight: float
@@ -112,7 +112,7 @@ class Kind:
 
     @property
     def longest_s(self) -> float:
-        """Seconds within which nearly all services end, and all within a batch."""
+        """Seconds that contain nearly all services, and the work of a batch."""
         within = 14 * tail_s(self.service_s, max(self.service_cv2, 1.0))
         if self.shape is not None:
             within = max(within, self.shape.largest * self.service_s)
@@ -122,13 +122,13 @@ class Kind:
         return within
 
     def passed(self, step_s: float) -> list[Transform]:
-        """Transforms of wait and service, as many as there are waits."""
+        """Transforms of wait plus service, one per wait."""
         service = np.fft.rfft(service_lattice(self.service_s, self.service_cv2, self.shape, step_s, SIZE).mass)
         spent = service * self._within_batches(service, step_s) if self.batches else service
         return [np.fft.rfft(wait.on(step_s, SIZE).mass) * spent for wait in self.waits]
 
     def _within_batches(self, service: Transform, step_s: float) -> Transform:
-        """Waits for members of the own batch, and of those beside a regular batch for it."""
+        """Waits for members of the tuple's own batch, and waits of other tuples for a regular batch."""
         beside = []
         for part, regular, sizes in self.batches:
             used = self.utilisation * part * regular
@@ -145,7 +145,7 @@ class Kind:
 
 
 def _burst_lattices(found: BurstWaits) -> tuple[Lattice, Lattice]:
-    """Of those in bursts and of the others, mean kept."""
+    """Waits in bursts and between them as lattices, preserving means."""
     step_s = max(16 * float(found.mean_s.max()), 1e-9) / BURST_SIZE
     at = np.arange(BURST_SIZE) * step_s
     lattices = []
@@ -160,23 +160,23 @@ def _burst_lattices(found: BurstWaits) -> tuple[Lattice, Lattice]:
 class LatencyDistribution:
     """Seconds from arrival at a source until the last service at a sink, queues and delays included.
 
-    of_tuples: of a tuple at any sink, sinks weighed by their rates. at_sink: of the tuples at each sink. Probability at
-    infinity is that of a way through an unstable operator.
+    of_tuples: of a tuple at any sink, sinks weighted by their rates. at_sink: of the tuples at each sink. Mass at
+    infinity is the probability of a path through an unstable operator.
     """
 
     of_tuples: Lattice
     at_sink: Mapping[str, Lattice] = field(default_factory=dict)
 
     def quantile_s(self, share: float) -> float:
-        """What `share` of the tuples do not exceed, whatever their sink."""
+        """Quantile `share` over the tuples at all sinks."""
         return self.of_tuples.quantile_s(share)
 
 
 def stations(
     topology: Topology, flows: Iterable[OperatorFlow], arrival_cv2: float | Arrivals = 1.0
 ) -> dict[str, Station]:
-    """Every operator's instances. flows: of one plan under one load, in topological order. arrival_cv2: of the arrivals
-    to each source, 1 is Poisson; or how they vary.
+    """Stations of all operators. flows: of one plan under one load, in topological order. arrival_cv2: of the arrivals
+    at each source, 1 is Poisson; or their full description.
     """
     variability = Variability(topology, Arrivals.of(arrival_cv2))
     found: dict[str, Station] = {}
@@ -219,12 +219,12 @@ def latency_distribution(
     operators: Mapping[str, Station],
     delays: Mapping[str, Delay] | None = None,
 ) -> LatencyDistribution:
-    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), or by source where tuples wait before
-    it; none where not given.
+    """Distribution of the end-to-end latency. delays: by stream name (`a->b`), or by source for waits before it;
+    default none.
 
-    A tuple that an operator makes of one carries that one's age on. Sojourns along a path are taken as independent:
-    exact for Poisson arrivals and exponential services (Reich 1957), an approximation elsewhere. A wait is exact for
-    its two moments but for the variability of arrivals, which is handed on by two moments only.
+    A tuple made from another inherits its age. Sojourns along a path are assumed independent: exact for Poisson
+    arrivals and exponential services (Reich 1957), otherwise an approximation. A wait is exact given two moments,
+    except for the variability of arrivals, which is propagated by two moments only.
     Raises ModelError for a delay of an unknown stream.
     """
     added = dict(delays or {})
@@ -245,14 +245,14 @@ def latency_distribution(
             )
             for stream in topology.inputs(name)
         ]
-        # An instance that is slower makes tuples wait longer and serves them longer.
+        # A slower instance has both longer waits and longer services.
         passed = _mixed([(kind.weight, kind.passed(step_s)) for kind in own[name]])
         if before:
             reached[name] = [one * other for one, other in zip(_mixed(before), passed, strict=True)]
         else:
             reached[name] = [_delayed(way, added.get(name), step_s) for way in passed]
     sinks = [name for name in topology.order if not topology.outputs(name)]
-    # Where nothing comes nothing is slow.
+    # Without arrivals there is no delay.
     sinks = [name for name in sinks if operators[name].per_s > 0] or sinks
     at_sink = {}
     for name in sinks:
@@ -263,7 +263,7 @@ def latency_distribution(
 
 
 def _entering(ways: list[Transform], before: Station, station: Station) -> list[Transform]:
-    """Where a full operator draws bursts out, some that came between them leave in them."""
+    """A full operator prolongs bursts, so some tuples from between bursts leave in them."""
     were, are = before.burst_weight, station.burst_weight
     if were is None or are is None:
         return ways
@@ -272,7 +272,7 @@ def _entering(ways: list[Transform], before: Station, station: Station) -> list[
 
 
 def _mixed(parts: Sequence[tuple[float, list[Transform]]]) -> list[Transform]:
-    """Streams, or instances, weighed by rate."""
+    """Mixture of streams, or instances, weighted by rate."""
     total = sum(rate for rate, _ in parts)
     weights = [rate / total if total > 0 else 1 / len(parts) for rate, _ in parts]
     ways = zip(*(way for _, way in parts), strict=True)
@@ -286,9 +286,9 @@ def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
 
 
 def _longest_s(topology: Topology, own: Mapping[str, list[Kind]], delays: Mapping[str, Delay]) -> float:
-    """Seconds that hold all but some millionth of the slowest path: its means, and the tail of its longest part.
+    """Seconds that contain all but about a millionth of the slowest path: its means, and the tail of its longest part.
 
-    What were beyond would come back at 0, since transforms go round.
+    Mass beyond would reappear at 0, since transforms are cyclic.
     """
     means: dict[str, float] = {}
     tails: list[float] = []
@@ -305,5 +305,5 @@ def _longest_s(topology: Topology, own: Mapping[str, list[Kind]], delays: Mappin
             reached_s = max(reached_s, means[stream.upstream] + delay.mean_s)
             tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else delay.mean_s / 100)
         means[name] = reached_s + wait_s + max(kind.service_s for kind in own[name])
-    # Tails that are independent add up as squares do; the largest has its say alone.
+    # Independent tails add up in squares; the largest dominates.
     return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

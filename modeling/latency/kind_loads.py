@@ -1,4 +1,4 @@
-"""What each kind of instance of an operator is given, and how busy that keeps it."""
+"""Input and utilisation of each kind of instance of an operator."""
 
 from functools import cached_property
 
@@ -9,16 +9,16 @@ from modeling.flow.rates import OperatorFlow
 from modeling.queueing.departures import memory_s
 
 NEARLY_FULL = 1 - 1e-9
-"""Utilisation that stands for 1 and more, where nothing may be divided by 0."""
+"""Stands for utilisations of 1 and more, to avoid division by 0."""
 
 
 class KindLoads:
-    """What each kind of instance of an operator is given, and how busy that keeps it.
+    """Input and utilisation of each kind of instance of an operator.
 
-    row: of each plan. counts: instances of each row, shape (rows, 1). thin: part of all that enters which one instance
-    of a kind is given; weight: which all of a kind are given; busy: its utilisation, without what it only polls, above
-    1 too; all of shape (rows, kinds, scenarios). service_s: mean per tuple, the same shape, or (rows, 1, scenarios or
-    1) where all kinds are alike. cv2: of service times of all streams together, shape (rows, 1, scenarios or 1).
+    row: of each plan. counts: instances of each row, shape (rows, 1). thin: share of all input for one instance of a
+    kind. weight: for all instances of a kind. busy: its utilisation without polling, possibly above 1. All of shape
+    (rows, kinds, scenarios). service_s: mean per tuple, same shape, or (rows, 1, scenarios or 1) if all kinds are
+    equal. cv2: of service times over all streams, shape (rows, 1, scenarios or 1).
     """
 
     def __init__(self, flow: OperatorFlow, alike: float) -> None:
@@ -44,43 +44,43 @@ class KindLoads:
 
     @property
     def parallelism(self) -> Floats:
-        """Of each plan, shape (plans, 1)."""
+        """Parallelism of each plan, shape (plans, 1)."""
         return self.counts[self.row]
 
     def by_plan(self, rows: Floats) -> Floats:
         return rows if rows.shape[0] == 1 else rows[self.row]
 
     def part(self, stream: str) -> Floats:
-        """Of all that enters, by rate, shape (plans or 1, scenarios)."""
+        """A stream's share of all input, shape (plans or 1, scenarios)."""
         return self.by_plan(self.parts[stream])
 
     @cached_property
     def used(self) -> Floats:
-        """Utilisation that a tuple meets, shape (plans or 1, scenarios), at most 1."""
+        """Mean utilisation seen by a tuple, shape (plans or 1, scenarios), at most 1."""
         return self.by_plan(np.einsum("rkn,rkn->rn", self.weight, np.minimum(self.busy, 1.0)))
 
     @cached_property
     def exponential_wait_s(self) -> Floats:
-        """What tuples would wait if they came and were served at random, shape (rows, kinds, scenarios)."""
+        """Wait with Poisson arrivals and exponential services, shape (rows, kinds, scenarios)."""
         busy = np.minimum(self.busy, NEARLY_FULL)
         return np.asarray(busy / (1 - busy) * self.service_s)
 
     @cached_property
     def memory_s(self) -> Floats:
-        """Of an instance that a tuple meets, shape (plans or 1, scenarios)."""
+        """Mean memory of the instance seen by a tuple, shape (plans or 1, scenarios)."""
         wait_s = np.einsum("rkn,rkn->rn", self.weight, self.exponential_wait_s)
         return self.by_plan(memory_s(wait_s, self.cv2[:, 0]))
 
     @cached_property
     def apart_s(self) -> Floats:
-        """Between tuples of a batch that leave, all instances at work on it, shape (plans or 1, scenarios)."""
+        """Seconds between departures of a batch from all instances together, shape (plans or 1, scenarios)."""
         return self.by_plan(
             np.einsum("rkn,rkn,rkn->rn", self.weight, self.thin, np.broadcast_to(self.service_s, self.thin.shape))
         )
 
 
 def _parts(flow: OperatorFlow) -> dict[str, Floats]:
-    """Of all that enters, by stream; of an ALL stream each copy is a tuple."""
+    """Shares of all input by stream; each copy of an ALL stream counts as a tuple."""
     names = dict.fromkeys(flow.streams)
     if len(names) == 1:
         return dict.fromkeys(names, np.ones((1, 1)))
@@ -93,13 +93,13 @@ def _parts(flow: OperatorFlow) -> dict[str, Floats]:
 
 
 def _mixed_cv2(flow: OperatorFlow) -> Floats:
-    """Of a tuple of any stream: where streams take differently long, what they differ by comes on top."""
+    """cv² over the tuples of all streams, including the differences of their means."""
     cv2 = flow.cv2[None]
     if not flow.profile.stream_service_s or len(flow.streams) < 2:
         return cv2
     weight, each_s = flow.term_per_s * flow.shares.sum(axis=2)[:, :, None], flow.service_s
     mean_s = (weight * each_s).sum(axis=1)
     squares = (weight * each_s**2).sum(axis=1) * weight.sum(axis=1)
-    # Of services alike it is cv2, which rounding must not take below 0.
+    # For equal services it is cv2; rounding must not make the excess negative.
     spread = np.maximum(squares / np.where(mean_s > 0, mean_s, 1.0) ** 2, 1.0)
     return np.where(mean_s > 0, (1 + cv2) * spread - 1, cv2)

@@ -1,9 +1,8 @@
 """End-to-end latency of many plans under many scenarios: three moments through the graph, percentiles from these.
 
-Quicker than modeling/latency/distribution.py by orders of magnitude, and less exact: the wait of an instance is the
-closed form of modeling/queueing/queues.py and a sum of ladder heights where that solves the queue, and a percentile is
-that of a distribution of three moments where that adds whole distributions. Variability passes from operator to
-operator as in modeling/latency/variability.py, for both.
+Faster than modeling/latency/distribution.py by orders of magnitude, and less exact: waits come from the closed form of
+modeling/queueing/queues.py and a sum of ladder heights, instead of solving the queue, and percentiles from three
+moments, instead of whole distributions. Both propagate variability by modeling/latency/variability.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,15 +32,15 @@ from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile
 from modeling.queueing.two_moments import third_moment
 
 CELLS = 2**15
-"""Plans x kinds of instances x scenarios that are worked on at once, so that they stay in a core's cache."""
+"""Plans × kinds of instances × scenarios computed at once, so that they stay in a core's cache."""
 
 _SELDOM = 0.02
-"""Lower bound on P(wait > 0) as a part of the utilisation: the closed form may come to 0 where some still wait."""
+"""Lower bound on P(wait > 0) as a fraction of utilisation: the closed form may give 0 although some tuples wait."""
 
 
 @dataclass(frozen=True)
 class SinkTimes:
-    """Of the tuples at one sink; arrays of one shape. weight: their part of the tuples at all sinks."""
+    """Latency of the tuples at one sink; arrays of one shape. weight: their share of the tuples at all sinks."""
 
     weight: Floats
     times: ThreeMoments
@@ -52,16 +51,16 @@ class SinkTimes:
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What `of` makes the same of."""
+        """The arguments for `of`."""
         return self.weight, self.times.mean_s, self.times.deviation_s, self.times.skewness
 
 
 @dataclass(frozen=True)
 class ManyLatencies:
-    """Seconds from arrival until the last service at a sink, UNSTABLE where the plan does not carry the load.
+    """Seconds from arrival until the last service at a sink, UNSTABLE if the plan does not carry the load.
 
-    All of one shape: that of utilisation without its last axis. stable: where the load is carried. unknown: where
-    the plan does not fit, all is NaN.
+    All of one shape: that of utilisation without its last axis. stable: whether the load is carried. unknown: whether
+    the plan does not fit; its values are NaN.
     """
 
     sinks: Mapping[str, SinkTimes]
@@ -69,13 +68,13 @@ class ManyLatencies:
     unknown: Flags
 
     def map(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "ManyLatencies":
-        """Every array in another shape."""
+        """`change` applied to every array."""
         sinks = {name: SinkTimes.of(*(change(each) for each in sink.arrays)) for name, sink in self.sinks.items()}
         return ManyLatencies(sinks, change(self.stable), change(self.unknown))
 
     @cached_property
     def mean_s(self) -> Floats:
-        """Of a tuple at any sink."""
+        """Mean over the tuples at all sinks."""
         return self._where_stable(np.asarray(sum(sink.weight * sink.times.mean_s for sink in self.sinks.values())))
 
     @property
@@ -91,8 +90,8 @@ class ManyLatencies:
         return self.quantile_s(0.99)
 
     def quantile_s(self, share: float, sink: str | None = None) -> Floats:
-        """What `share` of the tuples at a sink, or at any of them, do not exceed. Raises ModelError for a share outside
-        (0, 1) and an unknown sink.
+        """Quantile `share` of the tuples at a sink, or at all sinks. Raises ModelError for a share outside (0, 1) and
+        an unknown sink.
         """
         if not 0 < share < 1:
             raise ModelError(f"quantile {share} is not between 0 and 1; 0.99 is the p99")
@@ -100,7 +99,7 @@ class ManyLatencies:
             raise ModelError(f"{sink!r} is no sink; sinks are {', '.join(self.sinks)}")
         if sink not in self._known.setdefault(share, {}):
             some = list(self.sinks.values()) if sink is None else [self.sinks[sink]]
-            # Each sink keeps its shape: some sinks are often much slower than others.
+            # Mix the sinks' distributions, since some sinks are often much slower than others.
             self._known[share][sink] = self._where_stable(_in_blocks(share, some, self.stable.shape))
         return self._known[share][sink]
 
@@ -113,7 +112,7 @@ class ManyLatencies:
 
 
 def _in_blocks(share: float, sinks: Sequence[SinkTimes], shape: tuple[int, ...]) -> Floats:
-    """mixture_quantile_s of arrays of one shape, so many at once as stay in a core's cache."""
+    """mixture_quantile_s of arrays of one shape, in blocks that stay in a core's cache."""
     flat = [[np.broadcast_to(each, shape).reshape(-1) for each in sink.arrays] for sink in sinks]
     found = np.empty(flat[0][0].size)
     for begin in range(0, found.size, CELLS):
@@ -135,7 +134,7 @@ class Moments:
         return self.first, self.second, self.third
 
     def __add__(self, other: "Moments") -> "Moments":
-        """Of the sum of two independent times."""
+        """Moments of the sum of two independent times."""
         return Moments(
             self.first + other.first,
             self.second + 2 * self.first * other.first + other.second,
@@ -143,7 +142,7 @@ class Moments:
         )
 
     def __mul__(self, weight: Floats) -> "Moments":
-        """Weighed, so that weighed moments add up to those of a mixture."""
+        """Weighted moments, which add up to those of a mixture."""
         return Moments(self.first * weight, self.second * weight, self.third * weight)
 
     def with_chance_of(self, other: "Moments") -> "Moments":
@@ -160,19 +159,17 @@ class Moments:
 
 
 def two_moment(mean_s: npt.ArrayLike, cv2: npt.ArrayLike, shape: ServiceShape | None = None) -> Moments:
-    """Of the distribution that modeling/queueing/two_moments.py lays through a mean and a squared variation, or of one
-    of that shape.
-    """
+    """Moments of the two-moment distribution of modeling/queueing/two_moments.py, or of one with that shape."""
     mean, spread = np.asarray(mean_s, dtype=np.float64), np.asarray(cv2, dtype=np.float64)
     third = third_moment(spread) if shape is None else shape.moments(spread)[0]
     return Moments(mean, mean**2 * (1 + spread), mean**3 * third)
 
 
 class LatencyRecursion:
-    """Takes one operator after the other, in topological order, and keeps only what later ones need.
+    """Processes operators in topological order, keeping only what later ones need.
 
-    Under bursts the age of tuples that come in them is kept apart from that of the others: what a burst makes slow at
-    one operator it makes slow at the next.
+    Under bursts, ages of tuples in bursts and of others are kept separate, since a burst delays tuples at each operator
+    in turn.
     """
 
     def __init__(self, topology: Topology, shape: tuple[int, int], arrivals: Arrivals) -> None:
@@ -184,8 +181,8 @@ class LatencyRecursion:
         self._sinks: dict[str, tuple[Floats, _Ages]] = {}
 
     def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> tuple[KindLoads, Arriving]:
-        """What its instances are given, and how evenly. delays: by stream that enters, or of a source by its own name;
-        where there are any.
+        """Input of the operator's instances, and its variability. delays: by input stream, or of a source by its own
+        name, if any.
         """
         name = flow.name
         loads = KindLoads(flow, ALIKE)
@@ -218,7 +215,7 @@ class LatencyRecursion:
     def _before(
         self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays], weight: Floats | None
     ) -> tuple[Moments, ...]:
-        """Age of the tuples that enter: the streams weighed by rate."""
+        """Age of the input tuples: streams weighted by rate."""
         mixed: tuple[Moments, ...] | None = None
         streams = self._topology.inputs(flow.name)
         for stream in streams:
@@ -233,7 +230,7 @@ class LatencyRecursion:
 
 
 def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> float:
-    """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE where that is full."""
+    """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE if that is full."""
     worked, taken = flow.worked_s()[0, :, 0], flow.instance_per_s()[0, :, 0]
     at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
     if worked[at] >= 1:
@@ -251,7 +248,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
 
 @dataclass(frozen=True)
 class _Ages:
-    """Of all tuples; under bursts of those that come in them and of the others. weight: part that comes in them."""
+    """Ages of all tuples; under bursts, of those in bursts and of the others. weight: share in bursts."""
 
     of: tuple[Moments, ...]
     weight: Floats | None
@@ -262,7 +259,7 @@ class _Ages:
         return (self.of[0] * self.weight).with_chance_of(self.of[1] * (1 - self.weight))
 
     def entering(self, weight: Floats | None) -> tuple[Moments, ...]:
-        """Of what goes on: where a full operator draws bursts out, some that came between them leave in them."""
+        """Ages on departure: a full operator prolongs bursts, so some tuples from between bursts leave in them."""
         if self.weight is None or weight is None:
             return self.of
         still = np.minimum(self.weight / np.maximum(weight, 1e-12), 1.0)
@@ -270,12 +267,11 @@ class _Ages:
 
 
 class _Queues:
-    """G/G/1 queues, of which all is known but how evenly tuples arrive: what their waits need of them.
+    """Parameters of G/G/1 waits, except for the variability of arrivals.
 
-    Kraemer and Langenbach-Belz (modeling/queueing/queues.py): a share of the tuples waits, and on average for Kingman's
-    wait times the exponential of something below 0. With a = ca² − 1 both are short formulas of a. All have the shape
-    (rows, kinds or 1, scenarios or 1); weight: the part of all tuples that comes to these. shape: of services, beyond
-    their variation.
+    Kraemer and Langenbach-Belz (modeling/queueing/queues.py): the share of tuples that wait, and the mean wait as
+    Kingman's times an exponential of a negative term. Both are short formulas of a = ca² − 1. All have shape (rows,
+    kinds or 1, scenarios or 1). weight: share of all tuples at these queues. shape: of services, beyond their cv².
     """
 
     def __init__(
@@ -307,7 +303,7 @@ class _Queues:
             self.evener = (self.heights[0] - twice, self.heights[1] - thrice)
 
     def at(self, row: Ints) -> "_Queues":
-        """Of these rows; a row may come several times."""
+        """The queues of these rows; a row may be repeated."""
         some = copy(self)
         for name, each in vars(self).items():
             if each is not None:
@@ -318,13 +314,13 @@ class _Queues:
 def _waited(
     loads: KindLoads, shape: ServiceShape | None, arriving: Arriving, number: Ints, scenarios: int
 ) -> tuple[Moments, ...]:
-    """Moments of wait and service over the instances of an operator, shape (plans, scenarios); under bursts of those
-    that come in them, and of the others. number: the same for plans that are given the same.
+    """Moments of wait and service over the instances of an operator, shape (plans, scenarios); under bursts, of tuples
+    in bursts and of the others. number: equal for plans with equal input.
     """
     once, of = rows_of([number])
     rows, given = loads.row[once], arriving.taken(once)
     every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
-    # Worked out once where many share a row; where few do, as they are needed, in a core's cache.
+    # Compute once if many plans share a row; if few do, compute as needed, within a core's cache.
     shared = _Queues(*every, shape=shape) if 2 * len(loads.counts) < len(once) else None
     found = np.empty((1 if arriving.levels is None else 2, 3, len(once), scenarios))
     block = max(1, CELLS // (loads.thin.shape[1] * scenarios))
@@ -342,7 +338,7 @@ def _waited(
 
 
 def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> list[Moments]:
-    """Of each kind of instance, shape (plans, kinds, scenarios); with the service where kinds differ in it."""
+    """Moments by kind of instance, shape (plans, kinds, scenarios); including service if kinds differ in it."""
     more = arriving.at(at, queues.thin, queues.idle2)
     if arriving.batches:
         # Whole batches are the customers.
@@ -365,7 +361,7 @@ def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, a
 
 
 def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> Moments:
-    """Waits for the members of a tuple's own batch, and of those who come beside a regular one for it."""
+    """Waits for members of a tuple's own batch, and waits of other tuples for a regular batch."""
     busy, service_s, cs2 = queues.busy, queues.service_s, queues.cs2
     third = two_moment(1.0, cs2, shape).third
     own: list[tuple[Floats, Moments]] = []
@@ -379,7 +375,7 @@ def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriv
         chance, longest_s = firing_waits(sizes.of_tuple, service_s, used, busy - used)
         beside.append(Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4))
         rest = rest - part
-    # Those of no batch wait beside all, those of one beside the others.
+    # Tuples outside batches may wait for all batches, those of a batch for the others.
     mixed = reduce(add, beside) * rest
     for number, (part, within) in enumerate(own):
         mixed = mixed.with_chance_of(reduce(add, [within, *beside[:number], *beside[number + 1 :]]) * part)
@@ -405,7 +401,7 @@ def _wait(queues: _Queues, arriving: Floats) -> Moments:
         wait_s *= varying
     np.maximum(delayed, queues.some, out=delayed)
     np.minimum(delayed, 1.0, out=delayed)
-    # Moments of a sum of ladder heights, as many as a geometric number of them.
+    # Moments of a sum of a geometric number of ladder heights.
     height_s = wait_s / delayed
     height_s -= wait_s
     twice, thrice = queues.heights
@@ -425,16 +421,16 @@ def _wait(queues: _Queues, arriving: Floats) -> Moments:
 
 
 def _in_bursts(wait_s: Floats, busy: Floats, levels: Levels) -> list[Moments]:
-    """Of those that come in bursts and of the others. wait_s: what all would wait if the rate stayed."""
+    """Waits of tuples in bursts and of the others. wait_s: the wait at a constant rate."""
     of_kinds = Levels(*(each[:, None] for each in (levels.share, levels.factor, levels.mean_s)))
-    # Exponential services that make the same wait at that utilisation.
+    # Exponential services with the same wait at that utilisation.
     found = burst_waits(busy, wait_s * (1 - busy) / np.maximum(busy, 1e-12), of_kinds)
     moments = [found.moment(power) for power in (1, 2, 3)]
     return [Moments(*(each[state] for each in moments)) for state in (0, 1)]
 
 
 def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:
-    """Share that waits, and the logarithm of what lowers Kingman's wait, where ca² > 1."""
+    """Share that waits, and the logarithm of the factor on Kingman's wait, for ca² > 1."""
     idle = 1 - busy
     ca2 = np.maximum(arriving, 0.0) + 1
     busy2 = busy * busy

@@ -1,4 +1,4 @@
-"""What a site adds to a tuple's way, by stream: network, buffers, serialisation; and before sources that poll."""
+"""Delays added by a site, by stream: network, buffers, serialisation; and before polling sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.delay import Delay, buffer_timeout_delay
 
 BUFFER_BYTES = 32 * 1024
-"""Of Flink's network buffers, by default: one that is full leaves before its time-out."""
+"""Default size of Flink's network buffers: a full one is sent before its timeout."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class ManyDelays:
         return np.where(self.mean_s > 0, self.variance_s2 / some / some, 0.0)
 
     def first(self) -> Delay:
-        """Of the first plan under the first scenario."""
+        """The delay of the first plan under the first scenario."""
         return Delay(float(self.mean_s.flat[0]), float(self.variance_s2.flat[0]))
 
 
 class StreamDelays:
-    """added: what streams add beside the site, by `a->b`, and what tuples wait before a source, by its name.
+    """added: delays of streams in addition to the site, by `a->b`, and waits before a source, by its name.
 
-    A buffer leaves after buffer_timeout_s, or as soon as it is full where bytes_per_tuple tell when that is: a tuple
-    waits evenly between nothing and that. Operators that the engine chains have no buffer between them, which a plan
-    does not tell. Raises ModelError for an added delay of what is neither a stream nor a source.
+    A buffer is sent after buffer_timeout_s or, if bytes_per_tuple are known, as soon as it is full: a tuple waits
+    uniformly between 0 and that time. Chained operators have no buffer between them, but plans do not show chaining.
+    Raises ModelError for an added delay of neither a stream nor a source.
     """
 
     def __init__(self, topology: Topology, plans: Placed, site: Site, added: Mapping[str, Delay]) -> None:
@@ -59,9 +59,9 @@ class StreamDelays:
         self._added = added
 
     def of(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> dict[str, ManyDelays]:
-        """Of the streams that enter an operator, by their names, or of a source by its own; where there is any.
+        """Delays of an operator's input streams, by name, or of a source by its own name, if any.
 
-        crossings: of the same streams, where nodes are told.
+        crossings: of the same streams, if nodes are known.
         """
         crossed = dict(crossings)
         found = {s.name: self._of_stream(s, flow, crossed.get(s.name)) for s in self._topology.inputs(flow.name)}
@@ -78,7 +78,7 @@ class StreamDelays:
         fixed = self._added.get(stream.name, Delay()) + Delay(site.serialisation_s.get(stream.name, 0.0))
         mean_s, variance_s2 = np.full((1, 1), fixed.mean_s), np.full((1, 1), fixed.variance_s2)
         if crossed is not None and site.network is not None:
-            # Over tuples: which pair of nodes each takes, and the jitter there.
+            # Variance over tuples: from the choice of node pair, and from the jitter of each.
             delay_s, jitter_s = site.network.delay_ms / 1e3, site.network.jitter_ms / 1e3
             hop_s = crossed.mean(delay_s)
             mean_s = mean_s + hop_s
@@ -89,7 +89,7 @@ class StreamDelays:
         return ManyDelays(mean_s, variance_s2)
 
     def _buffered_s(self, stream: Stream, flow: OperatorFlow) -> Floats:
-        """Seconds until a buffer leaves."""
+        """Seconds until a buffer is sent."""
         site = self._site
         size = site.bytes_per_tuple.get(stream.name, 0.0)
         if size == 0:
@@ -110,7 +110,7 @@ class StreamDelays:
 def plan_delays(
     topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], site: Site
 ) -> dict[str, Delay]:
-    """What the site adds to each stream, under one plan and load."""
+    """Delays added by the site to each stream, under one plan and load."""
     capacity = Capacity(topology, profiles, [plan], site)
     delays = StreamDelays(topology, capacity.placed, site, {})
     found: dict[str, Delay] = {}

@@ -1,11 +1,10 @@
-"""How even the arrivals at each instance are: variability passed from operator to operator, sources first.
+"""Variability of the arrivals at each instance, propagated from operator to operator, sources first.
 
-Round robin smooths a stream, hashing and filtering thin it at random, many tuples made of one come together; what
-leaves an operator carries the variability of its arrivals and services on (Whitt's queueing network analyser, 1983).
-Instances that are routed to in turn get more at the same time and less at the same time: over long spans what they give
-together varies as what was given to them together does, over short ones they are independent streams. So both are
-handed on (modeling/queueing/departures.py), and so are batches, as far as who reads them is slower than who passed them
-on, and a rate that goes up and down. Below saturation only: no backpressure here.
+Round robin smooths a stream, hashing and filtering thin it at random, and tuples made from one arrive together;
+departures inherit the variability of arrivals and services (Whitt's queueing network analyser, 1983). Instances fed in
+turn get more, or less, at the same time: over long spans their total output varies like their total input, over short
+spans they are independent streams. So both are propagated (modeling/queueing/departures.py), as well as batches, if the
+reader is slower than the sender, and fluctuating rates. Valid below saturation only, without backpressure.
 """
 
 from collections.abc import Sequence
@@ -29,16 +28,16 @@ Plans = slice | Ints
 Mixed = TypeVar("Mixed", Carried, Levels)
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
-"""Groupings under which an instance hears of some of those before it only. LOCAL_OR_SHUFFLE is taken as a shuffle: what
-is routed within a container alone comes a little evener than it is told."""
+"""Groupings under which an instance reads from only some upstream instances. LOCAL_OR_SHUFFLE is treated as a shuffle:
+streams routed only within containers arrive slightly more evenly than estimated."""
 
 
 @dataclass(frozen=True)
 class StreamBatches:
-    """Batches in which tuples come by one stream; arrays of shape (plans or 1, scenarios).
+    """Batches in which tuples of one stream arrive; arrays of shape (plans or 1, scenarios).
 
-    part: of all that enters. whole: before it is routed, as far as its tuples wait for each other. receivers: among how
-    many it is routed in turn, None where it is hashed. regular: the part of it that comes at even times, 0 to 1.
+    part: share of all input. whole: batches before routing, as far as their tuples wait for each other. receivers:
+    number of instances served in turn, None if hashed. regular: share that arrives at regular times, 0 to 1.
     """
 
     part: Floats
@@ -47,7 +46,7 @@ class StreamBatches:
     regular: Floats
 
     def at(self, plans: slice, thin: Floats) -> Batches:
-        """At an instance of each kind; arguments as of Arriving.at."""
+        """Batches at one instance of each kind; arguments as in Arriving.at."""
         whole = Batches(kinds_of_plans(self.whole.mean, plans), kinds_of_plans(self.whole.of_tuple, plans))
         return whole.thinned(thin) if self.receivers is None else whole.routed(kinds_of_plans(self.receivers, plans))
 
@@ -68,17 +67,17 @@ def _of_plans(each: Floats, plans: Plans) -> Floats:
 
 
 def kinds_of_plans(each: Floats, plans: slice) -> Floats:
-    """What is alike for all kinds of these plans, shape (plans or 1, 1, scenarios or 1)."""
+    """Values common to all kinds of these plans, shape (plans or 1, 1, scenarios or 1)."""
     return _of_plans(each, plans)[:, None]
 
 
 @dataclass
 class Arriving:
-    """ca² − 1 at the instances, by what decides it; shape (plans or 1, scenarios).
+    """ca² − 1 at the instances, split by origin; shape (plans or 1, scenarios).
 
-    hashed: of hashed streams, as if all went to one instance; kept: of the others at each instance. Both are what long
-    spans have more than short ones; what these have, where tuples come in batches, is in `batches`. several: how
-    many streams come together, less one. levels: between which the rate goes up and down, None where it stays.
+    hashed: of hashed streams, as if all went to one instance. kept: of the others at each instance. Both are the excess
+    of long spans over short ones; the variability of short spans due to batches is in `batches`. several: number of
+    merging streams, less one. levels: of the fluctuating rate, None if constant.
     """
 
     hashed: Floats | None = None
@@ -88,7 +87,7 @@ class Arriving:
     levels: Levels | None = None
 
     def plain(self) -> "Arriving":
-        """The same without what is 0 everywhere: Poisson arrivals that are hashed stay so, whoever gives them."""
+        """The same without terms that are 0 everywhere: hashed Poisson arrivals stay Poisson, whatever their sender."""
         hashed = self.hashed if self.hashed is not None and self.hashed.any() else None
         uneven = hashed is not None or bool(self.kept.any())
         kept, several = (each if uneven else np.zeros((1, 1)) for each in (self.kept, self.several))
@@ -96,14 +95,14 @@ class Arriving:
 
     @property
     def by_row(self) -> bool:
-        """Whether all plans are given as evenly."""
+        """Whether arrivals are equally variable in all plans."""
         parts = [self.hashed, self.kept, self.several, *(each for one in self.batches for each in one.arrays)]
         if self.levels is not None:
             parts += [self.levels.share, self.levels.factor, self.levels.mean_s]
         return all(part is None or part.shape[0] == 1 for part in parts)
 
     def taken(self, plans: Ints) -> "Arriving":
-        """Of these plans."""
+        """The arrivals of these plans."""
         return Arriving(
             None if self.hashed is None else _of_plans(self.hashed, plans),
             _of_plans(self.kept, plans),
@@ -118,20 +117,20 @@ class Arriving:
         return Levels(*(_of_plans(each, plans) for each in (self.levels.share, self.levels.factor, self.levels.mean_s)))
 
     def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
-        """Shape (plans or 1, kinds or 1, scenarios or 1), of these plans.
+        """ca² − 1 of these plans, shape (plans or 1, kinds or 1, scenarios or 1).
 
-        thin: part of all that enters which an instance of each kind is given. idle2: its idle part, squared.
+        thin: share of all input for one instance of each kind. idle2: its idle share, squared.
         """
         found = kinds_of_plans(self.kept, plans)
         if self.hashed is not None:
             found = thin * kinds_of_plans(self.hashed, plans) + found
         if (self.several > 0).any():
-            # Albin's hybrid (1984), with the constant of MERGED: over short spans many streams look Poisson.
+            # Albin's hybrid (1984), with the constant MERGED: over short spans many streams look Poisson.
             found = found / (1 + idle2 * (MERGED * kinds_of_plans(self.several, plans)))
         return found + (self.batch(plans, thin) - 1) if self.batches else found
 
     def batch(self, plans: slice, thin: Floats) -> Floats:
-        """E[X²]/E[X] of batches that come at any time, of the tuples at an instance of each kind, as `at`."""
+        """E[X²]/E[X] of batches at random times, over the tuples at one instance of each kind, as in `at`."""
         more: Floats = np.zeros((1, 1, 1))
         for each in self.batches:
             random = kinds_of_plans(each.part * (1 - each.regular), plans)
@@ -139,8 +138,8 @@ class Arriving:
         return 1 + more
 
     def ca2(self, loads: KindLoads) -> Floats:
-        """Squared variation of the gaps between arrivals at an instance of each kind, shape (plans or 1, kinds or 1,
-        scenarios or 1).
+        """Squared coefficient of variation of interarrival times at one instance of each kind, shape (plans or 1, kinds
+        or 1, scenarios or 1).
         """
         thin, busy = loads.by_plan(loads.thin), loads.by_plan(np.minimum(loads.busy, 1.0))
         return np.maximum(1 + self.at(slice(None), thin, (1 - busy) ** 2), 0.0)
@@ -148,8 +147,8 @@ class Arriving:
 
 @dataclass(frozen=True)
 class _Train:
-    """Tuples that came in a batch and have been passed on one after the other: sizes, seconds between two of them, and
-    the part of them that comes at even times; shape (plans or 1, scenarios).
+    """Tuples that arrived in a batch and departed one by one: sizes, seconds between two tuples, and the share at
+    regular times; shape (plans or 1, scenarios).
     """
 
     sizes: Batches
@@ -159,7 +158,7 @@ class _Train:
 
 @dataclass(frozen=True)
 class _Passed:
-    """What is known of an operator that others read: of all its instances together, and of the busiest alone."""
+    """Departures of an operator with readers: of all its instances together, and of the busiest alone."""
 
     profile: OperatorProfile
     number: Ints
@@ -172,10 +171,10 @@ class _Passed:
 
 
 class Variability:
-    """Takes one operator after the other, in topological order, and keeps only what later ones need.
+    """Processes operators in topological order, keeping only what later ones need.
 
-    arrivals: to each source. Which instance of it an arrival comes to is taken as random: partitions of a log by key
-    are, and nobody deals to them in turn.
+    arrivals: at each source. The instance of an arrival is assumed random, as for log partitions by key, which are not
+    filled in turn.
     """
 
     def __init__(self, topology: Topology, arrivals: Arrivals) -> None:
@@ -185,7 +184,7 @@ class Variability:
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
 
     def take(self, flow: OperatorFlow, loads: KindLoads) -> tuple[Arriving, Ints]:
-        """At the instances of the operator; and a number for each plan, the same where all of that is."""
+        """Arrivals at the operator's instances, and an index for each plan, equal if all of that is equal."""
         name = flow.name
         streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
         one_by_one = any(stream.grouping in ONE_BY_ONE for stream in outputs)
@@ -222,7 +221,7 @@ class Variability:
             arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
         polling = flow.profile.polling
         if polling is not None:
-            # Whatever came to an instance since it last asked comes at once.
+            # All arrivals since an instance's last poll come at once.
             sizes = Batches.sized(loads.by_plan(flow.entering_per_s) / loads.parallelism * polling.interval_s)
             ones = np.ones((1, 1))
             arriving.batches.append(StreamBatches(ones, sizes, ones, ones))
@@ -232,8 +231,8 @@ class Variability:
     def _arriving(
         self, streams: tuple[Stream, ...], flow: OperatorFlow, loads: KindLoads, one_by_one: bool
     ) -> tuple[Arriving, Carried, Carried | None, _Train | None]:
-        """At the instances; what comes to all of them together; with one_by_one, to the busiest of them alone; and the
-        batches in which it comes.
+        """Arrivals at the instances; in total over all instances; with one_by_one, at the busiest alone; and their
+        batches.
         """
         arriving = Arriving()
         squares: Floats = np.zeros((1, 1))
@@ -298,12 +297,12 @@ class Variability:
 
 
 _NEARLY_CONSTANT = 0.15
-"""cs2 from which on stations in line are not what constant services make of them at all."""
+"""cs2 from which the correction for constant services in line vanishes."""
 
 
 def _selected(carried: Carried, made: Floats, made_cv2: float | None) -> Carried:
-    """Of a stream of which `made` tuples are made of each one. made_cv2: squared variation of that number, None where
-    it is as even as can be: below 1 each is kept at random, above 1 it is the same.
+    """Variability of a stream with `made` output tuples per input tuple. made_cv2: squared coefficient of variation of
+    that number, None for the most even case: below 1 tuples are kept at random, above 1 the number is constant.
     """
     if made_cv2 is not None:
         return carried.scaled(made, made * made_cv2)
@@ -313,7 +312,7 @@ def _selected(carried: Carried, made: Floats, made_cv2: float | None) -> Carried
 
 
 def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
-    """Streams that come together, weighed by rate."""
+    """Superposition of streams, weighted by rate."""
     total, mixed = parts[0]
     for part, other in parts[1:]:
         total = total + part
@@ -323,15 +322,15 @@ def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
 
 @dataclass(frozen=True)
 class _Comes:
-    """Batches of a stream that is about to be read: of those made at once, and of all that came one after the other."""
+    """Batches of a stream before it is read: those made at once, and all that arrived one after the other."""
 
     at_once: Batches
     train: _Train
 
     def waiting(self, apart_s: Floats) -> Batches:
-        """As far as they wait for each other where instances take so long for a tuple, all at work together."""
+        """Batches as far as their tuples wait for each other, if all instances together take apart_s per tuple."""
         after = self.train.sizes.of_tuple - self.at_once.of_tuple
-        # Of two numbers next to 0 too.
+        # Also safe for two numbers close to 0.
         sooner = np.minimum(self.train.apart_s, apart_s)
         lasting = np.where(apart_s > 0, 1 - sooner / np.where(apart_s > 0, apart_s, 1.0), 1.0)
         more = self.at_once.of_tuple - 1 + after * lasting
@@ -340,12 +339,12 @@ class _Comes:
 
 
 def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _Comes | None:
-    """None where tuples come one by one."""
+    """Batches of a stream; None if tuples arrive one by one."""
     windowed = before.profile.windowed.get(stream.name)
     if windowed is not None:
         if windowed.fires_every_s is None:
             return None
-        # All keys, in all instances, at once.
+        # All keys fire at once, in all instances.
         sizes = Batches.sized(rate_per_s * windowed.fires_every_s)
         return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
     cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
@@ -362,7 +361,7 @@ def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) ->
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
-    """What comes by several streams as one; what comes one by one has the rest of the weight."""
+    """Trains of several streams combined; single arrivals have the remaining weight."""
     more = sum(part * (train.sizes.of_tuple - 1) for part, train in trains)
     fewer = sum(part * (1 - 1 / train.sizes.mean) for part, train in trains)
     weights = [part * (train.sizes.of_tuple - 1) / np.maximum(more, 1e-12) for part, train in trains]
@@ -376,7 +375,9 @@ def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
 def senders_and_receivers(
     grouping: Grouping, upstream: npt.ArrayLike, downstream: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Of how many instances before it one gets a stream, and to how many each of those deals it in turn."""
+    """Number of upstream instances that one instance reads from, and of instances that each upstream one serves in
+    turn.
+    """
     up, down = np.asarray(upstream, dtype=np.float64), np.asarray(downstream, dtype=np.float64)
     if grouping in ONE_BY_ONE:
         return np.maximum(up // down, 1.0), np.maximum(down // up, 1.0)

@@ -1,1 +1,1 @@
-"""Queueing mathematics that knows no topology: waits, distributions of a time, variability of streams."""
+"""Queueing mathematics independent of topologies: waits, distributions of times, variability of streams."""

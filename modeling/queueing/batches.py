@@ -1,8 +1,8 @@
-"""Tuples that come in batches: what one waits for those of its own batch that are served before it.
+"""Batch arrivals: the wait of a tuple for members of its own batch that are served before it.
 
-A station whose tuples come in batches is one whose customers are whole batches, and a tuple waits as its batch does and
-then for the members before it: those number 0, 1, … with chances P(X > j)/E[X] (Burke 1975; Chaudhry and Templeton
-1983), so E[X²]/E[X] tells their mean, exactly for Poisson batches and services of any kind.
+With whole batches as customers, a tuple waits like its batch and then for the members before it. Their number is j with
+probability P(X > j)/E[X] (Burke 1975; Chaudhry and Templeton 1983), so E[X²]/E[X] determines its mean, exactly for
+Poisson batches and any services.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from modeling.errors import ModelError
 Transform = npt.NDArray[np.complex128]
 
 _EQUAL = 1e-9
-"""Batches whose sizes vary by less, relative to their mean, are all of one size."""
+"""Batches whose sizes vary by less, relative to their mean, count as equal in size."""
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Sizes X of batches, 1 and more: their mean, and that of the batch of a tuple, E[X²]/E[X]; arrays that broadcast.
+    """Sizes X >= 1 of batches: their mean, and the mean over tuples, E[X²]/E[X]; arrays that broadcast.
 
-    Sizes vary as one and a binomial, Poisson or negative binomial number; even ones as little as whole numbers can.
+    Sizes are one plus a binomial, Poisson or negative binomial number; even ones vary as little as integers can.
     """
 
     mean: Floats
@@ -31,9 +31,9 @@ class Batches:
 
     @classmethod
     def sized(cls, mean: npt.ArrayLike, cv2: npt.ArrayLike = 0.0) -> "Batches":
-        """Batches of that mean size, 1 where it is less, whose squared coefficient of variation is cv2.
+        """Batches of this mean size (at least 1) and squared coefficient of variation cv2.
 
-        cv2 of the number that is made of one tuple, 0 of which make no batch. Raises ModelError for negative values.
+        cv2: of the number made from one tuple; 0 of them make no batch. Raises ModelError for negative values.
         """
         size, spread = np.broadcast_arrays(np.asarray(mean, dtype=float), np.asarray(cv2, dtype=float))
         if not ((size >= 0).all() and (spread >= 0).all()):
@@ -42,13 +42,13 @@ class Batches:
 
     @classmethod
     def between(cls, mean: Floats, of_tuple: Floats) -> "Batches":
-        """Of that mean, but neither more even than even ones nor more varied than geometric ones: where all that is
-        made of tuples varies more, some make none.
+        """Batches of this mean, limited to between even and geometric ones: if the number made per tuple varies more,
+        some tuples make none.
         """
         return cls(np.clip(mean, (1 + of_tuple) / 2, of_tuple), np.asarray(of_tuple))
 
     def thinned(self, share: npt.ArrayLike) -> "Batches":
-        """What one receiver gets of each where every tuple is its with probability `share`, of those it gets any of."""
+        """Non-empty parts of batches at one receiver that gets each tuple with probability `share`."""
         kept = np.asarray(share, dtype=float)
         with np.errstate(divide="ignore", under="ignore"):
             some = -np.expm1(self.mean * np.log1p(-np.minimum(kept, 1.0)))
@@ -56,12 +56,13 @@ class Batches:
         return Batches.between(kept * self.mean / np.maximum(some, 1e-300), of_tuple)
 
     def routed(self, ways: npt.ArrayLike) -> "Batches":
-        """What one of `ways` receivers gets of each that is routed in turn."""
+        """Parts of batches at one of `ways` receivers served in turn."""
         each = np.asarray(ways, dtype=float)
         return Batches(np.maximum(self.mean / each, 1.0), np.maximum(self.of_tuple / each, 1.0))
 
     def before(self) -> tuple[Floats, Floats, Floats]:
-        """E[J], E[J²], E[J³] of the members before a tuple; third and fourth moments of sizes as of a gamma.
+        """E[J], E[J²], E[J³] of the number J of members before a tuple; third and fourth moments of sizes as for a
+        gamma.
 
         >>> [float(each) for each in Batches.sized(3.0).before()]  # 0, 1 or 2 equally likely: 1, 5/3, 3
         [1.0, 1.6666666666666667, 3.0]
@@ -74,8 +75,8 @@ class Batches:
     def waited(
         self, service_s: npt.ArrayLike, second: npt.ArrayLike, third: npt.ArrayLike
     ) -> tuple[Floats, Floats, Floats]:
-        """E[T], E[T²], E[T³] of the wait for the members before a tuple. second, third: E[S²] and E[S³] over powers
-        of the mean service time.
+        """E[T], E[T²], E[T³] of the wait for the members before a tuple. second, third: E[S²] and E[S³] relative to
+        powers of the mean service time.
         """
         s, s2, s3 = (np.asarray(each, dtype=float) for each in (service_s, second, third))
         variance, skewed = s2 - 1, s3 - 3 * s2 + 2
@@ -87,9 +88,9 @@ class Batches:
         )
 
     def transform(self, service: Transform) -> Transform:
-        """Transform of the same wait, of that of a service. Single batches only, no arrays of them.
+        """Transform of the same wait from that of a service. For scalar sizes only, not arrays.
 
-        Where all are of one size m, (1 − z^m)/(m (1 − z)); between whole sizes, of both beside, mean kept.
+        For one size m, (1 − z^m)/(m (1 − z)); between integers, a mixture of both neighbours with the same mean.
         """
         mean, of_tuple = float(self.mean), float(self.of_tuple)
         if of_tuple <= 1 + _EQUAL:
@@ -115,7 +116,7 @@ def _uniform(service: Transform, size: int) -> Transform:
 
 
 def _tail(service: Transform, sizes: Transform, mean: float) -> Transform:
-    """(1 − G(z)) / (E[X] (1 − z)) of sizes whose generating function is G; 1 at z = 1."""
+    """(1 − G(z)) / (E[X] (1 − z)) for sizes with generating function G; 1 at z = 1."""
     gone = 1 - service
     there = np.abs(gone) > 1e-12
     return np.where(there, (1 - sizes) / np.where(there, mean * gone, 1.0), 1.0)
@@ -124,10 +125,10 @@ def _tail(service: Transform, sizes: Transform, mean: float) -> Transform:
 def as_customers(
     of_tuple: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Service time, ca2 and cs2 of whole batches, of those of tuples; the utilisation is the same.
+    """Service time, ca2 and cs2 of whole batches from those of tuples; utilisation is the same.
 
-    of_tuple: E[X²]/E[X]; sizes are taken as all that: the mean wait in M^X/G/1 depends on it alone. ca2: of tuples over
-    long spans, so Poisson batches have of_tuple.
+    of_tuple: E[X²]/E[X], used as the size of all batches, since the mean wait in M^X/G/1 depends only on it. ca2: of
+    tuples over long spans, which is of_tuple for Poisson batches.
     """
     size = np.asarray(of_tuple, dtype=float)
     return np.asarray(size * np.asarray(service_s)), np.asarray(ca2) / size, np.asarray(cs2) / size
@@ -136,10 +137,10 @@ def as_customers(
 def firing_waits(
     size: npt.ArrayLike, service_s: npt.ArrayLike, utilisation: npt.ArrayLike, other_utilisation: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Of batches of `size` that come at even times, each worked off before the next: the part of all other tuples that
-    come while one is worked off, and the longest wait of these; they wait for anything between 0 and that.
+    """For batches of `size` at regular times, each finished before the next: the share of other tuples that arrive
+    during a batch, and their longest wait; their waits are uniform between 0 and that.
 
-    utilisation: by these batches. other_utilisation: by other tuples, which come meanwhile and are served behind.
+    utilisation: by these batches. other_utilisation: by other tuples, which arrive meanwhile and are served after them.
     """
     longest_s = np.asarray(size, dtype=float) * np.asarray(service_s, dtype=float)
     idle = np.maximum(1 - np.asarray(other_utilisation, dtype=float), 1e-12)

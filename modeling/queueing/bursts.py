@@ -1,8 +1,8 @@
-"""Arrivals whose rate goes up and down between two levels, and the wait of those that come at each of them.
+"""Arrivals whose rate alternates between two levels, and the waits at each level.
 
-The variation of the gaps does not tell such arrivals: how long a rate lasts beside how long a queue remembers decides
-whether bursts average out, are queues of their own, or fill one. Here both are known, and the queue is solved: exactly
-for Poisson arrivals at each level and exponential services (MMPP/M/1), by customers of the same mean wait for others.
+The cv² of interarrival times does not describe such arrivals: the duration of a rate relative to the queue's memory
+decides whether bursts average out, form their own queues, or fill one. Here the queue is solved: exactly for Poisson
+arrivals at each level and exponential services (MMPP/M/1), otherwise with customers of the same mean wait.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 
 _NEVER = 1e-12
-"""Smallest rate, beside a service, at which levels change: rounding would hide a slower one."""
+"""Smallest rate of level changes relative to services: a slower one would be lost to rounding."""
 
 
 @dataclass(frozen=True)
 class Bursts:
-    """A rate that is `factor` times its mean for the part `share` of the time, in spells of mean_s seconds on average,
-    and so much lower between them that the mean is kept. Spells and pauses end at random (Markov).
+    """A rate that is `factor` times its mean for a share `share` of the time, in bursts of mean_s seconds on average,
+    and lower between them so that the mean is kept. Bursts and pauses end at random (Markov).
     """
 
     share: float
@@ -45,19 +45,19 @@ class Bursts:
 
     @property
     def variance(self) -> float:
-        """Of the rate, over its mean squared."""
+        """Variance of the rate over its squared mean."""
         return float(self.share * (1 - self.share) * (self.factor - self.levels.pause_factor) ** 2)
 
     @property
     def memory_s(self) -> float:
-        """Over which the rate's correlation falls by a factor of e."""
+        """Seconds over which the rate's correlation falls by a factor of e."""
         return self.mean_s * (1 - self.share)
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """How arrivals vary. cv2: squared variation of the gaps between them at each rate; 1 is Poisson. bursts: None where
-    the rate stays. by_source: those of sources at which they vary otherwise.
+    """Variability of arrivals. cv2: squared coefficient of variation of interarrival times at each rate; 1 is Poisson.
+    bursts: None for a constant rate. by_source: exceptions by source.
     """
 
     cv2: float = 1.0
@@ -70,11 +70,11 @@ class Arrivals:
 
     @classmethod
     def of(cls, given: "float | Arrivals") -> "Arrivals":
-        """A plain cv2 too."""
+        """Also accepts a plain cv2."""
         return given if isinstance(given, Arrivals) else cls(given)
 
     def at(self, source: str) -> "Arrivals":
-        """Where any source has bursts, all have two levels, equal ones at a source whose rate stays: levels mix."""
+        """If any source has bursts, all get two levels (equal for a constant rate), so that levels can be mixed."""
         found = self.by_source.get(source, self)
         some = next((each.bursts for each in (self, *self.by_source.values()) if each.bursts is not None), None)
         steady = None if some is None else replace(some, factor=1.0)
@@ -83,7 +83,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Levels:
-    """The two rates of one or many streams; arrays that broadcast, as Bursts has them."""
+    """The two rates of one or many streams, with the fields of Bursts as arrays that broadcast."""
 
     share: Floats
     factor: Floats
@@ -91,16 +91,18 @@ class Levels:
 
     @property
     def pause_factor(self) -> Floats:
-        """Rate between bursts, over the mean."""
+        """Rate between bursts over the mean rate."""
         return np.maximum((1 - self.share * self.factor) / (1 - self.share), 0.0)
 
     @property
     def weight(self) -> Floats:
-        """Part of all tuples that come in bursts."""
+        """Share of all tuples in bursts."""
         return np.minimum(self.share * self.factor, 1.0)
 
     def past(self, utilisation: npt.ArrayLike) -> "Levels":
-        """Behind a station of that mean utilisation: no more leaves than it manages, for longer where it is full."""
+        """Levels after a station of this mean utilisation: departures are limited to its capacity, and last longer when
+        it is full.
+        """
         pause = self.pause_factor
         factor = np.minimum(self.factor, 1 / np.clip(utilisation, 1e-12, 1 - 1e-9))
         share = np.where(factor > pause, (1 - pause) / np.maximum(factor - pause, 1e-12), self.share)
@@ -108,7 +110,7 @@ class Levels:
         return Levels(share, factor, self.mean_s * share / self.share)
 
     def together(self, other: "Levels", part: npt.ArrayLike) -> "Levels":
-        """With another stream, of which `part` of all tuples are: both are in bursts at once."""
+        """Superposition with another stream that has the share `part` of all tuples, assuming simultaneous bursts."""
         its = np.asarray(part, dtype=float)
         return Levels(
             *(
@@ -124,10 +126,10 @@ class Levels:
 
 @dataclass(frozen=True)
 class BurstWaits:
-    """Waits of those that come in bursts, and of those that come between them; arrays with these two first.
+    """Waits of tuples in bursts and between them; arrays have these two on the first axis.
 
-    weight: part of all tuples. P(W > t) = Σ chance · exp(−t / mean_s), over the second axis, which has two terms; a
-    chance may be negative, their sum is the part that waits.
+    weight: share of all tuples. P(W > t) = Σ chance · exp(−t / mean_s), over the second axis with two terms; a chance
+    may be negative, their sum is the share that waits.
     """
 
     weight: Floats
@@ -139,7 +141,7 @@ class BurstWaits:
         return np.asarray(self.chance.sum(axis=1))
 
     def moment(self, power: int) -> Floats:
-        """E[W], E[W²] or E[W³] of both."""
+        """E[W], E[W²] or E[W³] in bursts and between them."""
         return np.asarray((1.0, 2.0, 6.0)[power - 1] * (self.chance * self.mean_s**power).sum(axis=1))
 
     def survival(self, time_s: npt.ArrayLike) -> Floats:
@@ -148,13 +150,13 @@ class BurstWaits:
 
 
 def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: Levels) -> BurstWaits:
-    """Waits under bursts at stations of a mean utilisation below 1.
+    """Waits under bursts at stations with mean utilisation below 1.
 
-    customer_s: mean of the exponential services that stand for those that there are, s (ca² + cs²)/2, at the same
-    utilisation: so the mean is exact for services of every kind where bursts last very long or very short.
+    customer_s: mean of equivalent exponential services, s (ca² + cs²)/2, at the same utilisation; the mean wait is then
+    exact for any services if bursts are very long or very short.
 
     The workload's transform (1 − ρ) u g (uI + Q − Λ(1 − B(u)))⁻¹ (Fischer and Meier-Hellstern 1993, 3.1) has two poles
-    below 0, the roots of a cubic; its root above 0 tells g, the level at which an idle server is found.
+    below 0, roots of a cubic; the root above 0 determines g, the distribution of the level when the server is idle.
     """
     rho, unit_s, share, factor, mean_s, pause_factor = np.broadcast_arrays(
         *(
@@ -181,7 +183,7 @@ def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: L
         rest = np.where(np.abs(rest) > 1e-300, rest, -1e-300)
         across = np.stack([t * (1 + t - low) - beginning * (1 + t), t * (1 + t - high) - ending * (1 + t)])
         other_way = np.stack([beginning * (1 + t), ending * (1 + t)])
-        # A pole's residue r belongs to a tail of −r/t · exp(t x).
+        # A pole with residue r gives a tail of −r/t · exp(t x).
         chance[:, k] = -(1 - rho) * (1 + t) * (idle * across - idle[::-1] * other_way) / rest / t
     shares = np.stack([share, 1 - share])
     return BurstWaits(

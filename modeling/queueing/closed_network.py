@@ -1,9 +1,8 @@
-"""Throughput of a closed network: so many customers that think, and visit stations whose speed depends on how many are
-there.
+"""Throughput of a closed network of customers that think and visit stations with load-dependent speed.
 
-Solved by convolution (Buzen 1973), exact for product-form networks (Baskett, Chandy, Muntz and Palacios 1975). What a
-whole network does with 1, 2 … customers is in turn a station of a larger one: its flow equivalent (Chandy, Herzog and
-Woo 1975).
+Solved by convolution (Buzen 1973), exact for product-form networks (Baskett, Chandy, Muntz and Palacios 1975). A whole
+network's throughput with 1, 2 … customers can serve as a station of a larger network: its flow equivalent (Chandy,
+Herzog and Woo 1975).
 """
 
 from collections.abc import Sequence
@@ -14,14 +13,13 @@ from modeling.arrays import Floats
 
 
 def closed_throughput_per_s(customers: int, delay_s: float, stations: Sequence[Floats]) -> Floats:
-    """Cycles a second with 1 to `customers` customers, shape (customers,).
+    """Cycles per second with 1 to `customers` customers, shape (customers,).
 
-    delay_s: of each cycle, in which nobody waits for anybody. stations: of each the cycles a second that it completes
-    with 1 to `customers` of them there, above 0, shape (customers,). Without delay and stations a cycle takes no time:
-    the throughput is infinite.
+    delay_s: per cycle, without waiting. stations: for each, cycles per second with 1 to `customers` customers present,
+    above 0, shape (customers,). Without delay and stations the throughput is infinite.
     """
     counts = np.arange(1, customers + 1)
-    # Logarithms: Z^n/n! of hundreds of customers leaves the range of floats.
+    # Use logarithms: Z^n/n! for hundreds of customers exceeds the range of floats.
     with np.errstate(divide="ignore"):
         log_g = np.concatenate(([0.0], np.cumsum(np.log(delay_s) - np.log(counts))))
     for rates_per_s in stations:

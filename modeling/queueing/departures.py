@@ -1,9 +1,9 @@
-"""How variability passes through stations: what leaves one is, over short spans, as even as its services, and over long
-spans as variable as what came.
+"""Variability after stations: departures are over short spans as even as the services, over long spans as variable as
+the arrivals.
 
-A queue feels the spans over which it fills and drains, so what it feels of a stream depends on how long it remembers
-beside the stations that the stream has passed (Suresh and Whitt 1990; Whitt and You 2022). The forms here were found on
-simulated pairs of stations and hold on simulated chains (benchmarks/queueing.py, docs/modeling/measurements.md).
+A queue responds to the spans over which it fills and drains, so a stream's effect depends on the queue's memory
+relative to the stations passed before (Suresh and Whitt 1990; Whitt and You 2022). The formulas were fitted to
+simulated pairs of stations and validated on simulated chains (benchmarks/queueing.py, docs/modeling/measurements.md).
 """
 
 from typing import NamedTuple
@@ -14,18 +14,17 @@ import numpy.typing as npt
 from modeling.arrays import Floats
 
 SHARPNESS = 2.4
-"""How much more than in proportion a longer memory before hides from a shorter one what came, where services before
-hardly vary."""
+"""Exponent by which a longer upstream memory hides arrivals from a shorter one, if upstream services hardly vary."""
 
 EARLIER = 0.3
-"""What the services of stations before the last still count beside the last one's, at equal memories."""
+"""Weight of the services of stations before the last one, at equal memories."""
 
 _CONSTANT = 0.05
-"""Sum of two stations' cs2 at which half of what constant services would do to the second station's wait is done."""
+"""Sum of two stations' cs2 at which half of the effect of constant services on the second wait remains."""
 
 
 def memory_s(exponential_wait_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
-    """What decides over which spans a station evens out what comes: twice M/G/1's wait.
+    """The span over which a station smooths arrivals: twice the wait in M/G/1.
 
     exponential_wait_s: the wait in M/M/1 at that utilisation, ρ s/(1 − ρ).
     """
@@ -35,8 +34,8 @@ def memory_s(exponential_wait_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
 class Carried(NamedTuple):
     """Variability of a stream; arrays that broadcast.
 
-    long_ca2: over long spans. memory2_s2: squared memories of the stations passed, added up; 0 before the first.
-    even_ca2: over short spans, of the services passed. sharp: how sharply these stations hide what came.
+    long_ca2: over long spans. memory2_s2: sum of squared memories of the stations passed; 0 before the first. even_ca2:
+    over short spans, from the services passed. sharp: how sharply these stations hide the arrivals.
     """
 
     long_ca2: Floats
@@ -46,12 +45,12 @@ class Carried(NamedTuple):
 
     @classmethod
     def arriving(cls, ca2: npt.ArrayLike) -> "Carried":
-        """From outside: alike over all spans."""
+        """External arrivals, equal over all spans."""
         given = np.asarray(ca2, dtype=float)
         return cls(given, np.zeros_like(given), np.zeros_like(given), np.zeros_like(given))
 
     def past(self, memory_s: npt.ArrayLike, cs2: npt.ArrayLike) -> "Carried":
-        """What leaves a station of that memory to which this came."""
+        """Departures of a station with this memory and these arrivals."""
         own2, spread = np.asarray(memory_s, dtype=float) ** 2, np.asarray(cs2, dtype=float)
         sharp = SHARPNESS / (1 + 2 * spread) ** 2
         if not self.memory2_s2.any():
@@ -65,22 +64,23 @@ class Carried(NamedTuple):
         )
 
     def scaled(self, factor: npt.ArrayLike, more: npt.ArrayLike = 0.0) -> "Carried":
-        """Of a stream that is thinned (kept with probability p: p, 1 − p), or of which each tuple makes m (m, 0)."""
+        """A thinned stream (kept with probability p: p, 1 − p), or one with m tuples per tuple (m, 0)."""
         by, added = np.asarray(factor, dtype=float), np.asarray(more, dtype=float)
         return Carried(self.long_ca2 * by + added, self.memory2_s2, self.even_ca2 * by + added, self.sharp)
 
     def ca2(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike) -> Floats:
-        """What a station of that utilisation (at most 1) and memory feels, for Kraemer and Langenbach-Belz's wait.
+        """Effective ca2 at a station with this utilisation (at most 1) and memory, for Kraemer and Langenbach-Belz's
+        wait.
 
-        Over long spans all, near saturation; what services before let through, where their memories are longer.
+        Near saturation it is that of long spans; with longer upstream memories, that of the upstream services.
         """
         ratio = np.sqrt(self.memory2_s2) / np.maximum(np.asarray(memory_s, dtype=float), 1e-12)
         hidden = np.asarray(utilisation, dtype=float) * ratio * (1 + self.sharp * ratio)
         return np.asarray((self.long_ca2 + hidden * self.even_ca2) / (1 + hidden))
 
     def ca2_in_line(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
-        """ca2 where one instance feeds one alone: behind constant services at least as long, constant services never
-        wait, whatever came (Friedman 1965).
+        """ca2 if one instance feeds exactly one: after constant services at least as long, constant services never
+        wait, whatever the arrivals (Friedman 1965).
         """
         felt = self.ca2(utilisation, memory_s)
         longer = self.memory2_s2 >= (np.asarray(memory_s, dtype=float) * (1 - 1e-9)) ** 2
@@ -88,6 +88,8 @@ class Carried(NamedTuple):
         return np.where(longer & (self.memory2_s2 > 0), felt * (1 - constant), felt)
 
     def together(self, other: "Carried", part: npt.ArrayLike) -> "Carried":
-        """With another stream, of which `part` of all tuples are (over long spans variations are weighed by rate)."""
+        """Superposition with another stream that has the share `part` of all tuples (long-span values are weighted by
+        rate).
+        """
         its = np.asarray(part, dtype=float)
         return Carried(*(one + its * (two - one) for one, two in zip(self, other, strict=True)))

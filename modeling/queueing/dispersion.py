@@ -1,8 +1,8 @@
-"""How arrivals vary within the steps that loads are told of, read off counts of short windows.
+"""Variability of arrivals within the steps of a load, estimated from counts of short windows.
 
-The load of a step is a mean over it; what the rate does within the step, queues feel. Counts of the step's windows tell
-how much the rate varies and over which time (the index of dispersion over one window, two, and so on; Fendick and Whitt
-1989), and their skewness tells whether it is seldom far above the mean or often a little.
+The load of a step is its mean, but queues respond to the rate within it. Counts of the step's windows show the variance
+and time scale of the rate (the index of dispersion over one window, two, and so on; Fendick and Whitt 1989), and their
+skewness whether it is rarely far above the mean or often slightly.
 """
 
 import numpy as np
@@ -12,38 +12,36 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Arrivals, Bursts
 
-FEWEST_WINDOWS = 30
-"""Counts below which nothing is concluded."""
+MIN_WINDOWS = 30
+"""Minimum number of counts for a conclusion."""
 
 _MEMORIES = 48
-"""Candidates for how long a rate lasts."""
+"""Number of candidates for the duration of a rate."""
 
 SHORTEST = 1 / 16
-"""Part of a window below which counts do not tell how long a rate lasts: those of one window and the next look
-unrelated.
-"""
+"""Fraction of a window below which the duration of a rate cannot be estimated: neighbouring windows look unrelated."""
 
 MAX_WINDOW_S = 600.0
-"""Over longer windows the daily wave cannot be told from bursts."""
+"""In longer windows the daily pattern cannot be distinguished from bursts."""
 
-_STEP_S, _WINDOWS, _FEWEST_STEPS = 720.0, (12, 72), 20
-"""A step in which the wave of a day is a curve; windows that it has at least and at most; and how many such steps a
-history needs.
+_STEP_S, _WINDOWS, _MIN_STEPS = 720.0, (12, 72), 20
+"""Length of a step in which the daily pattern is a smooth curve; its minimum and maximum number of windows; and the
+minimum number of such steps.
 """
 
 _STEEP = 0.05
-"""Change from a step's first half to its second, over their sum, that no curve follows."""
+"""Relative change between a step's halves that no curve fits."""
 
 _SURE = 3.0
-"""Standard errors by which counts must vary more than Poisson ones before bursts are concluded."""
+"""Standard errors by which the variance must exceed Poisson's before bursts are concluded."""
 
 
 def dispersion_of_history(counts: npt.ArrayLike, window_s: float) -> Arrivals | None:
-    """Variability of arrivals from counts of windows in a row, oldest first, NaN where one is unknown; None where these
-    are too few or too long to tell.
+    """Variability of arrivals from counts of consecutive windows, oldest first, NaN if unknown; None if windows are too
+    few or too long.
 
-    Where the load rises or falls steeply at the same time on most days, these times are left out: that is no burst.
-    Arrivals evener than Poisson ones over windows are taken as Poisson, as within windows they need not be even.
+    Times at which the load rises or falls steeply on most days are left out: that is not a burst. Arrivals more even
+    than Poisson over windows are taken as Poisson, since they need not be even within windows.
     """
     counted = np.asarray(counts, dtype=float)
     if window_s > MAX_WINDOW_S:
@@ -59,20 +57,20 @@ def dispersion_of_history(counts: npt.ArrayLike, window_s: float) -> Arrivals | 
     spread = np.where(known, change - usual, 0.0).std(axis=0)
     steep = (number > 2) & (np.abs(usual) > np.maximum(_STEEP, _SURE * spread / np.sqrt(number)))
     kept = steps[:, ~steep].reshape(-1, windows)
-    if np.isfinite(kept).all(axis=1).sum() < _FEWEST_STEPS:
+    if np.isfinite(kept).all(axis=1).sum() < _MIN_STEPS:
         return None
     found = dispersion_of(kept, window_s)
     return Arrivals() if found.bursts is None else found
 
 
 def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
-    """Variability of arrivals within steps, from counts of shape (steps, windows in a step); NaN where one is unknown.
+    """Variability of arrivals within steps, from counts of shape (steps, windows per step); NaN if unknown.
 
-    A step's mean is no burst, nor is its trend from 5 windows on, nor its curve from 10 on. Steps with an unknown
-    window or without arrivals are left out; of fewer than FEWEST_WINDOWS counts, or of steps of one window, nothing is
-    concluded: Poisson arrivals. Where counts of neighbouring windows are unrelated they tell variance · memory alone,
-    and the rate is taken to be on half of the time, off the other half; arrivals at each rate are Poisson.
-    Raises ModelError for counts that are negative or of another shape, and for a window that is not above 0.
+    A step's mean is removed, as well as its trend from 5 windows on and its curve from 10 on. Steps with an unknown
+    window or without arrivals are left out; fewer than MIN_WINDOWS counts, or steps of one window, give Poisson
+    arrivals. If counts of neighbouring windows are unrelated, only variance · memory is known, and the rate is assumed
+    to be on half of the time and off the other half; arrivals at each rate are Poisson.
+    Raises ModelError for negative counts or another shape, and for a window that is not above 0.
     """
     counted = np.asarray(counts, dtype=float)
     if counted.ndim != 2 or (counted < 0).any() or not 0 < window_s < np.inf:
@@ -83,16 +81,16 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
     counted = counted[np.isfinite(counted).all(axis=1)]
     counted = counted[counted.sum(axis=1) > 0]
     steps, windows = counted.shape
-    if counted.size < FEWEST_WINDOWS or windows < 2:
+    if counted.size < MIN_WINDOWS or windows < 2:
         return Arrivals()
     means = counted.mean(axis=1)
-    # Relative to its own mean, a step between bursts would vary most.
+    # Use the overall mean: relative to its own mean, a step between bursts would vary most.
     scale = np.maximum(means, means.mean())
     square, cube = (float(((means / scale) ** power).mean()) for power in (2, 3))
     smooth = np.linalg.qr(np.vander(np.linspace(-1, 1, windows), min(2, windows // 5) + 1))[0]
     left_out = np.eye(windows) - smooth @ smooth.T
     deviations = counted @ left_out / scale[:, None]
-    # What counts of a Poisson process would vary by, relative to their mean.
+    # Relative variance of a Poisson process's counts.
     poisson = float((means / scale**2).mean()) / square
     freedom = windows - smooth.shape[1]
     lags = min(windows - 1, 24)
@@ -116,8 +114,8 @@ def dispersion_of(counts: npt.ArrayLike, window_s: float) -> Arrivals:
 
 
 def _over_neighbours(products: Floats, left_out: Floats) -> float:
-    """Variance of counts and of what neighbours share: where windows were cut at other times, what one has too much the
-    next one lacks.
+    """Variance of counts plus covariance of neighbours: if windows were cut at other times, an excess in one is missing
+    in the next.
     """
     near = np.eye(len(left_out), k=1)
     expected = [
@@ -132,20 +130,20 @@ def _over_neighbours(products: Floats, left_out: Floats) -> float:
 def _rate_variance(
     products: Floats, poisson: float, left_out: Floats, window_s: float, noise: float
 ) -> tuple[float, float]:
-    """Variance of the rate and seconds of its memory that explain products of deviations at each lag best; the shortest
-    memory where a longer one explains no more than noise.
+    """Variance and memory in seconds of the rate that best explain the products of deviations at each lag; the shortest
+    memory if longer ones explain no more than noise.
     """
     windows = left_out.shape[0]
     found: list[tuple[float, float, float]] = []
     lags = np.abs(np.subtract.outer(np.arange(windows), np.arange(windows)))
-    # As many products as a lag has.
+    # Weights: number of products per lag.
     weight = 1 - np.arange(products.size) / windows
     for memory_s in np.geomspace(window_s * SHORTEST, window_s * windows / 2, _MEMORIES):
         span = window_s / memory_s
         with np.errstate(under="ignore"):
             later = (np.expm1(-span) / span) ** 2 * np.exp(-(lags - 1) * span)
         together = np.where(lags == 0, 2 * (span + np.expm1(-span)) / span**2, later)
-        # Deviations are what a smooth step leaves, so what one expects of them is, too.
+        # Deviations are residuals of a smooth step, so expected ones are computed likewise.
         rate, alone = (
             np.array([np.diagonal(each, k).mean() for k in range(products.size)])
             for each in (left_out @ together @ left_out, poisson * left_out)
@@ -158,11 +156,11 @@ def _rate_variance(
 
 
 def _two_levels(variance: float, memory_s: float, skewness: float) -> Bursts | None:
-    """The two levels of a rate with that variance (over its mean squared), skewness and memory."""
+    """The two levels of a rate with this variance (over its squared mean), skewness and memory."""
     if variance <= 0:
         return None
     share = (1 - skewness / np.sqrt(4 + skewness**2)) / 2
-    # Between bursts there are no fewer arrivals than none.
+    # The rate between bursts cannot be negative.
     share = float(np.clip(share, 1e-3, min(1 / (1 + variance), 0.999)))
     factor = min(1 + np.sqrt(variance * (1 - share) / share), 1 / share)
     return Bursts(share, float(factor), float(memory_s / (1 - share)))

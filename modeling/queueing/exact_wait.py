@@ -1,8 +1,7 @@
-"""The wait in G/G/1 without approximation but for the lattice, given how arrivals and services are distributed.
+"""The wait in G/G/1, exact except for the lattice, given the distributions of arrivals and services.
 
-Where the closed forms of modeling/queueing/queues.py guess the shape from the mean, this solves Lindley's equation
-W = max(0, W + S − A). What is known of A and S is two moments each, so their two-moment distributions are
-taken.
+Unlike the closed forms of modeling/queueing/queues.py, which guess the shape from the mean, this solves Lindley's
+equation W = max(0, W + S − A). Only two moments of A and S are known, so their two-moment distributions are used.
 """
 
 import numpy as np
@@ -17,32 +16,33 @@ SIZE = 2**13
 """Steps of a lattice: a solution takes some milliseconds."""
 
 MAX_GAP = 2**15 - SIZE
-"""Steps that gaps between arrivals may span at most; longer ones are cut there, where hardly anything waits."""
+"""Maximum steps of interarrival times; longer ones are cut there, where hardly anything waits."""
 
-FEWEST_STEPS = 8.0
-"""Of a mean service time and of a mean gap between arrivals: a coarser lattice would add variability of its own."""
+MIN_STEPS = 8.0
+"""Minimum steps per mean service and interarrival time: a coarser lattice would add variability."""
 
 
 SELDOM = 0.01
-"""Where fewer services than this outlast a gap, hardly any two of them do in a row, and one is all that is waited for.
-What the lattice leaves out, gaps beyond where transforms go round, would be more: even gaps stay in step for long."""
+"""If fewer services than this outlast an interarrival time, hardly ever two in a row do, and a tuple waits for one
+service at most. The lattice's error, from long gaps where transforms wrap around, would be larger: even gaps stay in
+step for long."""
 
 _NEVER_ZERO = 1e-15
-"""Constant gaps and services have zeros beside the one at z = 1; below rounding otherwise."""
+"""Constant gaps and services have further zeros besides z = 1; otherwise this is below rounding."""
 
 
 def exact_wait(
     utilisation: float, service_s: float, ca2: float, cs2: float, shape: ServiceShape | None = None
 ) -> Lattice:
-    """Distribution of the wait in G/G/1; nothing on the lattice (all at infinity) where utilisation is 1 or more.
+    """Distribution of the wait in G/G/1; all mass at infinity if utilisation is 1 or more.
 
-    shape: of the services, in place of the two-moment distribution.
+    shape: of the services, instead of the two-moment distribution.
 
     By Spitzer's identity: with X = S − A, the transform of W is exp(Σ aₖ(zᵏ − 1)) over k > 0, where −aₖ are the
-    coefficients of log(1 − E[zˣ]); they come from one Fourier transform. The factor 1 − z⁻¹ is divided out first: it
-    holds the zero at z = 1 and has no coefficients above 0.
-    So near saturation that a lattice cannot hold both waits and services (above a utilisation of about 0.98), the
-    closed form is laid on the lattice instead; there it is exact in the limit.
+    coefficients of log(1 − E[zˣ]), from one Fourier transform. The factor 1 − z⁻¹ is divided out first: it contains the
+    zero at z = 1 and has no positive coefficients.
+    Near saturation, where one lattice cannot represent both waits and services (above a utilisation of about 0.98), the
+    closed form is put on the lattice instead; there it is exact in the limit.
     """
     mean_s, delayed = (
         float(klb_waits_s(utilisation, service_s, ca2, cs2)),
@@ -51,14 +51,14 @@ def exact_wait(
     if utilisation >= 1:
         return Lattice(1.0, np.zeros(SIZE))
     if service_s == 0 or utilisation == 0:
-        return Lattice(max(service_s, 1e-9) / FEWEST_STEPS, np.eye(1, SIZE)[0])
-    # Of those that wait.
+        return Lattice(max(service_s, 1e-9) / MIN_STEPS, np.eye(1, SIZE)[0])
+    # Mean wait of those that wait.
     waited_s, waited_cv2 = mean_s / delayed if delayed > 0 else 0.0, float(delayed_cv2(utilisation, cs2))
     longest_s = service_s + 16 * max(tail_s(waited_s, max(waited_cv2, 1.0)), tail_s(service_s, max(cs2, 1.0)))
     if shape is not None:
         longest_s = max(longest_s, 2 * shape.largest * service_s)
     step_s = longest_s / SIZE
-    if step_s > service_s / FEWEST_STEPS:
+    if step_s > service_s / MIN_STEPS:
         waited = two_moment_lattice(waited_s, waited_cv2, step_s, SIZE).mass * delayed
         waited[0] += 1 - delayed
         return Lattice(step_s, waited)
@@ -71,7 +71,7 @@ def exact_wait(
 
 
 def _spitzer(services: Floats, gaps: Floats) -> Floats:
-    """Masses of W on the lattice of those of S and A; the transforms go round both together."""
+    """Masses of W from those of S and A; transforms are long enough for both together."""
     size, around = services.size, services.size + gaps.size
     change = np.fft.fft(services, around) * np.conj(np.fft.fft(gaps, around))
     outlasting = np.maximum(np.fft.ifft(change).real[1:size], 0.0)
@@ -80,7 +80,7 @@ def _spitzer(services: Floats, gaps: Floats) -> Floats:
     turn = np.exp(2j * np.pi * np.arange(around) / around)
     drift = float(gaps @ np.arange(gaps.size) - services @ np.arange(size))
     log = np.empty(around, dtype=complex)
-    # Both differences lie in the right half plane, so the principal logarithms are the continuous ones.
+    # Both differences are in the right half plane, so principal logarithms are continuous.
     log[1:] = np.log(1 - change[1:] + _NEVER_ZERO) - np.log(1 - turn[1:])
     log[0] = np.log(drift)
     upward = np.zeros(around)

@@ -1,7 +1,7 @@
-"""By how much the wait exceeds what it was when it first does: the ladder heights that waits are sums of.
+"""Ladder heights: the increments to a new maximum, of which waits are sums.
 
-The wait in G/G/1 is 0, or a sum of ladder heights, as many as a geometric number of them (Feller 1971, XII). So the
-share of tuples that wait and the mean wait give the second and third moment too, once it is known how a height spreads.
+The wait in G/G/1 is the sum of a geometric number of ladder heights (Feller 1971, XII), possibly none. So the share of
+tuples that wait and the mean wait also give the second and third moment, if the relative moments of a height are known.
 """
 
 from functools import cache
@@ -13,15 +13,15 @@ from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.two_moments import third_moment
 
 UTILISATIONS, VARIATIONS = 49, 25
-"""Points of the table for even arrivals, over the utilisation and over 1 / cs2."""
+"""Points of the table for even arrivals, over utilisation and over 1 / cs2."""
 
 _ROUNDS = 200
 
 
 def poisson_heights(cs2: Floats, shape: ServiceShape | None = None) -> tuple[Floats, Floats]:
-    """E[H²]/E[H]² and E[H³]/E[H]³ where arrivals are Poisson: H is what is left of a service when one comes.
+    """E[H²]/E[H]² and E[H³]/E[H]³ for Poisson arrivals: H is the residual service time at an arrival.
 
-    cs2: of services, of that shape; else gamma up to 1 and hyper-exponential with balanced means above
+    cs2: of services, which have this shape, else gamma up to 1 and hyper-exponential with balanced means above
     (modeling/queueing/two_moments.py).
     """
     second = 1 + cs2
@@ -34,9 +34,9 @@ def poisson_heights(cs2: Floats, shape: ServiceShape | None = None) -> tuple[Flo
 
 
 def even_heights(utilisation: Floats, cs2: Floats) -> tuple[Floats, Floats]:
-    """The same for constant gaps between arrivals and cs2 > 1; as poisson_heights below.
+    """The same for constant interarrival times and cs2 > 1; equal to poisson_heights below.
 
-    Only long services outlast a long gap, so heights vary less than with Poisson arrivals.
+    Only long services outlast a long interarrival time, so heights vary less than with Poisson arrivals.
     """
     table = _even_table()
     at = [
@@ -53,10 +53,10 @@ def even_heights(utilisation: Floats, cs2: Floats) -> tuple[Floats, Floats]:
 
 @cache
 def _even_table() -> Floats:
-    """Shape (2, utilisations, variations).
+    """The table of even_heights, shape (2, utilisations, variations).
 
-    Services have two exponential phases, so heights have them too; their probabilities a are the smallest solution of
-    a = p exp((T + t a) gap), with p, T and t of the services (Asmussen 1992, for GI/PH/1).
+    Services have two exponential phases, so heights have, too; their probabilities a are the smallest solution of a = p
+    exp((T + t a) gap), with p, T and t of the services (Asmussen 1992, for GI/PH/1).
     """
     utilisation = np.linspace(0, 1, UTILISATIONS)[:, None]
     cs2 = 1 / np.maximum(np.linspace(0, 1, VARIATIONS)[None], 1e-3)

@@ -1,7 +1,7 @@
-"""Distributions of a time on a lattice of equal steps, where sums are products of transforms and mixtures are sums.
+"""Distributions of times on a lattice of equal steps, where sums are products of transforms and mixtures are sums.
 
-A share of the mass may lie nowhere on the lattice: it is at infinity, as behind an operator that is unstable. Means are
-kept exactly when a distribution is laid on a lattice; its variance grows by at most a quarter of a step squared.
+Missing mass is at infinity, as after an unstable operator. Putting a distribution on a lattice preserves its mean
+exactly; its variance grows by at most a quarter of a step squared.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from modeling.queueing import two_moments
 
 @dataclass(frozen=True)
 class Lattice:
-    """mass[k]: probability of k steps of step_s seconds. What the masses lack to 1 is at infinity."""
+    """mass[k]: probability of k steps of step_s seconds. The remainder to 1 is at infinity."""
 
     step_s: float
     mass: Floats
 
     @property
     def lost(self) -> float:
-        """Probability of infinity; 0 where it is below what rounding leaves."""
+        """Probability of infinity; 0 if below rounding."""
         lost = 1 - float(self.mass.sum())
         return lost if lost > 1e-6 else 0.0
 
@@ -45,9 +45,9 @@ class Lattice:
         return max(0.0, 1 - float(self.mass[: int(np.floor(time_s / self.step_s)) + 1].sum()))
 
     def quantile_s(self, share: float) -> float:
-        """The time that `share` (0 <= share < 1) does not exceed; infinite where that share does not exist.
+        """Quantile `share` (0 <= share < 1); infinite if that share is never reached.
 
-        Between steps, as if each step's mass were spread evenly around it; no more than the mass at 0 is 0.
+        Interpolates as if each step's mass were spread evenly around it; only the mass at 0 stays 0.
         """
         if not 0 <= share < 1:
             raise ModelError(f"quantile {share} is not in [0, 1); 0.99 is the p99")
@@ -60,14 +60,14 @@ class Lattice:
         return (k - 0.5 + (share - float(below[k - 1])) / float(self.mass[k])) * self.step_s
 
     def on(self, step_s: float, size: int) -> "Lattice":
-        """The same on another lattice, mean kept: each mass is split between the two steps beside it. What lies beyond
-        the other lattice's end is put at its end.
+        """The same on another lattice with the same mean: each mass is split between the two neighbouring steps. Mass
+        beyond the other lattice is put at its end.
         """
         return lattice_of(np.arange(self.mass.size, dtype=np.float64) * self.step_s, self.mass, step_s, size)
 
 
 def lattice_of(times_s: Floats, shares: Floats, step_s: float, size: int) -> Lattice:
-    """Times with their shares on a lattice, as Lattice.on."""
+    """Times with their shares on a lattice, as in Lattice.on."""
     place = np.minimum(times_s / step_s, size - 1.0)
     low = place.astype(np.int64)
     mass = np.zeros(size)
@@ -77,19 +77,19 @@ def lattice_of(times_s: Floats, shares: Floats, step_s: float, size: int) -> Lat
 
 
 def two_moment_lattice(mean_s: float, cv2: float, step_s: float, size: int) -> Lattice:
-    """The two-moment distribution on a lattice: the mass between two steps is split so that its mean is kept.
+    """The two-moment distribution on a lattice: mass between two steps is split so that the mean is preserved.
 
-    What lies beyond the end is put there.
+    Mass beyond the end is put there.
     """
     return lattice_of_excess(two_moments.mean_excess_s(np.arange(size) * step_s, mean_s, cv2), step_s)
 
 
 def lattice_of_excess(excess_s: Floats, step_s: float) -> Lattice:
-    """A distribution on a lattice by its mean excesses E[max(T − t, 0)] at all steps t, as two_moment_lattice."""
+    """A distribution on a lattice from its mean excesses E[max(T − t, 0)] at all steps t, as in two_moment_lattice."""
     excess = excess_s / step_s
     excess = excess - excess[-1]
     mass = np.empty(excess.size)
-    # The second differences of E[max(T − t, 0)] are the masses of a distribution of the same mean.
+    # Second differences of E[max(T − t, 0)] are the masses of a distribution with the same mean.
     mass[0] = 1 + excess[1] - excess[0]
     mass[1:-1] = excess[2:] - 2 * excess[1:-1] + excess[:-2]
     mass[-1] = excess[-2]
@@ -97,7 +97,7 @@ def lattice_of_excess(excess_s: Floats, step_s: float) -> Lattice:
 
 
 def mixture(parts: Sequence[tuple[float, Lattice]]) -> Lattice:
-    """What comes of drawing one of the lattices by weight. Equal weights where all are 0: nothing tells."""
+    """The mixture of lattices by weight; equal weights if all are 0."""
     total = sum(weight for weight, _ in parts)
     shares = [weight / total if total > 0 else 1 / len(parts) for weight, _ in parts]
     return Lattice(

@@ -1,4 +1,4 @@
-"""Queueing delay in G/G/1: closed forms for any number of stations at once, anything that broadcasts.
+"""Queueing delay in G/G/1: closed forms for any number of stations at once; arguments broadcast.
 
 ca2, cs2 everywhere: squared coefficients of variation of inter-arrival and service times. All raise ModelError for
 values that are negative or NaN.
@@ -12,15 +12,15 @@ from modeling.errors import ModelError
 from modeling.queueing.two_moments import third_moment
 
 UNSTABLE = float("inf")
-"""The wait of a station whose utilisation is 1 or more: its queue grows without end."""
+"""The wait at a utilisation of 1 or more: the queue grows without bound."""
 
 _ALMOST_0 = 1e-200
-"""Keeps exponents finite where nothing varies or nothing comes."""
+"""Keeps exponents finite without variability or arrivals."""
 
 MERGED = 1.0
-"""How soon independent streams together look Poisson to a queue below saturation. Albin's 4 is for Kingman's wait;
-beside Kraemer and Langenbach-Belz's, which itself lowers what is not Poisson, it is too large: simulated superpositions
-of 2 to 8 streams are met best with about 1 (benchmarks/queueing.py, docs/modeling/measurements.md)."""
+"""How soon superposed independent streams look Poisson to a queue below saturation. Albin's 4 is for Kingman's wait; it
+is too large for Kraemer and Langenbach-Belz's, which already corrects for non-Poisson arrivals: simulated
+superpositions of 2 to 8 streams fit best with about 1 (benchmarks/queueing.py, docs/modeling/measurements.md)."""
 
 
 def kingman_waits_s(
@@ -39,13 +39,13 @@ def kingman_waits_s(
 def klb_waits_s(utilisation: npt.ArrayLike, service_s: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
     """Mean delay in seconds (Kraemer and Langenbach-Belz 1976), UNSTABLE from a utilisation of 1 on.
 
-    Kingman's, times what arrivals that are no Poisson process change below saturation: both evener and burstier ones
-    wait less than Kingman says. Exact for M/G/1, equal to Kingman in heavy traffic.
+    Kingman's wait times a correction for non-Poisson arrivals below saturation: both more even and burstier arrivals
+    wait less than in Kingman's formula. Exact for M/G/1, equal to Kingman's in heavy traffic.
     """
     rho, _, arrivals, services = _checked(utilisation, service_s, ca2, cs2)
     idle = 1 - np.minimum(rho, 1.0)
     even = -2 * idle * (1 - np.minimum(arrivals, 1.0)) ** 2 / np.maximum(3 * rho * (arrivals + services), _ALMOST_0)
-    bursty = -idle * (arrivals - 1) / np.maximum(arrivals + 4 * services, 1.0)  # of use where ca2 > 1
+    bursty = -idle * (arrivals - 1) / np.maximum(arrivals + 4 * services, 1.0)  # used for ca2 > 1
     with np.errstate(under="ignore"):
         lower = np.exp(np.where(arrivals == 1, 0.0, np.where(arrivals < 1, even, bursty)))
     return kingman_waits_s(utilisation, service_s, ca2, cs2) * lower
@@ -64,16 +64,18 @@ def delay_probability(utilisation: npt.ArrayLike, ca2: npt.ArrayLike, cs2: npt.A
 
 
 def delayed_cv2(utilisation: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
-    """Squared variation of the wait of those that wait, as in M/G/1, exact there (Whitt 1983, 53): 1 at saturation."""
+    """Squared coefficient of variation of the wait of those that wait, exact for M/G/1 (Whitt 1983, 53); 1 at
+    saturation.
+    """
     rho, _, _, services = _checked(utilisation, 0.0, 1.0, cs2)
     rho = np.minimum(rho, 1.0)
     return np.asarray(np.maximum(2 * rho - 1 + 4 * (1 - rho) * third_moment(services) / (3 * (1 + services) ** 2), 0.0))
 
 
 def full_line_throughput(stations: npt.ArrayLike, cs2: npt.ArrayLike, buffered: npt.ArrayLike) -> Floats:
-    """Throughput of so many stations of equal mean service times, over that of one alone (Blumenfeld 1990).
+    """Throughput of `stations` in line with equal mean service times, over that of a single one (Blumenfeld 1990).
 
-    buffered: tuples that fit between two of them. Within 2 % of simulations and of M/M/1/K in series.
+    buffered: tuples that fit between two stations. Within 2 % of simulations and of M/M/1/K in series.
 
     >>> round(float(full_line_throughput(2, 1.0, 16)), 3), round(18 / 19, 3)  # two exponential ones: (B + 2)/(B + 3)
     (0.947, 0.947)
@@ -84,7 +86,7 @@ def full_line_throughput(stations: npt.ArrayLike, cs2: npt.ArrayLike, buffered: 
 
 
 def _checked(*values: npt.ArrayLike) -> tuple[Floats, ...]:
-    """Utilisation, service time and both variations in one shape; ModelError names what is negative or NaN."""
+    """Utilisation, service time and both cv² in one shape; raises ModelError naming a negative value or NaN."""
     names = ("utilisation", "service time", "ca2", "cs2")
     arrays = tuple(np.asarray(value, dtype=float) for value in values)
     for name, array in zip(names, arrays, strict=True):

@@ -1,9 +1,9 @@
-"""Quantiles of times from their mean, variance and skewness, for millions of times at once.
+"""Quantiles of times from mean, variance and skewness, for millions of times at once.
 
-A gamma distribution that is shifted so that it has all three (Pearson's type III); exact for a constant plus a gamma,
-so also for exponentials and Erlang's. Its quantiles and its survival, in standard deviations from the mean, depend on
-the skewness alone and are looked up in tables. Where the squared variation is above 1, as of few services that vary
-much, a hyper-exponential of two phases with the three moments (Whitt 1982) takes over, wholly from VARIED on.
+A shifted gamma distribution with all three (Pearson's type III); exact for a constant plus a gamma, hence for
+exponential and Erlang times. Its quantiles and survival, in standard deviations from the mean, depend only on the
+skewness and are tabulated. For cv² above 1, as with few highly variable services, a two-phase hyper-exponential with
+the three moments (Whitt 1982) takes over, completely from VARIED on.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,19 +16,19 @@ import scipy
 from modeling.arrays import Flags, Floats
 
 POINTS = 2048
-"""Of the table of quantiles, over all skewness from minus to plus infinity."""
+"""Points of the table of quantiles, over all skewness from minus to plus infinity."""
 
 SKEWS, LOWEST, HIGHEST, STEP = 256, -6.0, 24.0, 0.02
-"""Of the table of survival: over skewness, and over deviations from the mean."""
+"""Table of survival: points over skewness; lowest, highest and step of deviations from the mean."""
 
 VARIED = 1.5
-"""Squared coefficient of variation from which on only the hyper-exponential counts."""
+"""Squared coefficient of variation from which only the hyper-exponential counts."""
 
 TINY, LARGE = 1e-90, 1e4
-"""Times below, and variations and skewness above, are taken as these: cubes stay finite."""
+"""Limits for small times, and for large cv² and skewness, so that cubes stay finite."""
 
 _STEPS = 8
-"""Of regula falsi: to a thousandth or so of the span it starts from."""
+"""Steps of regula falsi, to about a thousandth of the initial interval."""
 
 _NEWTON = 5
 
@@ -37,14 +37,14 @@ _WIDEST = 0.98
 
 @dataclass(frozen=True)
 class ThreeMoments:
-    """Times of which three moments are known; arrays that broadcast."""
+    """Times with three known moments; arrays that broadcast."""
 
     mean_s: Floats
     deviation_s: Floats
     skewness: Floats
 
     def quantile_s(self, share: float) -> Floats:
-        """The time that `share` (0 < share < 1) does not exceed; never below 0.
+        """Quantile `share` (0 < share < 1), never below 0.
 
         >>> one = ThreeMoments(np.array(2.0), np.array(2.0), np.array(2.0))  # exponential: 2 ln 20
         >>> round(float(one.quantile_s(0.95)), 3)
@@ -87,7 +87,7 @@ class ThreeMoments:
         return np.asarray(below * (1 - right) + above * right)
 
     def _varied(self) -> Floats:
-        """How far the hyper-exponential counts, from 0 to 1; 0 where there is none of these moments."""
+        """Weight of the hyper-exponential, 0 to 1; 0 if none has these moments."""
         mean, deviation, skewness = np.broadcast_arrays(self.mean_s, self.deviation_s, self.skewness)
         cv = np.minimum(deviation / np.maximum(mean, TINY), LARGE)
         # x and y of _phases, over powers of the mean.
@@ -121,8 +121,8 @@ class _Phases:
             return np.asarray(self.seldom * np.exp(-time_s / self.slow_s) + (1 - self.seldom) * fast)
 
     def quantile_s(self, share: float) -> Floats:
-        """By Newton's steps on the logarithm of the survival, which is convex: from below, where the slow phase alone
-        would fall to 1 − share, they come nearer and never pass.
+        """Newton's method on the logarithm of the survival, which is convex: starting where the slow phase alone falls
+        to 1 − share, it converges from below.
         """
         log_late = np.log1p(-share)
         time_s = np.maximum(np.log(np.maximum(self.seldom, 1e-300)) - log_late, 0.0) * self.slow_s
@@ -137,7 +137,7 @@ class _Phases:
 
 
 def mixture_quantile_s(share: float, parts: Sequence[tuple[Floats, ThreeMoments]]) -> Floats:
-    """Of times that are drawn from the parts by weight (weights add up to 1): between the quantiles of the parts.
+    """Quantile of a mixture of the parts by weight (weights sum to 1); between the quantiles of the parts.
 
     >>> exponential = ThreeMoments(np.array(2.0), np.array(2.0), np.array(2.0))
     >>> at_once = ThreeMoments(np.array(0.01), np.array(0.01), np.array(2.0))
@@ -158,8 +158,8 @@ def mixture_quantile_s(share: float, parts: Sequence[tuple[Floats, ThreeMoments]
 
 
 def _crossing(share: float, survival: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Where survival falls to 1 − share, between low and high: by regula falsi on logarithms, where tails are nearly
-    straight.
+    """Time at which survival falls to 1 − share, between low and high: by regula falsi on logarithms, where tails are
+    nearly straight.
     """
 
     def excess(time_s: Floats) -> Floats:
@@ -171,7 +171,7 @@ def _crossing(share: float, survival: Callable[[Floats], Floats], low: Floats, h
         middle = low + (high - low) * above / np.maximum(above - below, 1e-12)
         found = excess(middle)
         up = found > 0
-        # Illinois: an end that stays twice counts half.
+        # Illinois variant: an end that stays twice counts half.
         below = np.where(up, np.where(side == 1, below / 2, below), found)
         above = np.where(up, found, np.where(side == -1, above / 2, above))
         low, high = np.where(up, middle, low), np.where(up, high, middle)
@@ -180,12 +180,12 @@ def _crossing(share: float, survival: Callable[[Floats], Floats], low: Floats, h
 
 
 def _place(skewness: Floats) -> Floats:
-    """From −1 to 1, for all skewness."""
+    """Table coordinate of a skewness, from −1 to 1."""
     return np.asarray(skewness / (2 + np.abs(skewness)))
 
 
 def _shapes(points: int) -> tuple[Floats, Floats, Floats]:
-    """Places, skewness there, and shape of the gamma that has it: 4/skewness²."""
+    """Table coordinates, their skewness, and the gamma's shape, 4/skewness²."""
     at = np.linspace(-_WIDEST, _WIDEST, points)
     skewness = 2 * at / (1 - np.abs(at))
     return at, skewness, 4 / np.maximum(skewness**2, 1e-6)
@@ -193,7 +193,7 @@ def _shapes(points: int) -> tuple[Floats, Floats, Floats]:
 
 @cache
 def _quantiles(share: float) -> tuple[Floats, Floats]:
-    """Places and standard deviations from the mean."""
+    """Table coordinates and quantiles in standard deviations from the mean."""
     at, skewness, shape = _shapes(POINTS)
     below = np.where(skewness < 0, 1 - share, share)
     deviations = (scipy.special.gammaincinv(shape, below) - shape) / np.sqrt(shape)
@@ -202,7 +202,7 @@ def _quantiles(share: float) -> tuple[Floats, Floats]:
 
 @cache
 def _survivals() -> Floats:
-    """Shape (skewness, deviations)."""
+    """The table of survival, shape (skewness, deviations)."""
     _, skewness, shape = (each[:, None] for each in _shapes(SKEWS))
     deviations = np.arange(LOWEST, HIGHEST + STEP, STEP)
     with np.errstate(under="ignore"):

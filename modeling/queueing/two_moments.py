@@ -1,8 +1,8 @@
-"""A distribution of a time from its mean and squared coefficient of variation alone.
+"""A distribution of a time from only its mean and squared coefficient of variation.
 
-Gamma up to cv² = 1, hyper-exponential of two phases with balanced means above (Whitt 1982; Tijms 2003, B.2): both are
-exponential at 1. The same two are what Whitt's queueing network analyser takes third moments from. Real service times
-with cv² > 1 can have a shorter or longer tail than this one; two moments do not tell.
+Gamma up to cv² = 1, two-phase hyper-exponential with balanced means above (Whitt 1982; Tijms 2003, B.2): both are
+exponential at 1. Whitt's queueing network analyser takes third moments from the same two. Real service times with cv² >
+1 can have shorter or longer tails, which two moments do not determine.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy
 from modeling.arrays import Floats
 
 EVENEST = 1e-6
-"""Smallest cv² told apart from a constant: a thousandth of the mean as standard deviation."""
+"""Smallest cv² distinguished from a constant: a standard deviation of a thousandth of the mean."""
 
 
 def mean_excess_s(time_s: npt.ArrayLike, mean_s: float, cv2: float) -> Floats:
@@ -22,7 +22,7 @@ def mean_excess_s(time_s: npt.ArrayLike, mean_s: float, cv2: float) -> Floats:
         return np.zeros_like(time)
     with np.errstate(under="ignore"):
         if cv2 > 1:
-            # Each phase brings half of the mean.
+            # Each phase contributes half of the mean.
             slow = (1 - float(np.sqrt((cv2 - 1) / (cv2 + 1)))) / 2
             return np.asarray(sum(mean_s / 2 * np.exp(-2 * likely / mean_s * time) for likely in (1 - slow, slow)))
         even = max(cv2, EVENEST)

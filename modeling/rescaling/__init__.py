@@ -1,1 +1,1 @@
-"""What a rescale costs: state, downtime, backlog, catch-up."""
+"""Costs of a rescale: state, downtime, backlog, catch-up."""

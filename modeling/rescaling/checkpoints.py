@@ -1,4 +1,4 @@
-"""Checkpoints: how late their barriers are, and how much is processed again after going back to one."""
+"""Checkpoints: their timing, and the arrivals that are replayed after restoring one."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from modeling.errors import ModelError
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Checkpoints that begin every interval_s and are complete duration_s later (end to end, alignment included).
+    """Checkpoints that start every interval_s and complete duration_s later (end to end, including alignment).
 
-    rescales_on_completion: the engine waits for a checkpoint to complete before it rescales (Flink's adaptive
-    scheduler since FLIP-461).
+    rescales_on_completion: the engine waits for a checkpoint to complete before it rescales (Flink's adaptive scheduler
+    since FLIP-461).
     """
 
     interval_s: float
@@ -26,12 +26,11 @@ class Checkpoints:
             raise ModelError(f"checkpoints: duration_s is {self.duration_s}; give finite seconds, not below 0")
 
     def replayed_s(self, level: float = 0.5) -> float:
-        """Seconds of arrivals that are processed again after a restart from the last complete checkpoint.
+        """Seconds of arrivals that are replayed after a restart from the last complete checkpoint.
 
-        A checkpoint holds what had come when it began. The restart comes at a moment that knows nothing of the
-        checkpoints, so the age of the last complete one is uniform between duration_s and duration_s + the time
-        between two: `level` is the quantile of it (1: the worst). A checkpoint longer than the interval delays the
-        next, as Flink runs one at a time.
+        A checkpoint contains the arrivals before its start. The restart is independent of checkpoints, so the age of
+        the last complete one is uniform between duration_s and duration_s + the time between two; `level` is its
+        quantile (1: the worst). A checkpoint longer than the interval delays the next, since Flink runs one at a time.
 
         >>> Checkpoints(interval_s=60.0, duration_s=5.0).replayed_s(), Checkpoints(60.0, 5.0).replayed_s(1.0)
         (35.0, 65.0)

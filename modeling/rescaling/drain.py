@@ -1,8 +1,8 @@
-"""Recovery under a load that changes while the backlog drains: exact for rates that are constant within each step.
+"""Recovery under a load that changes while the backlog drains: exact for rates constant within each step.
 
-Backlog and waits are those of a fluid queue, first come, first served. With X(t) = arrivals − capacity since the
-start, the backlog is X(t) − min(0, min X) (Reich 1958). A downtime counts like a backlog of as many seconds of work:
-during it a tuple waits for what is left of it, and for what came before.
+Backlog and waits are those of a FIFO fluid queue. With X(t) = arrivals − capacity since the start, the backlog is X(t)
+− min(0, min X) (Reich 1958). A downtime counts as a backlog of that many seconds of work: a tuple waits for the rest of
+it and for earlier tuples.
 """
 
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from modeling.errors import ModelError
 from modeling.rescaling.recovery import check_numbers, checked_numbers
 
 MAX_WAIT_S = 1e8
-"""Three years: what would have waited longer by the first step's rate says that the rate was another one before."""
+"""Three years: a longer wait by the first step's rate means that the earlier rate was different."""
 
 
 @dataclass(frozen=True)
 class Drain:
-    """A rescale at time 0 of each of several plans or loads (leading axes of every array).
+    """A rescale at time 0 for several plans or loads (leading axes of every array).
 
-    backlog: tuples that wait when processing goes on. catch_up_s: from then until none does, infinite where it never
-    comes to that. peak_backlog: within the steps. peak_lag_s: the longest that a tuple waits which came within the
-    steps or waited before. arrived_s, wait_s: what a tuple waits that comes at arrived_s, linear in between; the last
-    axis runs over moments, negative ones belong to tuples that waited at the stop.
+    backlog: tuples waiting when processing resumes. catch_up_s: from then until none wait, infinite if never.
+    peak_backlog: within the steps. peak_lag_s: longest wait of a tuple that arrived within the steps or was waiting
+    before. arrived_s, wait_s: wait by time of arrival, linear in between; the last axis runs over moments, negative
+    ones are tuples waiting at the stop.
     """
 
     downtime_s: Floats
@@ -44,13 +44,13 @@ class Drain:
         return np.asarray(self.wait_s.max(axis=-1), dtype=np.float64)
 
     def violation_s(self, max_lag_s: float) -> Floats:
-        """Over how many seconds tuples came that waited longer than max_lag_s."""
+        """Seconds during which arriving tuples wait longer than max_lag_s."""
         return np.asarray(self._late_s(max_lag_s).sum(axis=-1), dtype=np.float64)
 
     def time_to_violation_s(self, max_lag_s: float) -> Floats:
-        """When the first tuple comes that waits longer than max_lag_s, in seconds from the stop; infinite if none does.
+        """Arrival of the first tuple that waits longer than max_lag_s, in seconds from the stop; infinite if none does.
 
-        Negative for one that waited before.
+        Negative if it was already waiting.
         """
         late_s = self._late_s(max_lag_s)
         rising_s = np.where(
@@ -60,7 +60,7 @@ class Drain:
         return np.where(late_s.any(axis=-1), np.take_along_axis(rising_s, first, -1)[..., 0], np.inf)
 
     def _late_s(self, max_lag_s: float) -> Floats:
-        """Between two moments."""
+        """Late seconds between two moments."""
         with np.errstate(invalid="ignore"):
             part = share_late(self.wait_s - max_lag_s, np.diff(self.wait_s, axis=-1))
         return np.asarray(part * np.diff(self.arrived_s, axis=-1))
@@ -74,12 +74,12 @@ def drained(
     *,
     backlog: npt.ArrayLike = 0.0,
 ) -> Drain:
-    """The backlog of a rescale at time 0, and how it drains.
+    """The backlog of a rescale at time 0 and its draining.
 
-    arrival_rates_per_s: shape (…, steps), each for step_s seconds; the last goes on for ever. capacity_per_s: of the
-    new plan, downtime_s, and backlog (tuples waiting at the stop, with those to be processed again) broadcast over the
-    leading axes. What waited at the stop is taken to have come at the first step's rate (just now, where that is
-    nearly zero).
+    arrival_rates_per_s: shape (…, steps), each for step_s seconds; the last one continues for ever. capacity_per_s (of
+    the new plan), downtime_s and backlog (tuples waiting at the stop, including those to be replayed) broadcast over
+    the leading axes. Tuples waiting at the stop are assumed to have arrived at the first step's rate (just now, if that
+    is nearly zero).
 
     >>> one = drained([100.0, 40.0], 60.0, 90.0, 30.0)
     >>> float(one.backlog)  # 3000 after 30 s; 3300 after the first step; drained at 50/s in 66 s of the second
@@ -94,17 +94,17 @@ def drained(
     numbers = checked_numbers("drain", capacity_per_s=capacity_per_s, downtime_s=downtime_s, backlog=backlog)
     shape = np.broadcast_shapes(rates.shape[:-1], numbers[0].shape)
     capacity, down_s, before = (np.broadcast_to(each, shape)[..., None] for each in numbers)
-    # One step more, as long as the downtime lasts beyond the others.
+    # One further step, if the downtime lasts beyond the others.
     rates = np.broadcast_to(np.concatenate([rates, rates[..., -1:]], axis=-1), (*shape, rates.shape[-1] + 1))
     steps = np.full(rates.shape, step_s)
     steps[..., -1] = np.maximum(0.0, down_s[..., 0] - step_s * (rates.shape[-1] - 1))
     edges = np.concatenate([np.zeros((*shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
     came = before[..., 0] + (rates * np.clip(down_s - edges[..., :-1], 0.0, steps)).sum(axis=-1)
-    # Tuples that wait, and that could have been processed during what is left of the downtime.
+    # Waiting tuples plus those that could have been processed during the rest of the downtime.
     owed = reflected(before[..., 0] + (capacity * down_s)[..., 0], (rates - capacity) * steps)
     peak = np.maximum(came, np.where(edges >= down_s, owed, 0.0).max(axis=-1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Waits bend where nothing waits any more.
+        # Waits have a kink where the backlog ends.
         empty_s = edges[..., :-1] + np.where(rates < capacity, owed[..., :-1] / (capacity - rates), np.inf)
         beyond_s = edges[..., -1:] + np.where(rates < capacity, owed[..., 1:] / (capacity - rates), np.inf)[..., -1:]
         known = (before > 0) & (before <= rates[..., :1] * MAX_WAIT_S)
@@ -122,9 +122,9 @@ def drained(
 
 
 def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -> Floats:
-    """Seconds that a tuple waits in the backlog which comes at each edge of the steps, shape (…, steps + 1).
+    """Wait in the backlog, in seconds, of a tuple arriving at each edge of the steps, shape (…, steps + 1).
 
-    busy: utilisation that each step's load brings, above 1 too, shape (…, steps). waiting_s: at time 0, of downtime and
+    busy: utilisation of each step's load, possibly above 1, shape (…, steps). waiting_s: at time 0, from downtime and
     backlog.
 
     >>> lags_s([1.5, 0.5], 60.0, 10.0).tolist()  # half a second more each second, then half a second less
@@ -134,15 +134,15 @@ def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -
 
 
 def reflected(begun: npt.ArrayLike, change: Floats) -> Floats:
-    """What is left at each edge of the steps where it changes by so much in each, and is never below 0."""
+    """The level at each edge of the steps, given its change in each step; never below 0."""
     first = np.broadcast_to(np.asarray(begun, dtype=np.float64), change.shape[:-1])[..., None]
     free = np.concatenate([first, first + np.cumsum(change, axis=-1)], axis=-1)
     return np.asarray(free - np.minimum(0.0, np.minimum.accumulate(free, axis=-1)))
 
 
 def share_late(over_s: Floats, change_s: Floats) -> Floats:
-    """Share of each step in which tuples come that wait too long. over_s: by how much at the edges. change_s: of what
-    they wait, a straight line, within the step; beyond 0 where nothing waits any more.
+    """Share of each step in which arriving tuples wait too long. over_s: excess at the edges. change_s: of the wait
+    within the step, a straight line that continues below 0 once nothing waits.
     """
     begin, end, slope = over_s[..., :-1], over_s[..., 1:], np.maximum(np.abs(change_s), 1e-300)
     with np.errstate(over="ignore"):

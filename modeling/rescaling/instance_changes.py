@@ -1,4 +1,4 @@
-"""Disruption: how many instances a change of plan starts, stops and moves to another container."""
+"""Disruption: the instances that a change of plan starts, stops and moves to another container."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,9 +8,7 @@ from modeling.inputs.physical_plan import Container, PhysicalPlan
 
 @dataclass(frozen=True)
 class InstanceChanges:
-    """moved: of the instances that go on running, those in another container than before; 0 where a plan has no
-    packing.
-    """
+    """moved: continuing instances in another container than before; 0 if a plan has no packing."""
 
     started: int
     stopped: int
@@ -25,8 +23,8 @@ class InstanceChanges:
 
 
 def instance_changes(before: PhysicalPlan, after: PhysicalPlan) -> InstanceChanges:
-    """Instances of an operator stand for each other; a container is known by its id, and by its node where both plans
-    tell the nodes of all.
+    """Instances of an operator are interchangeable; containers are identified by id, and by node if both plans name all
+    nodes.
     """
     old, new = Counter(before.parallelism), Counter(after.parallelism)
     going_on = (old & new).total()
@@ -36,7 +34,7 @@ def instance_changes(before: PhysicalPlan, after: PhysicalPlan) -> InstanceChang
 
 
 def staying(running: tuple[Container, ...], packing: tuple[Container, ...]) -> int:
-    """Instances that need not move: of each operator in each container as many as run there before and after."""
+    """Number of instances that stay: per operator and container, the smaller of the counts before and after."""
     nodes = all(container.node for container in (*running, *packing))
     before, after = (
         Counter((each.id, each.node if nodes else "", one.operator) for each in placed for one in each.instances)

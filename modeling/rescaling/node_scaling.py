@@ -1,4 +1,4 @@
-"""What n nodes sustain: throughput that scales with the nodes and suffers from the largest delay between them.
+"""Sustainable throughput of n nodes: it scales with the nodes and falls with the largest delay between them.
 
 MST(n) = α·n^β − γ·ND_max(n): maximum sustainable throughput of n nodes, ND_max the largest network delay among those in
 use. The model is GESSCALE's, for stream processing on geographically distributed nodes (fog).
@@ -18,12 +18,12 @@ from modeling.rescaling.recovery import check_numbers
 from modeling.wording import count_of
 
 LOW_DELAY_MS = 1.0
-"""Nodes this close count as one site: what they sustain shows α and β undisturbed."""
+"""Nodes this close count as one site, whose throughput shows α and β without delay."""
 
 
 @dataclass(frozen=True)
 class MeasuredThroughput:
-    """The largest throughput that was sustained on some nodes. largest_delay_ms: among them, one way; 0 for one."""
+    """Maximum sustained throughput on some nodes. largest_delay_ms: among them, one way; 0 for one node."""
 
     nodes: int
     mst_per_s: float
@@ -42,11 +42,11 @@ class MeasuredThroughput:
 
 @dataclass(frozen=True)
 class NodeScaling:
-    """α (tuples per second of one node), β (how nodes add up; 1 is linear) and γ (tuples per second lost per ms).
+    """α (tuples per second of one node), β (scaling exponent; 1 is linear) and γ (tuples per second lost per ms).
 
-    covariance: of (α, β, γ), infinite on the diagonal where the measurements do not tell, zero where a value is fixed
-    by the stage of the fit (β = 1 up to two measurements). noise_per_s: standard deviation of one measurement; NaN
-    where there were no more measurements than parameters. freedom: measurements less parameters.
+    covariance: of (α, β, γ), infinite on the diagonal if undetermined, zero for a value fixed by the stage of the fit
+    (β = 1 up to two measurements). noise_per_s: standard deviation of one measurement; NaN without surplus
+    measurements. freedom: measurements less parameters.
     """
 
     alpha_per_s: float
@@ -63,7 +63,7 @@ class NodeScaling:
         return alpha, beta, gamma
 
     def interval(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
-        """Of α, β and γ: what holds the truth with probability `level` where the noise is normal (Student's t)."""
+        """Confidence intervals of α, β and γ at `level` for normal noise (Student's t)."""
         width = float(scipy.special.stdtrit(self.freedom, (1 + level) / 2)) if self.freedom > 0 else float("inf")
         values = (self.alpha_per_s, self.beta, self.gamma_per_s_ms)
         return tuple(
@@ -72,7 +72,7 @@ class NodeScaling:
         )
 
     def mst_per_s(self, nodes: npt.ArrayLike, largest_delay_ms: npt.ArrayLike = 0.0) -> Floats:
-        """What so many nodes sustain, broadcast; never below 0."""
+        """Sustainable throughput, broadcast; never below 0."""
         count, delay_ms = np.asarray(nodes, dtype=np.float64), np.asarray(largest_delay_ms, dtype=np.float64)
         check_numbers("node scaling", "nodes", count)
         check_numbers("node scaling", "largest_delay_ms", delay_ms)
@@ -80,19 +80,21 @@ class NodeScaling:
 
 
 def fitted_node_scaling(measured: Sequence[MeasuredThroughput], *, low_delay_ms: float = LOW_DELAY_MS) -> NodeScaling:
-    """α, β, γ by least squares, as many of them as the measurements tell.
+    """α, β, γ by least squares, as many of them as the measurements determine.
 
     One measurement: α = MST/n, with β = 1 and γ = 0. Two: α·n − γ·ND. Three and more, in two stages: α and β from those
-    with at most low_delay_ms, then γ from the others, in turns until they agree (a small delay in the first stage costs
-    γ too). Where the near ones have fewer than two numbers of nodes, all three are fitted at once. Without any far ones
-    γ is 0 and its error infinite: of delays such a fit knows nothing.
-    Standard errors are those of the estimating equations of both stages together, so that γ bears what α and β lack.
-    Assumes noise of the same size on all measurements, and that throughput falls in proportion to delay, with all
-    operators alike: a stateful join suffers more than a stateless map.
-    Raises ModelError where nothing was measured and where the points cannot tell the parameters apart.
+    with at most low_delay_ms, then γ from the others, alternating until they agree (a small delay in the first stage
+    costs γ too). If the near ones have fewer than two different numbers of nodes, all three are fitted at once. Without
+    far ones γ is 0 with infinite error, since such a fit has no information on delays.
+    Standard errors are those of the estimating equations of both stages together, so that γ includes the errors of α
+    and β. Assumes equal noise on all measurements, and that throughput falls in proportion to delay, equally for all
+    operators, although a stateful join suffers more than a stateless map.
+    Raises ModelError without measurements, and if the points cannot determine the parameters.
     """
     if not measured:
-        raise ModelError("node scaling: nothing was measured; measure the throughput of at least one number of nodes")
+        raise ModelError(
+            "node scaling: there are no measurements; measure the throughput of at least one number of nodes"
+        )
     nodes = np.array([float(one.nodes) for one in measured])
     mst = np.array([one.mst_per_s for one in measured])
     delay_ms = np.array([one.largest_delay_ms for one in measured])
@@ -101,8 +103,8 @@ def fitted_node_scaling(measured: Sequence[MeasuredThroughput], *, low_delay_ms:
         return _fitted(nodes, mst, delay_ms, {0: every, 2: every} if nodes.size == 2 and delay_ms.any() else {0: every})
     if np.unique(nodes).size < 2:
         raise ModelError(
-            f"node scaling: all {len(measured)} measurements used {int(nodes[0])} nodes, which tells nothing of how "
-            "nodes add up; measure another number of nodes"
+            f"node scaling: all {len(measured)} measurements used {int(nodes[0])} nodes, which does not show how "
+            "throughput scales; measure another number of nodes"
         )
     near = delay_ms <= low_delay_ms
     if near.all():
@@ -115,10 +117,10 @@ def fitted_node_scaling(measured: Sequence[MeasuredThroughput], *, low_delay_ms:
 
 
 def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, Flags]) -> NodeScaling:
-    """Parameters at which each one's squares are least over the measurements of its stage, with their errors.
+    """Parameters that minimise the squares over the measurements of their stage, with errors.
 
-    stages: by number of each parameter that is fitted, α, β and γ, its measurements; without them β is 1 and γ 0.
-    Gauss and Newton's steps from the straight line through the logarithms, at most half in β at once.
+    stages: measurements by index of each fitted parameter (α, β, γ); without them β is 1 and γ 0.
+    Gauss-Newton steps from the straight line through the logarithms, limited to one half in β.
     """
     free, used = list(stages), np.column_stack(list(stages.values()))
     values = np.array([float(nodes @ mst / (nodes @ nodes)), 1.0, 0.0])
@@ -146,7 +148,7 @@ def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, F
     if freedom == 0:
         covariance[free, free] = np.inf
         return NodeScaling(alpha, beta, gamma, covariance, float("nan"), 0)
-    # Squares of a fit in stages are not the least: what noise leaves in them is the trace, no smaller than the freedom.
+    # A fit in stages does not minimise the squares: their expectation uses the trace, which is at least the freedom.
     left = np.eye(nodes.size) - slope @ response
     variance = float((lacking**2).sum()) / float((left**2).sum())
     covariance[np.ix_(free, free)] = variance * response @ response.T
@@ -156,17 +158,16 @@ def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, F
 def _refuse_collinear(nodes: Floats, delay_ms: Floats) -> None:
     points = ", ".join(f"{int(n)} at {d:g} ms" for n, d in zip(nodes, delay_ms, strict=True))
     raise ModelError(
-        f"node scaling: delay grows in step with the number of nodes ({points}), so its cost cannot be told from how "
-        "nodes add up; measure one of these numbers of nodes with another delay"
+        f"node scaling: delay grows in step with the number of nodes ({points}), so its cost cannot be separated from "
+        "that number's effect; measure one of these numbers of nodes with another delay"
     )
 
 
 @dataclass(frozen=True)
 class NodeChoice:
-    """Which nodes to use. nodes: in the order in which they are added. mst_per_s: of them.
+    """The choice of nodes. nodes: in the order in which they are added. mst_per_s: of these nodes.
 
-    by_count: for 1, 2, … nodes the best set found, its largest delay and what it sustains. lowers: numbers of nodes
-    that sustain less than one node fewer.
+    by_count: for 1, 2, … nodes the best set found. lowers: numbers of nodes that sustain less than one node fewer.
     """
 
     nodes: tuple[str, ...]
@@ -184,7 +185,7 @@ class NodeChoice:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """Some nodes, the largest delay between two of them, and what they sustain."""
+    """Some nodes, the largest delay between two of them, and their sustainable throughput."""
 
     nodes: tuple[str, ...]
     largest_delay_ms: float
@@ -192,12 +193,13 @@ class NodeSet:
 
 
 def best_nodes(scaling: NodeScaling, network: Network) -> NodeChoice:
-    """The nodes that sustain most; more nodes are not always better, as a far one lowers what all sustain.
+    """The nodes with the largest sustainable throughput; more are not always better, since a distant node lowers that
+    of all.
 
-    For every number of nodes, those nearest around each node are tried, and sets grown from each node by the one that
-    adds least delay: not all subsets, whose number is exponential. With delays that obey the triangle inequality the
-    largest delay found is at most twice the least possible. Ties go to the names that sort first, so the answer does
-    not depend on the order of nodes.
+    For every number of nodes, this tries the nearest ones around each node, and sets grown from each node by the one
+    that adds least delay, instead of all subsets, whose number is exponential. Under the triangle inequality the
+    largest delay found is at most twice the minimum. Ties go to the names that sort first, so the result does not
+    depend on the order of nodes.
     """
     names = sorted(network.nodes)
     at = network.of(names)

@@ -1,4 +1,4 @@
-"""What taking the place of the plan that runs costs: downtime, backlog, catch-up."""
+"""The cost of replacing the running plan: downtime, backlog, catch-up."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class PlanChange:
-    """The plan that runs, and how the engine leaves it. with_savepoint: all state is saved first, and nothing is
-    processed twice; else the engine goes back to the last of `checkpoints`. parallel_restore: the rescale model's
-    restored GiB are those of the instance that reads most, as all read at once.
+    """The running plan, and how the engine replaces it. with_savepoint: all state is saved first, and nothing is
+    processed twice; else the engine restores the last of `checkpoints`. parallel_restore: all instances read at once,
+    so the rescale model's restored GiB are those of the instance that reads most.
     """
 
     current: PhysicalPlan
@@ -32,15 +32,15 @@ class PlanChange:
 
     @property
     def replayed_s(self) -> float:
-        """Seconds of arrivals that are processed again."""
+        """Seconds of arrivals that are replayed."""
         return 0.0 if self.checkpoints is None or self.with_savepoint else self.checkpoints.replayed_s()
 
 
 @dataclass(frozen=True)
 class RescaleEstimate:
-    """A change of plan under a steady load. downtime_p95_s: what the downtime stays below with 95 %. replayed_s:
-    seconds of arrivals that are processed again. backlog: tuples that wait when processing goes on, over all sources.
-    catch_up_s: until none does, infinite where the new plan has nothing to spare. peak_lag_s: the longest wait.
+    """A change of plan under a steady load. downtime_p95_s: p95 of the downtime. replayed_s: seconds of arrivals that
+    are replayed. backlog: tuples waiting when processing resumes, over all sources. catch_up_s: until none wait,
+    infinite if the new plan has no spare capacity. peak_lag_s: the longest wait.
     """
 
     current_plan_id: str
@@ -68,17 +68,17 @@ def rescale_estimate(
     capacity_per_s: float,
     backlog: float = 0.0,
 ) -> RescaleEstimate:
-    """Of the change to `plan`. state_gib: per operator. load, capacity: over all sources, in their mix.
-    backlog: tuples that wait when processing stops.
+    """The cost of the change to `plan`. state_gib: per operator. load, capacity: over all sources, in their mix.
+    backlog: tuples waiting when processing stops.
 
-    A plan with the same parallelism and packing is no change and costs nothing.
+    A plan with the same parallelism and packing is not a change and costs nothing.
     """
     if change.current.plan_id == plan.plan_id:
         return RescaleEstimate(plan.plan_id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     move, saved_gib = _moved(topology, state_gib, change, [plan])
     read, saved, replayed_s = float(_read_gib(change, move)[0]), float(saved_gib[0]), change.replayed_s
     downtime_s = float(change.rescale.downtime_s(read, saved))
-    # A capacity without bound drains at once.
+    # Unbounded capacity drains at once.
     cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
     return RescaleEstimate(
         current_plan_id=change.current.plan_id,
@@ -96,20 +96,20 @@ def rescale_estimate(
 def downtimes_s(
     topology: Topology, state_gib: Mapping[str, float], change: PlanChange, plans: Sequence[PhysicalPlan]
 ) -> Floats:
-    """Expected downtime of the change to each plan, shape (plans,), as rescale_estimate has it."""
+    """Expected downtime of the change to each plan, shape (plans,), as in rescale_estimate."""
     move, saved_gib = _moved(topology, state_gib, change, plans)
     runs = np.array([plan.plan_id == change.current.plan_id for plan in plans], dtype=bool)
     return np.where(runs, 0.0, change.rescale.downtime_s(_read_gib(change, move), saved_gib))
 
 
 def _read_gib(change: PlanChange, move: StateMove) -> Floats:
-    """What lasts as long as the restore does."""
+    """The GiB that determine the duration of the restore."""
     return move.largest_gib if change.parallel_restore else move.restored_gib
 
 
 def _moved(
     topology: Topology, state_gib: Mapping[str, float], change: PlanChange, plans: Sequence[PhysicalPlan]
 ) -> tuple[StateMove, Floats]:
-    """What the change to each plan moves, and what of it is saved before the job stops, shape (plans,)."""
+    """The state moved by the change to each plan, and the GiB saved before the job stops, shape (plans,)."""
     move = state_move(topology, state_gib, change.current, plans, restored=change.restored)
     return move, move.saved_gib if change.with_savepoint else np.zeros(len(plans))

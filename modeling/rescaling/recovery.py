@@ -1,4 +1,4 @@
-"""Recovery under a constant load: what a rescale costs in backlog and time. Recovery time = downtime + catch-up.
+"""Recovery under a constant load: backlog and time of a rescale. Recovery time = downtime + catch-up.
 
 For a load that changes while the backlog drains see `modeling.rescaling.drain`.
 """
@@ -15,10 +15,10 @@ from modeling.errors import ModelError
 
 @dataclass(frozen=True)
 class Recovery:
-    """What a rescale costs, every array of the shape that the arguments broadcast to.
+    """The cost of a rescale; every array has the broadcast shape of the arguments.
 
-    backlog: tuples that wait when processing goes on. peak_backlog, peak_lag_s: the most that ever wait, and the
-    longest that any tuple does; infinite where the load exceeds the capacity.
+    backlog: tuples waiting when processing resumes. peak_backlog, peak_lag_s: the maximum number of waiting tuples, and
+    the longest wait; infinite if the load exceeds the capacity.
     """
 
     downtime_s: Floats
@@ -33,8 +33,7 @@ class Recovery:
 
 
 def catch_up_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float) -> float:
-    """Seconds to drain what arrived during the downtime: λ·D / (μ − λ); infinite where capacity does not exceed
-    arrivals.
+    """Seconds to drain the arrivals of the downtime: λ·D / (μ − λ); infinite if capacity does not exceed arrivals.
 
     >>> catch_up_s(10.0, 15.0, 30.0)  # 300 waiting, drained at 5 a second
     60.0
@@ -61,11 +60,11 @@ def recovery(
 ) -> Recovery:
     """Recovery of many plans or loads at once; the arguments broadcast.
 
-    backlog: tuples that waited when processing stopped; they came at the same rate. replayed_s: seconds of arrivals
-    before the stop that are processed again (from the last checkpoint; 0 with a savepoint). Their lag counts from
-    when they came, as a transactional sink shows them only after the next checkpoint.
-    Fluid and first come, first served: with B₀ + λ·r tuples before the stop, B = B₀ + λ·(r + D) wait at the end of the
-    downtime and drain at μ − λ; the oldest is then D + r + B₀/λ old, which is the peak lag as long as λ ≤ μ.
+    backlog: tuples waiting when processing stopped, which arrived at the same rate. replayed_s: seconds of arrivals
+    before the stop that are replayed (from the last checkpoint; 0 with a savepoint). Their lag counts from their
+    arrival, since a transactional sink shows them only after the next checkpoint.
+    A FIFO fluid queue: with B₀ + λ·r tuples before the stop, B = B₀ + λ·(r + D) wait at the end of the downtime and
+    drain at μ − λ; the oldest is then D + r + B₀/λ old, which is the peak lag if λ ≤ μ.
 
     >>> one = recovery(100.0, 160.0, 40.0, replayed_s=20.0)  # 60 s of arrivals, drained at 60 a second
     >>> float(one.backlog), float(one.catch_up_s), float(one.recovery_s), float(one.peak_lag_s)
@@ -95,10 +94,10 @@ def recovery(
 
 
 def newest_wait_s(backlog: npt.ArrayLike, capacity_per_s: npt.ArrayLike) -> Floats:
-    """What a tuple waits that arrives behind a backlog while processing goes on: B/μ, first come, first served.
+    """Wait of a tuple that arrives behind a backlog while processing runs: B/μ, FIFO.
 
-    This is the queueing part of its latency while a backlog drains; in a steady state there is no backlog to speak of,
-    and `modeling.queueing.queues` tells the wait.
+    This is the queueing part of its latency while a backlog drains; in steady state the backlog is negligible and
+    `modeling.queueing.queues` gives the wait.
     """
     waiting, capacity = checked_numbers("wait behind a backlog", backlog=backlog, capacity_per_s=capacity_per_s)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -114,7 +113,7 @@ def time_to_violation_s(
 ) -> Floats:
     """Seconds until a tuple arrives that will wait longer than max_lag_s: (T·μ − B₀)/(λ − μ); infinite if none does.
 
-    The lag that is *measured* passes max_lag_s no later than max_lag_s after that: when that tuple is processed.
+    The *measured* lag exceeds max_lag_s at most max_lag_s later, when that tuple is processed.
 
     >>> float(time_to_violation_s(120.0, 100.0, 30.0))  # 3000 may wait, 20 more every second
     150.0
@@ -142,7 +141,7 @@ def check_numbers(
 
 
 def checked_numbers(what: str, **values: npt.ArrayLike) -> tuple[Floats, ...]:
-    """All in one shape. Raises ModelError as check_numbers."""
+    """The values in one shape. Raises ModelError like check_numbers."""
     for name, each in values.items():
         check_numbers(what, name, each)
     return np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in values.values()))

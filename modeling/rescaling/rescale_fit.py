@@ -1,4 +1,4 @@
-"""The downtime of rescales, learnt from those that were measured, leaning on what was declared while they are few."""
+"""The downtime of rescales, learnt from measured ones, with the declared model as prior."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from modeling.rescaling.recovery import check_numbers
 from modeling.rescaling.rescale_model import DECLARED_WEIGHT, RescaleModel
 
 ROUNDS = 30
-"""Noise and weights settle to three digits within them; each is a solution of a few equations."""
+"""Iterations: noise and weights converge to three digits; each solves a few equations."""
 LEAST = 1e-3
-"""The least noise, and the least downtime beside the largest number, so that nothing weighs without end."""
+"""Minimum noise, and minimum downtime relative to the largest one, so that no weight is unbounded."""
 NEXT_TO_NOTHING = 1e4
-"""By what the declared covariance is widened where measurements are to speak for themselves."""
+"""Factor that widens the declared covariance so that only measurements count."""
 
 
 @dataclass(frozen=True)
 class MeasuredRescale:
-    """One rescale as it went. restored_gib: state read again. saved_gib: written by a savepoint, 0 without one."""
+    """One measured rescale. restored_gib: state read. saved_gib: written by a savepoint, 0 without one."""
 
     downtime_s: float
     restored_gib: float = 0.0
@@ -33,16 +33,16 @@ class MeasuredRescale:
 
 
 def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) -> RescaleModel:
-    """The declared model drawn to the measurements: non-negative least squares with a Gaussian prior.
+    """The declared model updated with measurements: non-negative least squares with a Gaussian prior.
 
-    Iteratively reweighted least squares over θ ≥ 0 (Lawson & Hanson 1974), each measurement weighed by what is told of
-    it, find noise and weights, with the noise by expectation maximisation, in which the declared one counts like
-    DECLARED_WEIGHT measurements. With these, once, Σ (y − x·θ)²/(σ·scale)² + (θ − θ₀)ᵀ C₀⁻¹ (θ − θ₀) is minimised. A
-    declaration that is further from what was measured than it claims is taken for as wrong as it is: C₀ is widened by
-    the square of how many of its own errors it is off. A number declared without error stays as declared. The
-    covariance is that of the unconstrained solution: too wide for a number that was held at 0. What measurements do not
-    tell apart (all with savepoints of the state that is restored) the declared ratio does. Assumes that rescales are
-    alike and independent, and that one varies in proportion to how long it takes.
+    Iteratively reweighted least squares over θ ≥ 0 (Lawson & Hanson 1974), each measurement weighted by its expected
+    downtime, find noise and weights. The noise is estimated by expectation maximisation, in which the declared one
+    counts like DECLARED_WEIGHT measurements. Then Σ (y − x·θ)²/(σ·scale)² + (θ − θ₀)ᵀ C₀⁻¹ (θ − θ₀) is minimised once.
+    If the declaration deviates from the measurements by more than its own error, C₀ is widened by the square of that
+    ratio. A number declared without error stays as declared. The covariance is that of the unconstrained solution: too
+    wide for a number held at 0. If measurements cannot separate the terms (all with savepoints of the restored state),
+    the declared ratio does. Assumes that rescales are equal and independent, and that their deviation is proportional
+    to their duration.
     """
     if not measured:
         return declared
@@ -61,7 +61,7 @@ def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) 
             )
 
     noise2 = declared.noise**2
-    # A rescale of no length at all weighs as a short one.
+    # A rescale of zero length is weighted like a short one.
     shortest_s = max(float(downtimes_s.max()), float(start.max()), 1e-9) * LEAST
     scale_s = np.maximum(downtimes_s, shortest_s)
     for _ in range(ROUNDS):
@@ -70,7 +70,7 @@ def fitted_rescale(measured: Sequence[MeasuredRescale], declared: RescaleModel) 
         residuals = (downtimes_s - told_s) / scale_s
         spread = float(residuals @ residuals) + float(np.einsum("ki,ij,kj,k->", terms, covariance, terms, scale_s**-2))
         noise2 = (DECLARED_WEIGHT * declared.noise**2 + spread) / (DECLARED_WEIGHT + len(measured))
-        # Half of the way, by ratio: the whole of it may go to and fro for ever.
+        # Take half the step, geometrically: the full step may oscillate for ever.
         scale_s = np.sqrt(scale_s * np.maximum(told_s, shortest_s))
     if free.any():
         off = (values - start)[free]

@@ -1,8 +1,8 @@
-"""How long nothing is processed at a rescale: restart, state to save, state to read again.
+"""The downtime of a rescale: restart, saving state, restoring state.
 
 downtime = restart + saved · save_s_per_gib + restored · restore_s_per_gib; the last two are the inverse of the
-effective bandwidth. A declared model (what a person knows) and a fitted one (`modeling.rescaling.rescale_fit`) are the
-same type.
+effective bandwidth. A model declared by a person and a fitted one (`modeling.rescaling.rescale_fit`) have the same
+type.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from modeling.inputs.topology import Engine
 from modeling.rescaling.recovery import check_numbers
 
 DECLARED_WEIGHT = 2.0
-"""The declared noise counts like so many measurements: it steadies a fit to one or two of them, and fades after ten."""
+"""Weight of the declared noise in measurements: it stabilises a fit to one or two of them, and fades after ten."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class RescaleModel:
     """Downtime of a rescale, linear in the state.
 
     restart_s: without any state (cancel, deploy, warm up; Storm's wait, Heron's polls). save_s_per_gib: seconds per GiB
-    written before the job stops; counts for a stop with a savepoint only. restore_s_per_gib: seconds per GiB read
-    before it starts. covariance: of the three in this order, shape (3, 3). noise: standard deviation of one rescale
-    around the model, as a part of the expected downtime: what takes longer varies more. measured: how many rescales
-    it rests on; 0 where declared.
+    written before the job stops; only for a stop with a savepoint. restore_s_per_gib: seconds per GiB read before it
+    starts. covariance: of the three in this order, shape (3, 3). noise: standard deviation of one rescale around the
+    model, as a fraction of the expected downtime: longer ones vary more. measured: number of measured rescales; 0 if
+    declared.
     """
 
     restart_s: float
@@ -51,11 +51,13 @@ class RescaleModel:
         return restart, save, restore
 
     def downtime_s(self, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0) -> Floats:
-        """Expected downtime, broadcast over plans. saved_gib stays 0 where the last checkpoint is gone back to."""
+        """Expected downtime, broadcast over plans. saved_gib: 0 if the last checkpoint is restored."""
         return self._terms(restored_gib, saved_gib) @ self._values
 
     def downtime_error_s(self, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0) -> Floats:
-        """Standard deviation of the next rescale's downtime around downtime_s: of the fit, and of one rescale."""
+        """Standard deviation of the next rescale's downtime around downtime_s: from the fit and from one rescale's
+        noise.
+        """
         terms = self._terms(restored_gib, saved_gib)
         of_fit = np.einsum("...i,ij,...j->...", terms, self.covariance, terms)
         return np.asarray(np.sqrt(of_fit + (self.noise * (terms @ self._values)) ** 2), dtype=np.float64)
@@ -63,7 +65,7 @@ class RescaleModel:
     def downtime_quantile_s(
         self, level: float, restored_gib: npt.ArrayLike = 0.0, saved_gib: npt.ArrayLike = 0.0
     ) -> Floats:
-        """What the next rescale's downtime stays below with probability `level` (Student's t), never below 0."""
+        """Quantile `level` of the next rescale's downtime (Student's t), never below 0."""
         if not 0 < level < 1:
             raise ModelError(f"level {level} of a downtime is not between 0 and 1")
         width = float(scipy.special.stdtrit(DECLARED_WEIGHT + self.measured, level))
@@ -92,25 +94,25 @@ def declared_rescale(
     relative_error: float = 1.0,
     noise: float = 0.25,
 ) -> RescaleModel:
-    """What a person knows before anything was measured; 10 s per GiB is about 100 MiB/s.
+    """A declared model, before any measurement; 10 s per GiB is about 100 MiB/s.
 
-    relative_error: standard error of each number, as a part of it; of a restart of 0 s, a second. noise: of one
-    rescale, as a part of its downtime.
+    relative_error: standard error of each number, relative to it; one second for a restart of 0 s. noise: of one
+    rescale, as a fraction of its downtime.
     """
     values = np.array([restart_s, save_s_per_gib, restore_s_per_gib])
     errors = relative_error * values
     if restart_s == 0 and relative_error > 0:
-        errors[0] = 1.0  # nobody knows a restart to take no time at all
+        errors[0] = 1.0  # no restart is known to take zero time
     covariance = np.diag(errors**2)
     return RescaleModel(restart_s, save_s_per_gib, restore_s_per_gib, covariance, noise)
 
 
 def declared_for(engine: Engine) -> RescaleModel:
-    """What to begin with for an engine: read in its code or seen on a small cluster, each good to a factor of two.
+    """Initial model of an engine: from its code or a small cluster, accurate to a factor of two.
 
     Flink: a job with free slots took 3 to 6 s in place; large jobs take longer. Storm: rebalance waits the message
-    timeout (30 s), then starts workers. Heron: `heron update` waits 10 s, then looks every 10 s whether instances are
-    ready, which takes them up to 20 s.
+    timeout (30 s), then starts workers. Heron: `heron update` waits 10 s, then checks every 10 s whether instances are
+    ready, which takes up to 20 s.
     """
     match engine:
         case Engine.FLINK:

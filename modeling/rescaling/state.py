@@ -1,7 +1,7 @@
-"""State: how much of it is saved, read again and moved when a plan takes the place of another.
+"""State: the amounts saved, restored and moved when one plan replaces another.
 
 Flink keeps keyed state in key groups, each owned by one instance; instance i of p owns a contiguous range of them
-(KeyGroupRangeAssignment). Storm and Heron restart without state: what an operator keeps elsewhere is not moved by them.
+(KeyGroupRangeAssignment). Storm and Heron restart without state; they do not move external state of operators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,24 +21,24 @@ from modeling.rescaling.recovery import check_numbers
 
 
 class Restored(StrEnum):
-    """What is read from the store of checkpoints before processing goes on."""
+    """What is read from the checkpoint store before processing resumes."""
 
     WHOLE_JOB = "whole job"
-    """Flink's schedulers restart every task of a job that is connected all to all, so every state is read again."""
+    """Flink's schedulers restart every task of a job with all-to-all connections, so all state is read again."""
 
     CHANGED_OPERATORS = "changed operators"
-    """Operators whose parallelism stays keep their state in place."""
+    """Operators with unchanged parallelism keep their state in place."""
 
     MOVED_KEY_GROUPS = "moved key groups"
-    """Local recovery: only key groups are fetched that no instance on the same task manager has a copy of."""
+    """Local recovery: only key groups without a copy on the same task manager are fetched."""
 
 
 @dataclass(frozen=True)
 class StateMove:
-    """GiB at changes of plan, every array of the same shape.
+    """GiB at changes of plan; all arrays have the same shape.
 
-    saved_gib: all state of the job, as a savepoint writes it. restored_gib: read again, over all instances;
-    largest_gib: by the instance of the new plan that reads most. moved_gib: of key groups whose number of instance
+    saved_gib: all state of the job, as written by a savepoint. restored_gib: read again, over all instances.
+    largest_gib: read by the instance of the new plan that reads most. moved_gib: of key groups whose instance index
     changes.
     """
 
@@ -56,12 +56,12 @@ def state_move(
     *,
     restored: Restored = Restored.WHOLE_JOB,
 ) -> StateMove:
-    """What moves from `before` to each plan of `after`, arrays of shape (plans,). An operator that `state_gib` does not
-    name has no state.
+    """State moves from `before` to each plan of `after`, arrays of shape (plans,). Operators missing in `state_gib`
+    have no state.
 
-    Assumes that all state is keyed and spread evenly over key groups; list state (offsets of a source) is taken as
-    nothing. A plan with the parallelism of `before` is no rescale and moves nothing.
-    Raises ModelError for state of an unknown operator, or of a size that is negative or not finite.
+    Assumes that all state is keyed and spread evenly over key groups; list state (offsets of a source) is ignored. A
+    plan with the parallelism of `before` is not a rescale and moves nothing.
+    Raises ModelError for state of an unknown operator, or of a negative or non-finite size.
     """
     move = _moves(topology, state_gib, [before], after, restored)
     return StateMove(move.saved_gib[0], move.restored_gib[0], move.largest_gib[0], move.moved_gib[0])
@@ -74,7 +74,7 @@ def state_moves(
     *,
     restored: Restored = Restored.WHOLE_JOB,
 ) -> StateMove:
-    """What moves from each plan to each, arrays of shape (plans, plans); else as state_move."""
+    """State moves from each plan to each other, arrays of shape (plans, plans); otherwise like state_move."""
     return _moves(topology, state_gib, plans, plans, restored)
 
 
@@ -104,7 +104,7 @@ def _moves(
         if not (gib := state_gib.get(name, 0.0)):
             continue
         groups = topology.operator(name).max_parallelism
-        # Many plans have few parallelisms of one operator.
+        # Plans are many, but the parallelisms of one operator are few.
         counts, place = np.unique(np.concatenate([now[at], then[at]]), return_inverse=True)
         pairs = place[: shape[0], None], place[None, shape[0] :]
         read, most = _groups_read(counts, groups, restored)
@@ -117,8 +117,8 @@ def _moves(
 
 
 def _groups_read(counts: Ints, groups: int, restored: Restored) -> tuple[Ints, Ints]:
-    """Key groups of an operator that are read again as it goes from each parallelism to each, over all instances and by
-    the one that reads most; shape (counts, counts).
+    """Key groups read for a change between any two parallelisms, over all instances and by the one that reads most;
+    shape (counts, counts).
     """
     shape = counts.size, counts.size
     if restored is not Restored.MOVED_KEY_GROUPS:
@@ -129,7 +129,7 @@ def _groups_read(counts: Ints, groups: int, restored: Restored) -> tuple[Ints, I
 
 
 def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: int = 128) -> Ints:
-    """How many key groups belong to an instance of another number afterwards; exact, broadcast over parallelisms.
+    """Number of key groups whose instance index changes; exact, broadcast over parallelisms.
 
     Group g belongs to instance ⌊g·p/G⌋.
 
@@ -146,7 +146,7 @@ def key_groups_moved(before: npt.ArrayLike, after: npt.ArrayLike, key_groups: in
 
 
 def largest_share(parallelism: int, key_groups: int = 128) -> float:
-    """Share of an operator's key groups that the instance has which has most of them.
+    """Share of an operator's key groups at the instance with most of them.
 
     >>> largest_share(3, 8)  # 3, 3 and 2
     0.375
@@ -156,11 +156,11 @@ def largest_share(parallelism: int, key_groups: int = 128) -> float:
 
 @lru_cache(maxsize=65536)
 def _key_groups_fetched(before: int, after: int, key_groups: int) -> tuple[int, int]:
-    """Fewest key groups that must be fetched from elsewhere if each new instance takes the best old one's place; and
-    how many of them by one instance, at most.
+    """Minimum number of key groups to fetch if each new instance takes the best old one's place, and the maximum of
+    these for one instance.
 
-    Flink's adaptive scheduler with local recovery chooses greedily, and only among slots that are still there: it
-    fetches as many or more.
+    Flink's adaptive scheduler with local recovery chooses greedily among remaining slots, so it fetches at least as
+    many.
     """
     old, new = (-(-np.arange(count + 1) * key_groups // count) for count in (before, after))
     overlap = np.maximum(0, np.minimum(old[1:, None], new[None, 1:]) - np.maximum(old[:-1, None], new[None, :-1]))

@@ -1,4 +1,4 @@
-"""How long state is read again at a change of plan: the part of a downtime that depends on the plans."""
+"""The time to restore state at a change of plan: the part of a downtime that depends on the plans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from modeling.rescaling.state import Restored, StateMove, largest_share, state_m
 
 @dataclass(frozen=True)
 class StateRestore:
-    """s_per_gib: of state that is read again: of all of it, or of what the instance reads that reads most where all
-    read at once, each as fast (parallel). state_gib: per operator. restored: which of it is read.
+    """s_per_gib: seconds per GiB of restored state: of all of it or, if all instances read at once at equal speed
+    (parallel), of the instance that reads most. state_gib: per operator. restored: which state is read.
     """
 
     s_per_gib: float = 0.0
@@ -33,19 +33,19 @@ class StateRestore:
         return self.s_per_gib > 0 and any(self.state_gib.values())
 
     def between_s(self, topology: Topology, plans: Sequence[PhysicalPlan]) -> Floats:
-        """Of the change from each plan to each, shape (plans, plans)."""
+        """Restore time of the change from each plan to each other, shape (plans, plans)."""
         if not self.takes_time:
             return np.zeros((len(plans), len(plans)))
         return self._read_s(state_moves(topology, self.state_gib, plans, restored=self.restored))
 
     def change_s(self, topology: Topology, before: PhysicalPlan, plan: PhysicalPlan) -> float:
-        """Of the change from one plan to another."""
+        """Restore time of the change from one plan to another."""
         if not self.takes_time:
             return 0.0
         return float(self._read_s(state_move(topology, self.state_gib, before, [plan], restored=self.restored))[0])
 
     def restart_s(self, topology: Topology, plan: PhysicalPlan) -> float:
-        """Of a job that starts anew under the same plan, as after a failure: all state is read."""
+        """Restore time of a restart under the same plan, as after a failure: all state is read."""
         if not self.parallel:
             return self.s_per_gib * sum(self.state_gib.values())
         return self.s_per_gib * max(

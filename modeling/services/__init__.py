@@ -1,1 +1,1 @@
-"""Micro-services: a caller holds a thread of its pool while the callee answers."""
+"""Micro-services: a caller holds a thread of its pool until the callee has answered."""

@@ -1,14 +1,13 @@
-"""How many requests a second a graph of services carries, whose threads are held while other services answer.
+"""Capacity in requests per second of a graph of services whose threads are held while they call other services.
 
-A stream topology passes a tuple on and is done with it; a service that calls another keeps its own thread until the
-answer is there. So a full service holds up those that call it: they wait for its threads with theirs. This is a layered
-queueing network (Rolia and Sevcik 1995, The Method of Layers). It is solved from the leaves up: a service with n
-requests in it is a closed network of n threads, which work by themselves and visit the services they call; its
-throughput for each n is the station that its callers see, never faster than with all its threads.
+An operator of a stream topology passes a tuple on and is done; a service that calls another keeps its thread until the
+answer arrives. So a full service blocks its callers, whose threads wait for its threads. This is a layered queueing
+network (Rolia and Sevcik 1995, The Method of Layers), solved from the leaves up: a service with n requests is a closed
+network of n threads, which compute and visit the called services; its throughput for each n is the station seen by its
+callers, never faster than with all its threads.
 
-Taken for granted: a request makes its calls one after the other; times vary as a product-form network wants, whose
-throughput hardly depends on more than their means. A service that several call gives each a part of its threads, in
-the ratio of their calls.
+Assumptions: a request makes its calls sequentially; times satisfy the product form, whose throughput hardly depends on
+more than means. A service with several callers divides its threads among them in the ratio of their calls.
 """
 
 from collections.abc import Mapping
@@ -25,14 +24,14 @@ from modeling.inputs.topology import Grouping, Topology
 from modeling.queueing.closed_network import closed_throughput_per_s
 
 MAX_THREADS = 4096
-"""Of all replicas of a service together: the solution takes time with the square of it."""
+"""Maximum over all replicas of a service: the cost of the solution grows with its square."""
 
 
-class Routing(StrEnum):
-    """Which replica a call is sent to.
+class CallRouting(StrEnum):
+    """How a call is assigned to a replica.
 
-    SHARED: one that is free, as long as there is one: the most that a service can carry. RANDOM: any, and it waits for
-    that one. Callers that each balance what they have sent themselves lie between.
+    SHARED: to a free one if there is one, the maximum capacity of a service. RANDOM: to any one, for which it waits.
+    Callers that each balance only their own calls lie in between.
     """
 
     SHARED = "shared"
@@ -43,9 +42,9 @@ class Routing(StrEnum):
 class ServicePool:
     """One replica of a service.
 
-    threads: requests that it serves at a time. holding_s: mean seconds for which a request holds one, the answers of
-    the services that it calls included, while nobody waits for a thread. cpu_s: CPU seconds of its own per request, of
-    holding_s; cores: that it may use. Where either is None, CPU is no limit.
+    threads: concurrent requests. holding_s: mean seconds for which a request holds a thread, including the answers of
+    called services, without waits for threads. cpu_s: own CPU seconds per request, part of holding_s. cores: available
+    cores. If either is None, CPU is not a limit.
     """
 
     threads: int
@@ -63,7 +62,7 @@ class ServicePool:
 
 
 def pool_of(profile: OperatorProfile, threads: int, cores: float | None = None) -> ServicePool:
-    """Of a profile whose instance is a replica: it is busy with a request for 1/threads of the holding time."""
+    """The pool of a profile whose instances are replicas: a request keeps one busy for holding_s / threads."""
     return ServicePool(threads, profile.service_s * threads, profile.cpu_s, cores)
 
 
@@ -71,9 +70,9 @@ def pool_of(profile: OperatorProfile, threads: int, cores: float | None = None) 
 class ServiceSaturation:
     """Where a graph of services saturates under one mix of load.
 
-    mst_per_s: requests a second by source. bottleneck: the service that alone would allow the least, by its threads or
-    its CPU, if no call ever waited. own_limit_per_s: that limit of each service, in its own requests a second.
-    throughput_per_s: of each service with all its threads held, the waits for those that it calls included.
+    mst_per_s: requests per second by source. bottleneck: the service with the lowest limit by threads or CPU if no call
+    ever waited. own_limit_per_s: that limit of each service, in its own requests per second. throughput_per_s: of each
+    service with all its threads held, including waits for called services.
     """
 
     mst_per_s: Mapping[str, float]
@@ -88,13 +87,13 @@ def service_saturation(
     pools: Mapping[str, ServicePool],
     replicas: Mapping[str, int],
     load_per_s: Mapping[str, float],
-    routing: Routing = Routing.SHARED,
+    routing: CallRouting = CallRouting.SHARED,
 ) -> ServiceSaturation:
-    """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; its
-    mix alone matters.
+    """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; only
+    its mix matters.
 
-    Raises ModelError for a service without pool or replicas, more threads than can be solved, calls that take longer
-    than their caller is held, streams that are no shuffle, and no load at all.
+    Raises ModelError for a service without pool or replicas, more than MAX_THREADS threads, calls that take longer than
+    their caller is held, streams other than shuffles, and zero load.
     """
     _check(topology, pools, replicas)
     rates_per_s = _rates_per_s(topology, profiles, load_per_s)
@@ -119,21 +118,21 @@ class _Network:
     pools: Mapping[str, ServicePool]
     replicas: Mapping[str, int]
     rates_per_s: Mapping[str, float]
-    routing: Routing
+    routing: CallRouting
 
     def full_per_s(self) -> dict[str, float]:
-        """Requests a second of each service with all its threads held."""
-        # What callers see of each service: all its replicas as one, or one of them.
+        """Requests per second of each service with all its threads held."""
+        # The station that callers see: all replicas as one, or one of them.
         seen: dict[str, Floats] = {}
         full_per_s = {}
         for name in reversed(self.topology.order):
             whole = self._curve(name, self.replicas[name], seen)
             full_per_s[name] = float(whole[-1])
-            seen[name] = whole if self.routing is Routing.SHARED else self._curve(name, 1, seen)
+            seen[name] = whole if self.routing is CallRouting.SHARED else self._curve(name, 1, seen)
         return full_per_s
 
     def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
-        """Requests a second of so many of a service's replicas with 1, 2 … of their threads held."""
+        """Requests per second of `replicas` replicas of a service with 1, 2 … of their threads held."""
         pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
         threads = np.arange(1.0, pool.threads * replicas + 1)
         stations = []
@@ -145,7 +144,7 @@ class _Network:
                     self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
                 )
                 part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], threads)
-                queues = 1 if self.routing is Routing.SHARED else self.replicas[callee]
+                queues = 1 if self.routing is CallRouting.SHARED else self.replicas[callee]
                 stations += [part * queues / calls] * queues
         if pool.cpu_s and pool.cores:
             stations.append(np.minimum(threads, pool.cores * replicas) / pool.cpu_s)
@@ -176,13 +175,13 @@ def _rates_per_s(topology: Topology, profiles: Profiles, load_per_s: Mapping[str
 
 
 def _own_s(topology: Topology, profiles: Profiles, pools: Mapping[str, ServicePool], name: str) -> float:
-    """For how long a request holds a thread without a call under way."""
+    """Seconds for which a request holds a thread without a call in progress."""
     called_s = sum(
         profiles[name].selectivity.get(stream.name, 1.0) * pools[stream.downstream].holding_s
         for stream in topology.outputs(name)
     )
     own_s = pools[name].holding_s - called_s
-    # Measured means may cross by their errors where a service only passes requests on.
+    # For a service that only forwards requests, measured means may cross within their errors.
     if own_s < -0.05 * called_s:
         raise ModelError(
             f"service {name!r} holds a thread for {pools[name].holding_s:.4g} s, but its calls take {called_s:.4g} s; "
@@ -192,7 +191,9 @@ def _own_s(topology: Topology, profiles: Profiles, pools: Mapping[str, ServicePo
 
 
 def _part_per_s(curve: Floats, part: float, threads: Floats) -> Floats:
-    """What a service does for one of its callers, which has so many requests there and makes that part of its calls."""
+    """A service's throughput for one caller that holds `threads` requests there and makes the share `part` of its
+    calls.
+    """
     reached = np.concatenate(([0.0], curve))
     return np.asarray(part * np.interp(threads / part, np.arange(reached.size), reached))
 

@@ -1,1 +1,1 @@
-"""Errors of profiles and paths of the load, carried into intervals and probabilities."""
+"""Propagates errors of profiles and paths of the load into intervals and probabilities."""

@@ -1,4 +1,4 @@
-"""How sure an estimate is: intervals that come of what calibration knows of its own errors."""
+"""Intervals of an estimate, from the errors known to calibration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class EstimateIntervals:
-    """Each holds `share` of the draws, as many above it as below.
+    """Each interval contains `share` of the draws, with equal numbers above and below.
 
     mst_per_s: maximum sustainable throughput per source at the load's mix. utilisation: of each operator's busiest
-    instance. latency_p95_s: end to end; infinite where so many draws are unstable. stable_share: of the draws that
+    instance. latency_p95_s: end to end; infinite if too many draws are unstable. stable_share: share of draws that
     carry the load.
     """
 
@@ -44,11 +44,10 @@ def estimate_intervals(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> EstimateIntervals:
-    """Of one plan under one load, from `draws` draws of the parameters.
+    """Intervals for one plan under one load, from `draws` draws of the parameters.
 
-    The latency is that of modeling/latency/moments.py, whose own error (docs/modeling/measurements.md) is not in the
-    interval.
-    Raises ModelError where plan, load or profiles do not fit the topology.
+    Latency is from modeling/latency/moments.py; its own error (docs/modeling/measurements.md) is not included.
+    Raises ModelError if plan, load or profiles do not fit the topology.
     """
     plan.check(topology)
     loads = {source: [rate] for source, rate in load_per_s.items()}
@@ -58,7 +57,7 @@ def estimate_intervals(
     edges = ((1 - share) / 2, (1 + share) / 2)
 
     def interval(values: np.typing.NDArray[np.float64]) -> Interval:
-        # A draw, not a point between two: between a number and infinity there is none.
+        # Do not interpolate between draws: one may be infinite.
         low, high = np.quantile(values, edges, method="nearest")
         return float(low), float(high)
 

@@ -27,7 +27,7 @@ def evaluate_draws(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> ManyEstimates:
-    """evaluate_many for each draw of the parameters: arrays of shape (draws, plans, loads), the last axis as there."""
+    """evaluate_many for each draw of the parameters: arrays of shape (draws, plans, loads), with its last axes."""
     loads = checked_loads(topology, profiles, loads_per_s)
     asked = Asked(latency, arrival_cv2, site=site)
     estimates = evaluate_scenarios(topology, profiles, plans, draws.scenarios(loads), asked)

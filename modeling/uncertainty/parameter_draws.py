@@ -1,4 +1,4 @@
-"""Draws of what is only known with an error, so that estimates become distributions."""
+"""Draws of uncertain parameters, so that estimates become distributions."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,21 +14,21 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 _NORMAL_95 = 1.959963984540054
 
 _ENDS = 0.975
-"""At and below the upper end of an interval of 95 %."""
+"""Probability below the upper end of a 95 % interval."""
 
 _EXPONENTS = (0.01, 2.0)
-"""What ScaleEfficiency may have."""
+"""Range of exponents of ScaleEfficiency."""
 
 _LONE_ERROR = 0.05
-"""Relative: a lone sample tells no spread, and spans of a steady machine differ by so much."""
+"""Relative error of a single sample, which has no spread: spans of a steady machine differ by this much."""
 
 _MAX_FACTOR = 1e3
-"""Errors of two samples have no bounds; no service time is off by more."""
+"""Limit of a factor: errors from two samples are unbounded, but no service time is off by more."""
 
 
 @dataclass(frozen=True)
 class ParameterDraws:
-    """So many draws of parameters: each array has the shape (draws,); what has no error is left out."""
+    """Draws of parameters: each array has shape (draws,); parameters without error are omitted."""
 
     count: int
     parameters: Parameters = AS_PROFILED
@@ -40,7 +40,7 @@ class ParameterDraws:
         return Scenarios(np.tile(loads_per_s, (self.count, 1)), drawn)
 
     def paired(self, loads_per_s: Floats) -> Scenarios:
-        """Path by path: draw number m (after the last, from the first again) all along path m.
+        """One draw per path: draw m (cyclically) applies along the whole path m.
 
         loads_per_s: shape (paths, steps, sources); scenarios are paths x steps, steps fastest.
         """
@@ -51,27 +51,26 @@ class ParameterDraws:
 
 
 def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) -> ParameterDraws:
-    """`count` draws of all that has an error, by Latin hypercube: each parameter once in each of `count` equally likely
-    spans, in an order of its own.
+    """`count` draws of all parameters with an error, by Latin hypercube: each parameter once in each of `count` equally
+    likely strata, in its own random order.
 
-    Service and CPU times that are declared with an error are log-normal with the profile's mean and standard error,
-    selectivities normal, 0 where that were negative. Measured ones have Student's t with samples - 1 degrees of freedom
-    in place of the normal, as the error itself is only estimated; those of a lone sample are normal and off by 5 % or
-    more. service_cv2 is log-normal about the profile's, so that its interval of 95 % is as wide in its logarithm. A
-    parameter of 0 stays so, but for coordination_s.
+    Declared service and CPU times are log-normal with the profile's mean and standard error, selectivities normal,
+    clipped at 0. Measured ones use Student's t with samples - 1 degrees of freedom instead of the normal, since the
+    error itself is estimated; those of a single sample are normal with an error of at least 5 %. service_cv2 is
+    log-normal around the profile's value, with the width of its 95 % interval in the logarithm. A parameter of 0 stays
+    0, except coordination_s.
 
-    Where the profile has an interval for the service time of a stream, or for the selectivity of an input, that is
-    drawn in place of the operator's, or the stream's; so are the exponent and coordination_s of the efficiency. All of
-    them independently of each other, though one fit tells them: what is too much for one stream is too little for
-    another, so that draws are too wide where streams keep their shares; where all were found off by one factor they are
-    too narrow. Not drawn: keys, what windows give out, polling, memory, state. Raises ModelError for less than one
-    draw.
+    If the profile has an interval for a stream's service time, or for an input's selectivity, that is drawn instead of
+    the operator's, or the stream's; so are the efficiency's exponent and coordination_s. All are drawn independently,
+    although one fit estimates them with correlated errors: draws are too wide if streams keep their shares, and too
+    narrow if all are off by a common factor. Not drawn: keys, window output, polling, memory, state. Raises ModelError
+    for less than one draw.
     """
     if count < 1:
         raise ModelError(f"{count} draws; give at least 1")
 
     def spread(samples: int = 0) -> Floats:
-        """Of mean or median 0, in standard errors."""
+        """Standardised deviations around mean or median 0."""
         at = (rng.permutation(count) + rng.random(count)) / count
         return np.asarray(
             scipy.special.stdtrit(samples - 1, at) if samples >= 2 else scipy.special.ndtri(at), dtype=np.float64
@@ -113,12 +112,12 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
 
 
 def _error(profile: OperatorProfile, parameter: str, value: float) -> float:
-    """Standard error by which draws reach as far as the parameter's interval; 0 where it has none."""
+    """Standard error that makes draws match the parameter's interval; 0 without one."""
     if parameter not in profile.intervals:
         return 0.0
     _, high = profile.intervals[parameter]
     reach = float(scipy.special.stdtrit(profile.samples - 1, _ENDS)) if profile.samples >= 2 else _NORMAL_95
-    # The lower end may be cut off at 0.
+    # Use the upper end, since the lower one may be clipped at 0.
     return max(0.0, high - value) / reach
 
 
@@ -127,7 +126,7 @@ def _relative(error: float, value: float, samples: int) -> float:
 
 
 def _log_normal(spread: Floats, cv: float) -> Floats:
-    """Of mean 1 where the spread is normal."""
+    """Log-normal factors with mean 1 if the spread is normal."""
     variance = np.log1p(cv**2)
     most = np.log(_MAX_FACTOR)
     return np.asarray(np.exp(np.clip(np.sqrt(variance) * spread - variance / 2, -most, most)))
@@ -142,7 +141,7 @@ def _cv2_spread(profile: OperatorProfile) -> float:
 
 
 def _selectivity(profile: OperatorProfile, stream: str) -> float:
-    """What errors are relative to: the ratio of all inputs together; where only those of each are known, their mean."""
+    """Reference value of relative errors: the overall ratio or, if only ratios by input are known, their mean."""
     by_input = profile.input_selectivity.get(stream)
     mean = float(np.mean(list(by_input.values()))) if by_input else 1.0
     return profile.selectivity.get(stream, mean)

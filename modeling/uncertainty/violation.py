@@ -1,4 +1,4 @@
-"""How likely plans are to miss their targets: paths of the load to come, with parameters drawn from their errors."""
+"""Probability that plans miss their targets, over paths of the coming load and draws of the parameters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,18 +21,17 @@ from modeling.rescaling.drain import lags_s, share_late
 from modeling.uncertainty.parameter_draws import ParameterDraws
 
 CELLS = 2**22
-"""Plans x scenarios x operators that are held at once."""
+"""Plans × scenarios × operators held in memory at once."""
 
 
 @dataclass(frozen=True)
 class Violations:
-    """By target, and under `any` of missing at least one of them: arrays of shape (plans,), or (plans, loads) where
-    several loads were given; NaN for a plan that does not fit the topology.
+    """By target, and under `any` for at least one of them: arrays of shape (plans,), or (plans, loads) for several
+    loads; NaN for a plan that does not fit the topology.
 
-    probability: that it is violated in any step. error: standard error of that, of the sampling alone; 0 where all
-    samples agree, when with 95 % confidence no more than 3/samples of them would differ. seconds: expected, in
-    violation; under `any` no less than of any target, and at most their sum. samples: how many pairs of a path and a
-    draw.
+    probability: of a violation in any step. error: its standard error from sampling; 0 if all samples agree, in which
+    case at most 3/samples would differ with 95 % confidence. seconds: expected time in violation; under `any` at least
+    that of any target, and at most their sum. samples: number of pairs of a path and a draw.
     """
 
     probability: Mapping[str, Floats]
@@ -55,18 +54,18 @@ def violations(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> Violations:
-    """Probability that each plan, held from time 0 on, misses each target, and any of them.
+    """Probability that each plan, run from time 0 on, misses each target, and any of them.
 
-    paths_per_s: per source the rates along paths that are equally likely, shape (paths, steps), each for step_s; path m
-    of one source goes with path m of the others. Of several loads, shape (loads, paths, steps). Each path goes with a
-    draw of its own, from the first again where there are fewer of one than of the other; the draws are the same for all
-    plans and loads, so that differences between these are no chance. downtime_s: from time 0 on nothing is processed;
-    backlog_s: what waits at time 0, in seconds of full work; both one number, one per plan, or one per plan and load.
+    paths_per_s: rates per source along equally likely paths, shape (paths, steps), each for step_s; path m of one
+    source belongs with path m of the others. For several loads, shape (loads, paths, steps). Each path is paired with a
+    draw, cyclically if their numbers differ; the draws are the same for all plans and loads, so that differences
+    between these are not random. downtime_s: nothing is processed from time 0 on for this long. backlog_s: backlog at
+    time 0, in seconds of full work. Both are one number, one per plan, or one per plan and load.
 
-    The lag is that of a fluid queue, first come, first served (Reich 1958; modeling/rescaling/drain.py): it grows by
-    what the fullest limit is short of. That is exact for one source, or where one limit is the fullest throughout;
-    where bottlenecks take turns it is an upper bound. site: where plans with a packing run. Raises ModelError for paths
-    that disagree or are no rates, and for a target at what is no sink.
+    The lag is that of a FIFO fluid queue (Reich 1958; modeling/rescaling/drain.py), which grows by the shortage at the
+    fullest limit. This is exact for one source, or if one limit is always the fullest; with alternating bottlenecks it
+    is an upper bound. site: where plans with a packing run. Raises ModelError for inconsistent paths or invalid rates,
+    and for a target at an unknown sink.
     """
     loads, several = _stacked(topology, profiles, paths_per_s, step_s)
     count, paths, steps, sources = loads.shape
@@ -90,7 +89,7 @@ def violations(
         at = slice(begin, min(len(plans), begin + at_once))
         estimates = evaluate_scenarios(topology, profiles, plans[at], scenarios, asked)
         late = _late(estimates, targets, (at.stop - begin, count, samples, steps), step_s, waiting_s[at])
-        # Of a step in which several targets are missed for a part each, the longest part is missed at least.
+        # If several targets are each missed for part of a step, at least the longest part is missed.
         late[ANY] = np.max(np.stack(list(late.values())), axis=0) if late else np.zeros((at.stop - begin, count, 1, 1))
         fits = np.array([number not in estimates.excuses for number in range(at.stop - begin)])[:, None]
         for name, part in late.items():
@@ -105,7 +104,7 @@ def violations(
 def _late(
     estimates: ManyEstimates, targets: Targets, shape: tuple[int, ...], step_s: float, waiting_s: Floats
 ) -> dict[str, Floats]:
-    """By target the part of each step in which it is missed, of this shape (plans, loads, samples, steps)."""
+    """By target the share of each step in which it is missed, of this shape (plans, loads, samples, steps)."""
     found: dict[str, Floats] = {}
     with np.errstate(divide="ignore"):
         busy = (1 / estimates.headroom_factor).reshape(shape)
@@ -127,7 +126,7 @@ def _late(
 
 
 def _per_load(waiting_s: npt.ArrayLike) -> Floats:
-    """Of each plan with an axis of loads behind it."""
+    """Values per plan, with an axis of loads appended."""
     each = np.asarray(waiting_s, dtype=np.float64)
     return each[:, None] if each.ndim == 1 else each
 
@@ -135,7 +134,7 @@ def _per_load(waiting_s: npt.ArrayLike) -> Floats:
 def _stacked(
     topology: Topology, profiles: Profiles, paths_per_s: Mapping[str, npt.ArrayLike], step_s: float
 ) -> tuple[Floats, bool]:
-    """Shape (loads, paths, steps, sources), and whether loads were an axis."""
+    """Paths of shape (loads, paths, steps, sources), and whether loads were an axis."""
     if not (np.isfinite(step_s) and step_s > 0):
         raise ModelError(f"steps of {step_s} s; give finite seconds above 0")
     given = {source: np.asarray(paths, dtype=np.float64) for source, paths in paths_per_s.items()}
@@ -144,7 +143,7 @@ def _stacked(
     shapes = {paths.shape for paths in given.values()}
     if len(shapes) > 1 or any(paths.ndim not in (2, 3) or 0 in paths.shape for paths in given.values()):
         raise ModelError(f"paths of shapes {sorted(shapes)}; give every source paths x steps rates")
-    # The extremes stand for all: a negative or infinite rate is one of them, NaN is both.
+    # Checking the extremes suffices: a negative or infinite rate is one of them, NaN is both.
     for extreme in (np.min, np.max):
         check_load(topology, profiles, {source: float(extreme(paths)) for source, paths in given.items()})
     stacked = np.stack([given[source] for source in topology.sources], axis=-1)

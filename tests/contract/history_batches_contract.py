@@ -11,7 +11,7 @@ import pytest
 from contract.history_directory import HistoryDirectory, below
 from history_rows import RowsFrom
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts, Measures, SourceArrivals
 from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.store import built_until, read_history, write_history
 from forecasting.errors import HistoryError
@@ -170,7 +170,7 @@ class HistoryBatchesContract(HistoryDirectory):
 
     def test_histogram__outside_its_windows_or_given_twice_is_refused(self, directory: Directory, kept: Path) -> None:
         def with_keys(*days: int) -> Arrivals:
-            keys = tuple(KeyHistogram("ingest", date(2003, 3, day), {"a": 24}, 0) for day in days)
+            keys = tuple(DailyKeyCounts("ingest", date(2003, 3, day), {"a": 24}, 0) for day in days)
             plain = told(0, 1)
             return Arrivals(plain.start, plain.end, 3600, Measures.OFFERED, plain.sources, keys)
 

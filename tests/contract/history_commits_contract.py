@@ -138,7 +138,7 @@ class HistoryCommitsContract(HistoryDirectory):
         body = json.loads(damaged.read_text())
         body["parts"]["2003-03-04"] = "part-0.parquet"
         damaged.write_text(json.dumps(body))
-        with pytest.raises(HistoryError, match=rf"{damaged.name} is damaged: .*remove this file, what it kept is lost"):
+        with pytest.raises(HistoryError, match=rf"{damaged.name} is damaged: .*remove this file; its commit is lost"):
             snapshots(directory, "calls")
         parts = set(kept.rglob("part-*"))
         # The first commit expires now, but which of its files the damaged one names is not known.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from contract.history_directory import HistoryDirectory
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts, Measures, SourceArrivals
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table, read_key_histograms
@@ -18,11 +18,11 @@ START = datetime(2003, 3, 3, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
-def histogram(day: int, source: str = "ingest", **heavy: int) -> KeyHistogram:
-    return KeyHistogram(source, date(2003, 3, day), heavy, residual=3, max_error=1)
+def histogram(day: int, source: str = "ingest", **heavy: int) -> DailyKeyCounts:
+    return DailyKeyCounts(source, date(2003, 3, day), heavy, residual=3, max_error=1)
 
 
-def told(start: datetime, hours: int, *keys: KeyHistogram) -> Arrivals:
+def told(start: datetime, hours: int, *keys: DailyKeyCounts) -> Arrivals:
     source = SourceArrivals(np.full(hours, 5), np.array([[0, 2**62]]))
     return Arrivals(start, start + hours * HOUR, 3600, Measures.OFFERED, {"ingest": source}, keys)
 
@@ -31,7 +31,7 @@ def write(directory: Directory, *arrivals: Arrivals) -> str:
     return write_history(iter(arrivals), directory, "calls", arrivals[0].start, arrivals[-1].end)
 
 
-def read(directory: Directory, first: int, last: int, snapshot: str | None = None) -> list[KeyHistogram]:
+def read(directory: Directory, first: int, last: int, snapshot: str | None = None) -> list[DailyKeyCounts]:
     start, end = (datetime(2003, 3, day, tzinfo=UTC) for day in (first, last + 1))
     return read_key_histograms(directory, "calls", start, end, snapshot)
 
@@ -50,16 +50,16 @@ class HistoryKeysContract(HistoryDirectory):
 
     def test_histogram_without_heavy_keys_and_empty_key__are_kept_too(self, directory: Directory) -> None:
         given = [
-            KeyHistogram("a", date(2003, 3, 3), {}, 7, 0, 0),
-            KeyHistogram("b", date(2003, 3, 3), {"": 1, "ü": 1}, 0, distinct_keys=2),
+            DailyKeyCounts("a", date(2003, 3, 3), {}, 7, 0, 0),
+            DailyKeyCounts("b", date(2003, 3, 3), {"": 1, "ü": 1}, 0, distinct_keys=2),
         ]
         write(directory, told(START, 24, *given))
         assert read(directory, 3, 3) == given
 
     def test_histograms_of_before__do_not_tell_how_many_keys_there_were(self) -> None:
-        told = histograms_table([KeyHistogram("a", date(2003, 3, 3), {"x": 2}, 7, 1, 9)])
+        told = histograms_table([DailyKeyCounts("a", date(2003, 3, 3), {"x": 2}, 7, 1, 9)])
         assert histograms_of(told.drop_columns("distinct_keys"), "2003-03-03") == {
-            "a": KeyHistogram("a", date(2003, 3, 3), {"x": 2}, 7, 1)
+            "a": DailyKeyCounts("a", date(2003, 3, 3), {"x": 2}, 7, 1)
         }
 
     def test_histogram_of_a_source_and_day__replaces_the_older_one_and_no_other(self, directory: Directory) -> None:

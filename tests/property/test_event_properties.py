@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.events.calendar import LARGEST_RATIO, Event, EventCalendar, EventKind
+from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.effects import EventEffects, KnownEffect, covered_shares, learn_effects, without_outages
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecasters import all_forecasters
@@ -26,7 +26,7 @@ def events(draw: st.DrawFn) -> Event:
     kind = draw(st.sampled_from(EventKind))
     start = MONDAY + timedelta(minutes=draw(st.integers(-3 * 1440, 18 * 1440)))
     end = start + timedelta(minutes=draw(st.integers(1, 3 * 1440)))
-    ratio = None if kind is EventKind.OUTAGE else draw(st.none() | st.floats(0, LARGEST_RATIO))
+    ratio = None if kind is EventKind.OUTAGE else draw(st.none() | st.floats(0, MAX_RATIO))
     return Event(kind, draw(st.sampled_from("abc")), start, end, ratio=ratio)
 
 
@@ -46,7 +46,7 @@ def test_ratios__are_finite_never_negative_and_bounded(history: ArrivalSeries, s
     ratios = effects.ratios(history.start, history.window_s, 20 * 24)
     assert np.isfinite(ratios).all()
     assert (ratios >= 0).all()
-    assert (ratios <= LARGEST_RATIO).all()
+    assert (ratios <= MAX_RATIO).all()
     removed = effects.removed(history).counts
     assert not np.isinf(removed).any()
     assert not (removed < 0).any()
@@ -90,7 +90,7 @@ def test_local_days__follow_each_other_without_a_gap(day: date, name: str) -> No
 
 @given(
     st.integers(1, 600),
-    st.lists(st.tuples(st.integers(-500, 1500), st.integers(1, 800), st.floats(0, LARGEST_RATIO)), max_size=4),
+    st.lists(st.tuples(st.integers(-500, 1500), st.integers(1, 800), st.floats(0, MAX_RATIO)), max_size=4),
 )
 def test_shares__add_up_to_what_is_covered(window_min: int, spans: list[tuple[int, int, float]]) -> None:
     known = [
@@ -105,4 +105,4 @@ def test_shares__add_up_to_what_is_covered(window_min: int, spans: list[tuple[in
         assert abs(covered.sum() * window_s - max(0.0, (end - begin).total_seconds())) < 1e-3
         assert ((covered >= 0) & (covered <= 1 + 1e-9)).all()
     ratios = EventEffects(tuple(known)).ratios(MONDAY, window_s, count)
-    assert ((ratios >= 0) & (ratios <= LARGEST_RATIO)).all()
+    assert ((ratios >= 0) & (ratios <= MAX_RATIO)).all()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.services.pools import Routing, ServicePool, service_saturation
+from modeling.services.pools import CallRouting, ServicePool, service_saturation
 
 NAMES = ("gate", "orders", "stock")
 CHAIN = Topology("shop", tuple(map(Operator, NAMES)), (Stream("gate", "orders"), Stream("orders", "stock")))
@@ -17,7 +17,7 @@ own_times_s = st.tuples(*[st.floats(0.001, 1.0)] * 3)
 
 
 def _carried_per_s(
-    own_s: tuple[float, float, float], threads: Threes, replicas: Threes, routing: Routing = Routing.SHARED
+    own_s: tuple[float, float, float], threads: Threes, replicas: Threes, routing: CallRouting = CallRouting.SHARED
 ) -> float:
     held_s = (sum(own_s), own_s[1] + own_s[2], own_s[2])
     pools = {name: ServicePool(count, held) for name, count, held in zip(NAMES, threads, held_s, strict=True)}
@@ -48,7 +48,7 @@ def test_random_routing__carries_no_more_than_a_shared_queue(
 ) -> None:
     # One replica of each caller: they see the same threads of the stock, routed out to queues or not.
     replicas = (1, 1, stocks)
-    random = _carried_per_s(own_s, threads, replicas, Routing.RANDOM)
+    random = _carried_per_s(own_s, threads, replicas, CallRouting.RANDOM)
     assert random <= _carried_per_s(own_s, threads, replicas) * (1 + 1e-9)
 
 
@@ -56,5 +56,5 @@ def test_random_routing__carries_no_more_than_a_shared_queue(
 def test_routing__is_all_the_same_where_there_is_one_replica(
     own_s: tuple[float, float, float], threads: Threes
 ) -> None:
-    random = _carried_per_s(own_s, threads, (1, 1, 1), Routing.RANDOM)
+    random = _carried_per_s(own_s, threads, (1, 1, 1), CallRouting.RANDOM)
     assert random == pytest.approx(_carried_per_s(own_s, threads, (1, 1, 1)))

@@ -1,1 +1,1 @@
-"""Raw events in files, counted: rows are read and counted in Spark's tasks, a million at a time, with numpy."""
+"""Counts raw events in files: Spark's tasks read and count rows with numpy, in large batches."""

@@ -1,4 +1,4 @@
-"""Finds the copies that at-least-once delivery makes: rows whose id came before, in the same source, not long ago."""
+"""Finds the copies made by at-least-once delivery: rows whose id occurred shortly before in the same source."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,16 +10,16 @@ from forecasting.arrivals.counting.tally import TALLY, Bins, TallyKind, Triage
 from forecasting.arrivals.coverage import Int64s
 
 _FILTER_BITS = 20
-"""A table of 2^20 bytes stays in the cache, and passes few of the rows that are no copies."""
+"""A table of 2^20 bytes stays in the cache and lets few rows pass that are not copies."""
 
 
 def identified_rows(
     batch: EventBatch, triage: Triage, bins: Bins, gap_us: int, buckets: int
 ) -> Iterator[tuple[int, pa.Table]]:
-    """The rows that are or may have copies, as (bucket, table); rows of one id always come to the same bucket.
+    """The rows that are or may have copies, as (bucket, table); rows with the same id share a bucket.
 
-    Tables hold the columns key (uint64: source and id), time_us, source, and weight where there is one. They reach
-    gap_us back before the bins, for originals that came before.
+    Tables have the columns key (uint64: source and id), time_us, source and, if present, weight. They reach back gap_us
+    before the bins, to include earlier originals.
     """
     if batch.ids is None or batch.time_us.size == 0:
         return
@@ -32,7 +32,7 @@ def identified_rows(
     of_source = hashed(pa.array(batch.source.names, pa.string()))
     key = batch.ids ^ of_source[batch.source.codes]
     at = np.flatnonzero(chosen)
-    # The high bits choose the bucket, the low ones are left to tell rows apart within it.
+    # The high bits choose the bucket; the low ones distinguish rows within it.
     bucket = ((key[at] >> np.uint64(48)) * np.uint64(buckets) >> np.uint64(16)).astype(np.uint16)
     at = at[np.argsort(bucket, kind="stable")]
     edges = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=buckets))])
@@ -53,9 +53,9 @@ def identified_rows(
 
 
 def copies(rows: Iterable[pa.Table], bins: Bins, gap_us: int) -> pa.Table:
-    """What the copies among the rows of one bucket take from the counts, as a tally: of each copy, at its own time.
+    """The tally of copies in one bucket, to be subtracted from the counts at each copy's own time.
 
-    A copy is a row with the key of a row at most gap_us before it; of equal times one is the original.
+    A copy has the same key as a row at most gap_us earlier; of rows with equal times, one is the original.
     """
     whole = pa.concat_tables(rows).unify_dictionaries().combine_chunks()
     if whole.num_rows == 0:
@@ -65,7 +65,7 @@ def copies(rows: Iterable[pa.Table], bins: Bins, gap_us: int) -> pa.Table:
     codes = source.indices.to_numpy()
     again = _rows_of_repeated_keys(key)
     weight = whole["weight"].to_numpy() if "weight" in whole.column_names else None
-    # Of equal times the largest weight is the original, so that the order of rows does not matter.
+    # Of equal times the largest weight is the original, so the order of rows does not matter.
     ties = () if weight is None else (-weight[again],)
     again = again[np.lexsort((*ties, time_us[again], codes[again], key[again]))]
     same = (np.diff(key[again]) == 0) & (np.diff(codes[again]) == 0) & (np.diff(time_us[again]) <= gap_us)
@@ -81,9 +81,9 @@ def copies(rows: Iterable[pa.Table], bins: Bins, gap_us: int) -> pa.Table:
 
 
 def _rows_of_repeated_keys(key: np.ndarray) -> Int64s:
-    """Rows whose key may occur more than once: all that do, and a few that do not.
+    """Rows whose key may be repeated: all that are, and a few that are not.
 
-    Sorting bare numbers is many times faster than grouping them, and copies are few: only their rows are looked at.
+    Sorting plain numbers is many times faster than grouping them, and only the few repeated rows are examined.
     """
     ordered = np.sort(key)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -1,4 +1,4 @@
-"""Rows of events as arrays: what the counting sees of them, from whatever file they come."""
+"""Event rows as arrays: the common form in which rows of any file format are counted."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -15,18 +15,20 @@ from forecasting.arrivals.coverage import Int64s
 UInt64s = npt.NDArray[np.uint64]
 
 ROLES = ("time", "source", "key", "id", "weight", "arrived", "skipped", "later")
-"""Columns of the Arrow tables that batches are made of; only time and source are needed.
+"""Columns of the Arrow tables that batches are made from; only time and source are required.
 
 time, arrived: int64, microseconds since the epoch. source, key: text, dictionary-encoded or not. id: text or integers.
-weight: int64. skipped: whether the time is a wall-clock time that daylight saving skips. later: int64, where it is one
-that repeats, by how many microseconds later the event came if it came in the second of the two hours; else zero.
+weight: int64. skipped: whether the time is a wall-clock time that daylight saving skips. later: int64, for a wall-clock
+time that repeats: microseconds to add if the event came in the second of the two hours; else zero.
 """
 MAX_WEIGHT = 10**12
-"""The most events that a row may stand for: sums are exact up to 2^53, nine thousand times as much."""
+"""Maximum number of events per row: sums are exact up to 2^53, nine thousand times as much."""
 MAX_NAME = 1000
-"""Characters of a source or a key. A source's name stands in every window of it: a longer one would fill any memory."""
+"""Maximum characters of a source or key. A source's name is repeated in every window, so a longer one would exhaust
+memory.
+"""
 BLANKS = " \t\r\n\f\v"
-"""What does not belong to the name of a source at either end."""
+"""Characters stripped from both ends of a source's name."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,11 @@ class Coded:
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Rows of events, arrays of shape (rows,) each, and how many rows were left out because they cannot be counted.
+    """Event rows as arrays of shape (rows,) each, and the number of rows that cannot be counted.
 
-    ids: hash of each row's id, equal for equal ids; identified: whether the row has an id, None where all have.
-    Columns that the files do not have are None. unusable: rows without a time, source, weight or arrival that count.
+    ids: hash of each row's id, equal for equal ids. identified: whether the row has an id; None if all have.
+    Columns that the files lack are None. unusable: rows left out because their time, source, weight or arrival is
+    invalid.
     """
 
     time_us: Int64s
@@ -58,7 +61,7 @@ class EventBatch:
 
 
 def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
-    """The batch that an Arrow table of the columns of ROLES holds."""
+    """The batch of an Arrow table with columns of ROLES."""
     columns = {name: table.column(name) for name in ROLES if name in table.schema.names}
     needed = [columns[name] for name in ("time", "source", "weight", "arrived") if name in columns]
     usable = [pa.compute.is_valid(column) for column in needed if column.null_count]
@@ -79,7 +82,7 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
     source = _without_blanks(coded(columns["source"]))
     blank = np.isin(source.codes, _no_names(source))
     if blank.any():
-        # A blank source, or a text in its place, is none at all; such rows are few, if there are any.
+        # A blank source, or one that is too long, counts as missing; such rows are few, if any.
         kept = event_batch(pa.Table.from_arrays([*table.columns], names=table.schema.names).filter(pa.array(~blank)))
         return EventBatch(**{**kept.__dict__, "unusable": kept.unusable + unusable + int(blank.sum())})
     ids = identified = None
@@ -104,7 +107,7 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
 
 
 def coded(column: pa.ChunkedArray | pa.Array) -> Coded:
-    """Text as codes; the names of a dictionary that no row uses are left in."""
+    """Text as codes; names of a dictionary that no row uses are kept."""
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
@@ -117,7 +120,7 @@ def coded(column: pa.ChunkedArray | pa.Array) -> Coded:
 
 
 def _without_blanks(source: Coded) -> Coded:
-    """The same without blanks around names: one source may be written in two ways."""
+    """The same with blanks stripped from names, since one source may be written in two ways."""
     names = [name.strip(BLANKS) for name in source.names]
     if names == source.names:
         return source
@@ -126,12 +129,12 @@ def _without_blanks(source: Coded) -> Coded:
 
 
 def _no_names(source: Coded) -> list[int]:
-    """The codes of what is no name of a source."""
+    """Codes whose text is not a valid name of a source."""
     return [-1] + [code for code, name in enumerate(source.names) if not 0 < len(name) <= MAX_NAME]
 
 
 def _without_texts(key: Coded) -> Coded:
-    """The same with what is too long for a key as no key at all."""
+    """The same with overlong keys replaced by null."""
     if texts := [code for code, name in enumerate(key.names) if len(name) > MAX_NAME]:
         names = ["" if code in texts else name for code, name in enumerate(key.names)]
         return Coded(np.where(np.isin(key.codes, texts), np.int32(-1), key.codes), names)
@@ -139,7 +142,7 @@ def _without_texts(key: Coded) -> Coded:
 
 
 def hashed(ids: pa.Array) -> UInt64s:
-    """64 bits per id, equal for equal ids; null gives any value. Integers never meet, texts with odds of 2^-64."""
+    """A 64-bit hash per id; arbitrary for null. Distinct integers never collide, texts with probability 2^-64."""
     if pa.types.is_dictionary(ids.type):
         names = hashed(ids.dictionary)
         return (
@@ -178,7 +181,7 @@ def _hashed_of_one_length(content: npt.NDArray[np.uint8], begins: Int64s, length
         padded[:, :length] = content[begins[0] : begins[0] + length * begins.size].reshape(-1, length)
     else:
         padded[:, :length] = content[begins[:, None] + np.arange(length)]
-    # Mixed, or "\0" would meet "\3\0": the length and a byte of the text would undo each other.
+    # Mix the length, or "\0" would collide with "\3\0": length and a byte of the text would cancel.
     state = np.full(begins.size, mixed(np.array([length], np.uint64))[0])
     for word in padded.view("<u8").T:
         state = mixed(state ^ word) + np.uint64(0x9E3779B97F4A7C15)
@@ -186,7 +189,7 @@ def _hashed_of_one_length(content: npt.NDArray[np.uint8], begins: Int64s, length
 
 
 def _decoded(column: pa.DictionaryArray) -> pa.Array:
-    """Without its dictionary: null among the values counts as null among the rows only then."""
+    """Decoded, since only then a null among the dictionary's values is a null row."""
     return column.cast(column.type.value_type)
 
 

@@ -1,4 +1,4 @@
-"""Where raw events lie and what their columns mean. Knows no Spark, so settings can be turned into it anywhere."""
+"""Where raw events are stored and what their columns mean. Independent of Spark, so settings can build it anywhere."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.errors import HistoryError
 
-_LONGEST_S = 100 * 366 * 86_400
+_MAX_S = 100 * 366 * 86_400
 Format = Literal["parquet", "csv", "jsonl"]
 
 
@@ -17,9 +17,9 @@ Format = Literal["parquet", "csv", "jsonl"]
 class EventColumns:
     """Names of the columns in the raw files.
 
-    time: when the event came. source: which source of the topology it came to. key: what the stream is grouped by.
-    id: the event's identity within its source; rows that share it are copies of one event. weight: how many events a
-    row stands for, where they were counted before. arrived: when the row came to where it was recorded.
+    time: when the event occurred. source: the source of the topology that it arrived at. key: the grouping key of the
+    stream. id: identity within the source; rows that share it are copies of one event. weight: number of events per
+    row, if already aggregated. arrived: when the row was recorded.
     """
 
     time: str
@@ -30,7 +30,7 @@ class EventColumns:
     arrived: str | None = None
 
     def named(self) -> dict[str, str]:
-        """Role to column name, for the roles that are given."""
+        """Column names by role, for the roles that are set."""
         return {role: column for role, column in asdict(self).items() if column is not None}
 
 
@@ -40,23 +40,23 @@ class EventFiles:
 
     path: a file, or a folder of files (`date=…` folders are fine), as Spark reads it.
     format: of the files; CSV has a header line.
-    source: the one source of all events, where no column tells.
-    timezone: of times that carry no offset. Such times in the hour that daylight saving repeats may mean either hour:
-    both are partial then. Those in the hour that it skips go to quarantine.
+    source: the one source of all events, if no column names it.
+    timezone: of times without an offset. In the hour that daylight saving repeats such times are ambiguous, and both
+    hours are partial. Times in the hour that it skips go to quarantine.
     coverage: CSV or Parquet file (source, alive_from, alive_to) of when the feed was alive.
-    max_silence_s: without a coverage file, the feed counts as alive between consecutive events of a source that are at
-    most this far apart.
-    max_copy_gap_s: a row is a copy where a row with its id came at most this long before it.
-    lateness_s: a window is closed this long after its end. With a column `arrived`, rows that came later are late and
-    never count. Without it nothing tells: rows count wherever their window is read, and windows that are closed are not
-    read again, so that rows which come later count only once their interval is built again by hand.
-    max_ahead_s: rows stamped further than this ahead of their arrival (or, without that column, of now) are in the
-    future. not_before: rows stamped before it come from a clock that was not set. Without the column such rows are told
-    of with the newest window that is over now, and with no other.
-    span_s: how long the span is that a row with a weight stands for, from its time on; all of it counts in the window
-    in which it starts.
-    measures: what the events are of; where that is throughput, nothing tells when the source was held back.
-    Raises HistoryError for an unknown format or time zone, and unless the source is told exactly once.
+    max_silence_s: without a coverage file, the feed counts as alive between consecutive events of a source at most this
+    far apart.
+    max_copy_gap_s: a row is a copy if a row with its id came at most this long before it.
+    lateness_s: a window is closed this long after its end. With a column `arrived`, later rows are late and never
+    count. Without it, rows count whenever their window is read; closed windows are not read again, so later rows count
+    only once their interval is rebuilt by hand.
+    max_ahead_s: rows stamped more than this after their arrival (or, without that column, after now) are in the future.
+    not_before: rows stamped earlier come from a clock that was not set. Without the column, such rows are reported only
+    with the newest window that has ended.
+    span_s: length of the span, from its time on, that a weighted row covers; all of it counts in the window in which it
+    starts.
+    measures: what the events count; for throughput, nothing shows when the source was held back.
+    Raises HistoryError for an unknown format or time zone, and unless the source is given exactly once.
     """
 
     path: Path | str
@@ -90,9 +90,9 @@ class EventFiles:
         if not self.max_silence_s > 0:
             raise HistoryError(f"{where}: max_silence_s {self.max_silence_s}; give a positive number of seconds")
         for name in ("max_silence_s", "max_copy_gap_s", "lateness_s", "max_ahead_s", "span_s"):
-            if not 0 <= getattr(self, name) <= _LONGEST_S:
+            if not 0 <= getattr(self, name) <= _MAX_S:
                 raise HistoryError(
-                    f"{where}: {name} {getattr(self, name)}; give seconds, not negative and at most {_LONGEST_S}"
+                    f"{where}: {name} {getattr(self, name)}; give seconds, not negative and at most {_MAX_S}"
                 )
         if self.not_before.tzinfo is None:
             raise HistoryError(f"{where}: not_before {self.not_before} has no time zone; give it in UTC")

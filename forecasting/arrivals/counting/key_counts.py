@@ -1,7 +1,7 @@
-"""How events spread over keys, per source and UTC day: exact for a day's heavy keys, together for the rest.
+"""Key frequencies per source and UTC day: one count per heavy key, one for all others together.
 
-Each task counts all its keys and hands on the heaviest (Misra and Gries 1982, in batches): what it drops goes to the
-residual, and the heaviest count it dropped bounds what a heavy key may lack.
+Each task counts all its keys and passes on the heaviest (Misra and Gries 1982, in batches). Dropped counts go to the
+residual, and the largest dropped count bounds the error of a heavy key.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.counting.event_batch import EventBatch
 from forecasting.arrivals.counting.tally import Bins, Triage
 from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US
@@ -25,14 +25,16 @@ KEYS = pa.schema(
         pa.field("lacking", pa.int64()),
     ]
 )
-"""day: days since the epoch. key: null for the residual. lacking: in a residual's row, what a heavy key may lack."""
+"""day: days since the epoch. key: null for the residual. lacking: in the residual's row, the error bound of a heavy
+key.
+"""
 CARRIED = 2000
-"""Keys per source and day that are handed on between tasks; those of the history are fewer."""
+"""Keys per source and day passed between tasks; the history keeps fewer."""
 HEAVY = 50
 
 
 def key_counts(batch: EventBatch, triage: Triage, bins: Bins) -> pa.Table:
-    """Events per source, day and key of a batch, of those in the interval that count. Copies are not told apart."""
+    """Events per source, day and key of a batch that count and lie in the interval. Copies are not removed."""
     if batch.key is None:
         return KEYS.empty_table()
     chosen = (batch.time_us >= bins.begin_us) & (batch.time_us < bins.end_us)
@@ -62,7 +64,7 @@ def key_counts(batch: EventBatch, triage: Triage, bins: Bins) -> pa.Table:
 
 
 def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
-    """The same counts with one row per source, day and key, and no more than so many keys of each day."""
+    """The same counts with one row per source, day and key, and at most `kept` keys per day."""
     whole = pa.concat_tables([KEYS.empty_table(), *tables])
     if whole.num_rows == 0:
         return whole
@@ -75,7 +77,7 @@ def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
     heavy = summed["key"].is_valid().to_numpy()
     first = np.concatenate([[True], (np.diff(source) != 0) | (np.diff(day) != 0)])
     group = np.cumsum(first) - 1
-    # How many keys of its day come before each row.
+    # Rank of each row among the keys of its day.
     before = np.cumsum(heavy) - heavy
     rank = before - before[first][group]
     keep = heavy & (rank < kept)
@@ -90,7 +92,7 @@ def merged_keys(tables: Iterable[pa.Table], kept: int = CARRIED) -> pa.Table:
     return pa.concat_tables([summed.filter(pa.array(keep)).cast(KEYS), residual])
 
 
-def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyHistogram, ...]:
+def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[DailyKeyCounts, ...]:
     """Histograms of the heaviest keys per source and day."""
     found: dict[tuple[str, date], dict[str, int]] = {}
     distinct: dict[tuple[str, date], int] = {}
@@ -105,8 +107,8 @@ def key_histograms(counts: Iterable[pa.Table], heavy: int = HEAVY) -> tuple[KeyH
         else:
             residuals[at] = rest + row["number"], lacking + row["lacking"]
     return tuple(
-        # Where nothing is lacking no key was dropped on the way.
-        KeyHistogram(*at, keys, rest, lacking, None if lacking else distinct[at])
+        # Without an error bound no key was dropped on the way.
+        DailyKeyCounts(*at, keys, rest, lacking, None if lacking else distinct[at])
         for at, keys in sorted(found.items())
         for rest, lacking in [residuals.get(at, (0, 0))]
     )

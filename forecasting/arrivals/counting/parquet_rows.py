@@ -1,7 +1,7 @@
-"""Rows of Parquet files, read by the task that counts them: no row passes through the JVM.
+"""Rows of Parquet files, read directly by the counting task, so that no row passes through the JVM.
 
 Only for files that need no interpretation (time stamps in UTC, text or integers as ids) on a file system that Arrow
-knows; whatever else there is, Spark reads (see spark_rows).
+supports; Spark reads all others (see spark_rows).
 """
 
 import json
@@ -26,17 +26,17 @@ from forecasting.errors import HistoryError
 
 _READERS = 8
 _LOT_ROWS = 4_000_000
-"""So that a task has more to do than to start; the same on every machine, so that its answer is the same."""
+"""Large enough to outweigh a task's start; fixed, so that results are the same on every machine."""
 _BATCH_ROWS = 262_144
-"""So that a batch's arrays stay in the cache of a core: half the time that a million rows at once take."""
+"""Small enough for a core's cache: this takes half the time of a million rows at once."""
 _ANY = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of a file. first_us, last_us: bounds of its times, as wide as can be where the file has none.
+    """One row group of a file. first_us, last_us: bounds of its times, unlimited if the file has none.
 
-    came_first_us, came_last_us: the same of its times of arrival, where there is such a column.
+    came_first_us, came_last_us: the same for arrival times, if there is such a column.
     """
 
     uri: str
@@ -49,9 +49,9 @@ class RowGroup:
 
 
 def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
-    """The row groups of all files, from their footers; None where one of them is not fit to be read here.
+    """The row groups of all files, from their footers; None if any file cannot be read here.
 
-    Raises HistoryError where that one makes Spark take times of some files for what they are not.
+    Raises HistoryError if Spark would then misread the times of some files.
     """
     if files.format != "parquet":
         return None
@@ -75,7 +75,7 @@ def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
 
 
 def zone_of_nanoseconds(uris: Sequence[str], column: str) -> bool | None:
-    """Whether a column of times in nanoseconds is in UTC (or without a zone); None for any other column."""
+    """Whether a column of nanosecond times is in UTC (False: without a zone); None for any other column."""
     for uri in uris:
         with suppress(OSError, pa.ArrowException, ValueError), _opened(uri, []) as file:
             kind = file.schema_arrow.field(column).type if file.schema_arrow.names.count(column) == 1 else pa.null()
@@ -84,10 +84,10 @@ def zone_of_nanoseconds(uris: Sequence[str], column: str) -> bool | None:
 
 
 def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[list[RowGroup]]:
-    """The row groups that may hold rows of the bins, of look_back_us before them, or rows to be set aside with them; in
-    lots of some million rows, for one task each.
+    """The row groups that may hold rows of the bins, of look_back_us before them, or rows to be set aside with them, in
+    lots of a few million rows, one per task.
 
-    Groups that lie side by side in time stay together, so that a task sees a stretch of time and not all of it.
+    Groups adjacent in time stay together, so that a task sees one stretch of time instead of all.
     """
     low_us, high_us = rules.bins.low_us - look_back_us, rules.bins.high_us
     aside = rules.arrivals or rules.bins.low_us <= rules.newest_us < high_us
@@ -115,7 +115,7 @@ def splits(groups: Sequence[RowGroup], rules: Rules, look_back_us: int) -> list[
 
 
 def batches(lot: Sequence[RowGroup], files: EventFiles) -> Iterator[EventBatch]:
-    """The rows of a lot, some hundred thousand at a time. Raises HistoryError for a file that is not what it was."""
+    """The rows of a lot, some hundred thousand at a time. Raises HistoryError for a file that has changed."""
     for uri, found in groupby(lot, lambda group: group.uri):
         try:
             for batch in _read(uri, [group.number for group in found], files):
@@ -149,7 +149,7 @@ def _micros(times: pa.Array) -> pa.Array:
     unit_us = {"s": 1_000_000, "ms": 1000}.get(times.type.unit)
     if unit_us is None:
         return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
-    # A clock that is not set may show what no microseconds can tell, and a cast would make any time of it.
+    # A clock that is not set may show a time beyond the range of microseconds, which a cast would wrap.
     most = pa.scalar((2**63 - 1) // unit_us)
     bounded = pa.compute.min_element_wise(times.cast(pa.int64()), most, skip_nulls=False)
     least = pa.compute.negate(most)
@@ -185,7 +185,7 @@ def _place(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
 
 @dataclass(frozen=True)
 class _File:
-    """What a footer tells. kinds: of the columns of some roles, for comparison between files. fit: to be read here."""
+    """Contents of a footer. kinds: column types of some roles, to compare files. fit: whether it can be read here."""
 
     uri: str
     kinds: dict[str, str]
@@ -198,24 +198,24 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
         file = _opened(uri, [])
     except (OSError, pa.ArrowException, ValueError):
         if _is_empty(uri):
-            # Spark would pass over it, as if nothing had come.
-            raise HistoryError(f"{uri} is empty, and so no Parquet; remove it, or have it written again") from None
-        # What Arrow cannot open or make sense of, Spark may; or it says what is wrong.
+            # Spark would skip it as if there had been no arrivals.
+            raise HistoryError(f"{uri} is empty and not a Parquet file; remove it, or have it written again") from None
+        # Spark may read what Arrow cannot, or it reports what is wrong.
         return None
     with file:
         schema, footer = file.schema_arrow, file.metadata
-    # The place among the leaves, which nested columns shift.
+    # Index among the leaves, which nested columns shift.
     leaves = [footer.schema.column(number) for number in range(footer.num_columns)]
     paths = [leaf.path for leaf in leaves]
     named = columns.named()
     kinds, fit = {}, True
     for role, name in named.items():
-        # A dot may lead into a struct as well, and Spark takes the value of a folder `name=value` for the column.
+        # A dot may also select a struct's field, and Spark takes a column's value from a folder `name=value`.
         if schema.names.count(name) != 1 or "." in name or f"/{name}=" in unquote(urlsplit(uri).path):
             fit = False
             continue
         kind = schema.field(name).type
-        # Times in INT96 are in UTC, though nothing says so.
+        # INT96 times are in UTC, though the schema does not say so.
         old = name in paths and leaves[paths.index(name)].physical_type == "INT96"
         fit &= _fit(role, kind) and not old
         if role in ("time", "arrived"):
@@ -261,11 +261,11 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _bounds(column: pyarrow.parquet.ColumnChunkMetaData) -> tuple[int, int]:
     statistics = column.statistics
-    # Nulls are looked for in every row group, so one that has any is always read.
+    # A row group with nulls must always be read, since nulls are reported.
     if not column.is_stats_set or not statistics.has_min_max or statistics.null_count != 0:
         return _ANY
     unit = json.loads(statistics.logical_type.to_json()).get("timeUnit")
-    # Bare numbers: a clock that is not set may show what no datetime can hold.
+    # Use integers: a clock that is not set may show a time that no datetime can hold.
     match unit:
         case "milliseconds":
             return statistics.min_raw * 1000, statistics.max_raw * 1000

@@ -1,4 +1,4 @@
-"""What a merged tally tells of each source: its counts, what became of its rows, and when its feed was alive."""
+"""Reads a merged tally by source: counts, outcomes of rows, and when the feed was alive."""
 
 from dataclasses import dataclass
 
@@ -20,10 +20,10 @@ _TALLIES = {
 
 @dataclass(frozen=True)
 class SourceTally:
-    """The merged tally of one source: of every kind, bins in order and at most once.
+    """The merged tally of one source: for each kind, bins in order and at most once.
 
-    bin, window, of, number: of each entry, shape (entries,). windows: how many the interval has. weighted: whether rows
-    have weights.
+    bin, window, of, number: shape (entries,). windows: number of windows in the interval. weighted: whether rows have
+    weights.
     """
 
     bin: Int64s
@@ -41,7 +41,7 @@ class SourceTally:
 
     def tallies(self) -> dict[str, Int64s]:
         kinds = set(self.of.tolist())
-        # Where no row has a weight, the events that count and the copies are the rows.
+        # Without weights, rows are the events that count and the copies.
         rows = [TallyKind.ROWS] if self.weighted else [TallyKind.COUNT, TallyKind.DUPLICATES]
         tallies = {
             "rows_read": self.dense(
@@ -51,9 +51,9 @@ class SourceTally:
         return tallies | {name: self.dense(kind) for name, kind in _TALLIES.items() if kind in kinds}
 
     def alive(self, bins: Bins, span_s: float) -> Int64s:
-        """Spans between events that are close to each other."""
+        """Spans in which no silence between events was too long."""
         with_rows = self.bin[self.of == (TallyKind.ROWS if self.weighted else TallyKind.COUNT)]
-        # Where no ends were told, the bin lies amid events and ends no span: its start does for both.
+        # A bin without recorded ends lies amid events and ends no span, so its start serves as both.
         first_us, last_us = bins.starts_us(with_rows), bins.starts_us(with_rows)
         for kind, times_us in ((TallyKind.FIRST, first_us), (TallyKind.LAST, last_us)):
             at = self.of == kind
@@ -61,7 +61,7 @@ class SourceTally:
         return spans_between_events(first_us, last_us + int(span_s * SECOND_US), bins.silence_us)
 
     def unsure(self, bins: Bins) -> Int64s:
-        """Bins that may hold more events or fewer, because of an hour that repeats."""
+        """Spans of bins whose count is uncertain because of a repeated hour."""
         starts_us = bins.starts_us(self.bin[self.of == TallyKind.AMBIGUOUS])
         # The last bin of a window may be narrower than the others.
         window_ends_us = (starts_us // bins.window_us + 1) * bins.window_us

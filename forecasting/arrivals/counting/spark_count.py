@@ -1,9 +1,8 @@
-"""Counts raw events with Spark: its tasks read and count, its shuffle brings together what belongs together.
+"""Counts raw events with Spark: tasks read and count, the shuffle merges.
 
-Two stages. The first reads rows, some hundred thousand at a time, and hands on: tallies (merged per task), the rows
-that may have copies, by bucket of their id, and counts of keys. The second merges the tallies and finds the copies;
-there is none where tallies are few, and neither copies nor keys are looked for. What passes through the JVM are blocks
-of Arrow, not rows.
+Two stages. The first reads rows, some hundred thousand at a time, and passes on tallies (merged per task), rows that
+may have copies (by bucket of their id), and key counts. The second merges tallies and finds copies; it is skipped if
+tallies are few and neither copies nor keys are wanted. Arrow blocks pass through the JVM, not rows.
 """
 
 import gc
@@ -28,12 +27,12 @@ from forecasting.arrivals.counting.tally import TALLY, Rules, merged_tally, tall
 from forecasting.arrivals.grid import SECOND_US
 
 _BUCKET_ROWS = 3_000_000
-"""Rows of one bucket are looked at together: some 200 MB at a time."""
+"""Rows of one bucket are processed together, some 200 MB at a time."""
 _RANGE_CELLS = 1_000_000
 _MERGED_AT_ONCE = 16
-"""Tallies of batches; what is held grows with what they tell of, and not with their number."""
+"""Tallies of batches merged at once; memory grows with their content, not with their number."""
 _OVERLAP = 2.0
-"""Tallies that together span the interval so many times are merged as they come; more than these, by the tasks."""
+"""Tallies that span the interval at most this many times are merged as they come; beyond that, tasks merge them."""
 
 
 class _Block(IntEnum):
@@ -49,7 +48,7 @@ _SCHEMA = pa.schema([("place", pa.int32()), ("kind", pa.int32()), ("content", pa
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted: a tally (copies taken out), counts of keys, and how many rows cannot be counted at all."""
+    """The result: a tally without copies, key counts, and the number of rows that cannot be counted."""
 
     tally: pa.Table
     keys: tuple[pa.Table, ...]
@@ -58,7 +57,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How the work is cut. gap_us: None where no id tells copies. ranges: of bins; tallies of one merge together."""
+    """How the work is split. gap_us: None without an id column. ranges: number of bin ranges, each merged by itself."""
 
     files: EventFiles
     rules: Rules
@@ -76,7 +75,7 @@ def count(
 ) -> Counted:
     """Count the events of the files in the bins of the rules.
 
-    raw: gives the files as Spark reads them. groups: their row groups, where tasks can read them by themselves.
+    raw: the files as Spark reads them. groups: their row groups, if tasks can read them directly.
     Raises HistoryError for files that cannot be read.
     """
     gap_us = int(files.max_copy_gap_s * SECOND_US) if files.columns.id else None
@@ -114,7 +113,7 @@ def count(
 
 
 def _overlap(lots: Sequence[Sequence[RowGroup]], rules: Rules) -> float:
-    """How many times the lots together span the bins: once, where each holds a stretch of time of its own."""
+    """How many times the lots together span the bins: once if they do not overlap in time."""
     low_us, high_us = rules.bins.low_us, rules.bins.high_us
     spans_us = [
         min(high_us, max(group.last_us for group in lot)) - max(low_us, min(group.first_us for group in lot))
@@ -124,7 +123,7 @@ def _overlap(lots: Sequence[Sequence[RowGroup]], rules: Rules) -> float:
 
 
 def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
-    """Rows of the interval, of the look-back, and what may have to be set aside or complained of."""
+    """Rows of the interval and of the look-back, and rows that may be set aside or reported."""
     rules = plan.rules
     rows, time = event_rows(raw, plan.files), F.col("time")
     low_us = rules.bins.low_us - (plan.gap_us or 0)
@@ -138,10 +137,10 @@ def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
 
 @cache
 def _settle_in() -> None:
-    """What a worker process does once, before its first task."""
-    # Every core has a task of its own; more threads would only get in each other's way.
+    """Sets up a worker process, once before its first task."""
+    # Every core already has a task; more threads would only compete.
     pa.set_cpu_count(1)
-    # Spark's worker collects garbage after every task: it need not look through all modules each time, for 50 ms.
+    # Spark's worker collects garbage after every task; freezing the modules saves 50 ms each time.
     gc.freeze()
 
 
@@ -185,7 +184,7 @@ def _counted(plan: _Plan, given: Iterable[EventBatch]) -> Iterator[pa.RecordBatc
 
 
 def _by_source(keys: pa.Table, places: int) -> Iterator[tuple[int, pa.Table]]:
-    """Counts of keys by place: those of one source always come to the same."""
+    """Key counts by place; those of one source share a place."""
     if keys.num_rows == 0:
         return
     source = keys["source"].combine_chunks().dictionary_encode()

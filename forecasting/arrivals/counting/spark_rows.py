@@ -1,4 +1,4 @@
-"""Rows of any file that Spark can read, as the columns that batches are made of, and what is wrong with them."""
+"""Rows of any file that Spark can read, as the columns of batches, and descriptions of their defects."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,17 +17,17 @@ from forecasting.arrivals.spark_session import one_line
 from forecasting.errors import HistoryError
 
 _OFFSET = r"(Z|UTC|GMT|[+-]\d{2}(:?\d{2})?)\s*$"
-# Spark alone would take "2003" for New Year and "T12:00" for noon of today, and read names of zones after the time.
+# By itself Spark reads "2003" as New Year, "T12:00" as noon today, and accepts zone names after the time.
 _DATE_AND_TIME = rf"^\s*\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}:\d{{2}}(\.\d+)?\s*({_OFFSET}|$)"
 _TIME_REMEDY = "write ISO 8601 times such as 2003-03-03T07:00:00Z"
 _CORRUPT = "_corrupt_record"
 _ROW_BYTES = {"parquet": 12, "csv": 30, "jsonl": 50}
 _PACKED = 8
-"""Bytes of text in a byte of a compressed file."""
+"""Assumed compression ratio of text files."""
 
 
 def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
-    """The files as they are, with every column that is named. Raises HistoryError; nothing is read yet but schemas."""
+    """The files unchanged, checked for every configured column. Reads only schemas. Raises HistoryError."""
     with reading(files):
         raw = _load(spark, files)
         if files.format == "parquet":
@@ -42,16 +42,16 @@ def loaded(spark: SparkSession, files: EventFiles) -> DataFrame:
 
 
 def file_names(spark: SparkSession, files: EventFiles) -> list[str]:
-    """URIs of the files. Raises HistoryError where there is no such path."""
+    """URIs of the files. Raises HistoryError if the path does not exist."""
     with reading(files):
-        # Lists them as every reader of Spark does, and does not look into them. It also lists the summaries that some
-        # writers of Parquet leave beside their files, which Spark's reader of Parquet passes over.
+        # Lists files as all Spark readers do, without opening them. It includes the summary files that some Parquet
+        # writers leave behind, which Spark's Parquet reader skips.
         names = spark.read.format("binaryFile").load(str(files.path)).inputFiles()
     return [name for name in names if not name.rsplit("/", 1)[-1].startswith(("_", "."))]
 
 
 def expected_rows(spark: SparkSession, files: EventFiles) -> int:
-    """Of files whose rows nobody has counted, by their size; rather too many than too few."""
+    """Estimated rows of files by their size, rather too many than too few."""
     with reading(files):
         listed = spark.read.format("binaryFile").load(str(files.path))
         packed = F.when(F.col("path").rlike(r"\.(gz|bz2|zst|snappy|lz4)$"), _PACKED).otherwise(1)
@@ -61,12 +61,12 @@ def expected_rows(spark: SparkSession, files: EventFiles) -> int:
 
 
 def event_rows(raw: DataFrame, files: EventFiles) -> DataFrame:
-    """The columns of ROLES that the files have. Null where a value is lacking or cannot be read."""
+    """The columns of ROLES that the files have. Missing or unreadable values are null."""
     return _parsed(raw, files).select(*(role for role in ROLES if role in _roles_of(raw, files)))
 
 
 def first_problem(raw: DataFrame, files: EventFiles) -> str:
-    """A sentence on rows that cannot be counted; looks at the data once more, which only a failure pays for."""
+    """A sentence on rows that cannot be counted. Reads the data once more, which only a failure pays for."""
     parsed = _parsed(raw, files)
     bad = F.col("time").isNull() | F.col("source").isNull()
     kinds = (
@@ -77,11 +77,11 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
     )
     example = F.coalesce("corrupt", "given")
     if files.columns.weight:
-        unfit = F.col("weight").isNull() | (F.col("weight") < 0) | (F.col("weight") > MAX_WEIGHT)
-        bad, kinds = bad | unfit, kinds.when(unfit, "weight")
+        invalid = F.col("weight").isNull() | (F.col("weight") < 0) | (F.col("weight") > MAX_WEIGHT)
+        bad, kinds = bad | invalid, kinds.when(invalid, "weight")
     if files.columns.arrived:
-        unfit = F.col("arrived").isNull()
-        bad, kinds = bad | unfit, kinds.when(unfit, "arrived")
+        invalid = F.col("arrived").isNull()
+        bad, kinds = bad | invalid, kinds.when(invalid, "arrived")
     with reading(files):
         rows = parsed.count()
         found = parsed.where(bad).groupBy(kinds.alias("kind"))
@@ -102,7 +102,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
             return f"{where} have no time in column {names.time!r}, such as in {file}; fill it in or drop them"
         case "weight":
             return (
-                f"{where} have no weight that counts in column {names.weight!r}, such as that of {value!r:.200} in "
+                f"{where} have no valid weight in column {names.weight!r}, such as that of {value!r:.200} in "
                 f"{file}; give whole numbers from 0 to {MAX_WEIGHT}"
             )
         case "arrived":
@@ -119,7 +119,7 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
 
 @contextmanager
 def reading(files: EventFiles) -> Iterator[None]:
-    """Turns what Spark says of files it cannot read into a HistoryError of one line."""
+    """Turns Spark's errors about unreadable files into a one-line HistoryError."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -138,12 +138,12 @@ def _load(spark: SparkSession, files: EventFiles) -> DataFrame:
     path = str(files.path)
     match files.format:
         case "csv":
-            # enforceSchema would read files whose columns come in another order as if they did not.
+            # enforceSchema would ignore that a file's columns are in another order.
             return spark.read.csv(path, header=True, enforceSchema=False)
         case "jsonl":
             return spark.read.json(path, primitivesAsString=True, columnNameOfCorruptRecord=_CORRUPT)
         case _:
-            # Or it would refuse files that the tasks can read by themselves.
+            # Otherwise Spark would refuse files that tasks can read directly.
             spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
             return spark.read.parquet(path)
 
@@ -154,9 +154,9 @@ def _roles_of(raw: DataFrame, files: EventFiles) -> set[str]:
 
 
 def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
-    """The columns of ROLES, and for the checks `given` (time as it stands), `file` and `corrupt` (an unreadable line).
+    """The columns of ROLES and, for the checks, `given` (raw time), `file` and `corrupt` (an unreadable line).
 
-    One projection for all: once projected, a file's name is no longer to be had.
+    All in one projection, since a file's name is lost after the first.
     """
     names = files.columns
     given_source = _column(names.source) if names.source else F.lit(files.source)
@@ -178,13 +178,13 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
     if names.arrived:
         columns["arrived"] = F.unix_micros(_moment(raw, files, names.arrived))
     if names.arrived and _tells_wall_clock(raw, files, names.arrived):
-        # Nothing comes before it happens: in an hour that repeats, a row that seems to came in the second.
+        # No row arrives before its event: in a repeated hour, one that seems to belongs to the second hour.
         came, later = columns["arrived"], _later(raw, files, names.arrived)
         too_soon = came + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
         columns["arrived"] = F.when(too_soon, came + later).otherwise(came)
     if _tells_wall_clock(raw, files, names.time):
         wall = _wall_clock(raw, names.time)
-        # An hour that is skipped has no moment of its own.
+        # A skipped hour does not exist as a moment.
         moment = F.to_utc_timestamp(wall, files.timezone)
         columns["skipped"] = wall.isNotNull() & (F.from_utc_timestamp(moment, files.timezone) != wall)
         columns["later"] = _later(raw, files, names.time)
@@ -194,7 +194,7 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
 def _weight(raw: DataFrame, name: str) -> Column:
     column = _column(name)
     if isinstance(raw.schema[name].dataType, FractionalType):
-        # Whole numbers are stored as fractions where some are lacking.
+        # Integers are stored as floats if some are missing.
         return F.when((column == F.floor(column)) & (F.abs(column) <= MAX_WEIGHT), column.cast("long"))
     return F.try_to_number(column.cast("string"), F.lit("9" * 18)).cast("long")
 
@@ -205,9 +205,9 @@ def _tells_wall_clock(raw: DataFrame, files: EventFiles, name: str) -> bool:
 
 
 def _later(raw: DataFrame, files: EventFiles, name: str) -> Column:
-    """Microseconds from the first moment at which the clock showed this time to the second; zero where there is none.
+    """Microseconds between the two moments at which the clock showed this time; zero if it did so only once.
 
-    A day on, the clock is set as it was at the second.
+    A day later the clock is set as it was at the second moment.
     """
     wall = _wall_clock(raw, name)
     moment = F.unix_micros(F.to_utc_timestamp(wall, files.timezone))
@@ -218,7 +218,7 @@ def _later(raw: DataFrame, files: EventFiles, name: str) -> Column:
 
 
 def _without_nanoseconds(raw: DataFrame, files: EventFiles) -> DataFrame:
-    """With times in microseconds, where Spark knows them for bare numbers because they are in nanoseconds."""
+    """With times in microseconds where Spark sees only integers, because the file stores nanoseconds."""
     for name in filter(None, (files.columns.time, files.columns.arrived)):
         if name in raw.columns and isinstance(raw.schema[name].dataType, LongType):
             zone = zone_of_nanoseconds(raw.inputFiles(), name)
@@ -229,7 +229,7 @@ def _without_nanoseconds(raw: DataFrame, files: EventFiles) -> DataFrame:
 
 
 def _wall_clock(raw: DataFrame, name: str) -> Column:
-    """Times without an offset as the clock showed them (the session runs in UTC); null for times that have one."""
+    """Times without an offset as wall-clock times (the session runs in UTC); null for times with an offset."""
     column = _column(name)
     if isinstance(raw.schema[name].dataType, TimestampNTZType):
         return column.cast("timestamp")
@@ -259,12 +259,12 @@ def _column(name: str) -> Column:
 
 
 def _quoted(name: str) -> str:
-    # Backticks: a dot in a column's name is not a path into a struct.
+    # Backticks, so that a dot in a column's name is not read as a path into a struct.
     return "`" + name.replace("`", "``") + "`"
 
 
 def _cause(error: PySparkException | Py4JJavaError) -> str:
-    """What went wrong: the outer message names the file, the innermost one the reason."""
+    """The cause: the outer message names the file, the innermost one the reason."""
     if isinstance(error, PythonException):
         # A task's traceback: its last line tells what was wrong.
         return str(error).strip().splitlines()[-1].removeprefix(f"{HistoryError.__module__}.{HistoryError.__name__}: ")

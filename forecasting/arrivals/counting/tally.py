@@ -1,7 +1,7 @@
 """Counts rows of events per source and bin, and sets aside those that do not count, by reason.
 
-Tallies are Arrow tables of the schema TALLY, sparse and additive: those of two batches, laid end to end, are the tally
-of both. A bin is a window, or a part of one where windows are longer than the silence that tells a dead feed.
+Tallies are Arrow tables with schema TALLY, sparse and additive: concatenating the tallies of two batches gives the
+tally of both. A bin is a window, or a part of one if windows are longer than the silence that marks a dead feed.
 """
 
 from collections.abc import Iterable
@@ -21,8 +21,8 @@ from forecasting.arrivals.coverage import Int64s
 class TallyKind(IntEnum):
     """What an entry of a tally counts. COUNT: events. All others but the last two count rows.
 
-    FIRST, LAST: times of the first and last event of the bin in microseconds, only where they may end a span in which
-    the feed was alive: they are not added up, but the smallest and the largest count.
+    FIRST, LAST: times of the bin's first and last event in microseconds, only if they may end a span in which the feed
+    was alive. They merge by minimum and maximum, not by sum.
     """
 
     COUNT = 0
@@ -51,8 +51,8 @@ TALLY = pa.schema(
 class Bins:
     """The bins of an interval and of a margin around it; all times in microseconds since the epoch.
 
-    begin_us, end_us: the interval, on the grid of windows. margin_us: how far beyond it events tell whether the feed
-    was alive. window_us: width of a window. silence_us: the longest silence of a feed that is alive; no bin is longer.
+    begin_us, end_us: the interval, on the grid of windows. margin_us: how far beyond it events show whether the feed
+    was alive. window_us: width of a window. silence_us: longest silence of a live feed; no bin is longer.
     """
 
     begin_us: int
@@ -82,7 +82,7 @@ class Bins:
     def of(self, time_us: Int64s) -> Int64s:
         """The bin of each time in [low_us, high_us)."""
         into = time_us - self.low_us
-        # Divided as floats, which is exact up to 2^53 microseconds (285 years), and several times faster.
+        # Float division is exact up to 2^53 microseconds (285 years) and several times faster.
         window = (into / self.window_us).astype(np.int64)
         if self.per_window == 1:
             return window
@@ -101,8 +101,8 @@ class Bins:
 class Rules:
     """Which rows count. Times in microseconds since the epoch.
 
-    not_before_us, ahead_us, lateness_us: see EventFiles. now_us: what is further than ahead_us after it is in the
-    future, where no arrival tells. spans: whether the times of first and last events are wanted.
+    not_before_us, ahead_us, lateness_us: see EventFiles. now_us: without arrival times, rows more than ahead_us after
+    it are in the future. spans: whether the times of first and last events are wanted.
     """
 
     bins: Bins
@@ -112,33 +112,33 @@ class Rules:
     lateness_us: int
     spans: bool = True
     arrivals: bool = False
-    """Whether a column tells when rows arrived."""
+    """Whether there is a column of arrival times."""
 
     @property
     def future_us(self) -> int:
-        """What is stamped later may be in the future."""
+        """Rows stamped later may be in the future."""
         return self.bins.high_us if self.arrivals else self.now_us + self.ahead_us
 
     @property
     def newest_us(self) -> int:
-        """The end of the newest window that is over now, where rows are told of that no arrival gives a time to.
+        """End of the newest window that has ended. Rows without a trustworthy time are reported there.
 
-        Of all intervals that are ever read, only those that reach now hold it, so that no row is told of twice.
+        Only intervals that reach now contain it, so no row is reported twice.
         """
         return self.now_us // self.bins.window_us * self.bins.window_us - 1
 
 
 @dataclass(frozen=True)
 class Triage:
-    """A batch's rows, counted or set aside. counted: those that count and lie in the bins, None for all of them."""
+    """The rows of a batch, counted or set aside. counted: rows that count and lie in the bins; None for all."""
 
     counted: Flags | None
     set_aside: tuple[tuple[TallyKind, Int64s], ...]
-    """Of each reason, the rows (indices) that are set aside for it."""
+    """Indices of the rows set aside, by reason."""
 
 
 def triaged(batch: EventBatch, rules: Rules) -> Triage:
-    """What becomes of each row. A row is set aside for one reason only, the first of its list that holds."""
+    """The outcome of each row. A row is set aside for one reason only, the first that applies."""
     time_us, bins = batch.time_us, rules.bins
     if time_us.size == 0:
         return Triage(None, ())
@@ -219,19 +219,19 @@ def merged_tally(tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def _home_us(batch: EventBatch, reason: TallyKind, at: Int64s, rules: Rules) -> Int64s:
-    """The time under which rows are set aside: their own where it can be trusted, else that of their arrival."""
+    """The time under which rows are set aside: their own if it can be trusted, else their arrival."""
     if reason in (TallyKind.LATE, TallyKind.SKIPPED_HOUR):
         return batch.time_us[at]
     if batch.arrived_us is not None:
         return batch.arrived_us[at]
-    # Nothing tells when they came.
+    # Their arrival is unknown.
     return np.full(at.size, rules.newest_us)
 
 
 def _unsure(
     codes: npt.NDArray[np.integer], time_us: Int64s, later_us: Int64s, bins: Bins, source: Coded
 ) -> Iterable[pa.Table]:
-    """Rows that may have come in another window, because their hour is one that repeats: in either of the two."""
+    """Rows in a repeated hour that may belong to another window, entered in both."""
     moved = np.flatnonzero(later_us)
     moved = moved[time_us[moved] // bins.window_us != (time_us + later_us)[moved] // bins.window_us]
     for at_us in (time_us[moved], (time_us + later_us)[moved]):
@@ -241,9 +241,9 @@ def _unsure(
 
 
 def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins, source: Coded) -> Iterable[pa.Table]:
-    """First and last times of the bins that have no neighbour close by in this batch.
+    """First and last times of the bins without a close neighbour in this batch.
 
-    A bin with events so close on either side that no silence fits between ends no span, whatever other batches hold.
+    A bin whose neighbours on both sides are too close for a silence ends no span, whatever other batches hold.
     """
     safe = (bins.silence_us - bins.width_us) // bins.width_us
     filled = np.flatnonzero(rows)
@@ -261,7 +261,7 @@ def _ends_of_spans(groups: "_Groups", time_us: Int64s, rows: Int64s, bins: Bins,
 class _Groups:
     """Rows grouped by source and bin: the group of each row, and the source (code) and bin of each group in order.
 
-    Groups may be empty where the grid of sources and bins is small enough to be laid out whole.
+    Groups may be empty if the grid of sources and bins is small enough to be stored densely.
     """
 
     group: npt.NDArray[np.integer]
@@ -282,17 +282,17 @@ class _Groups:
         return cls(group, cells // width, low + cells % width)
 
     def totals(self, numbers: npt.NDArray[np.generic] | None) -> Int64s:
-        """Sum per group; rows per group without numbers. Exact up to 2^53."""
+        """Sum per group, or rows per group if numbers is None. Exact up to 2^53."""
         return np.bincount(self.group, numbers, minlength=self.owner.size).astype(np.int64)
 
     def smallest(self, numbers: Int64s) -> Int64s:
-        """Smallest per group; the largest int64 where a group is empty."""
+        """Minimum per group; the largest int64 if a group is empty."""
         result = np.full(self.owner.size, np.iinfo(np.int64).max)
         np.minimum.at(result, self.group, numbers)
         return result
 
     def table(self, of: TallyKind, numbers: Int64s, source: Coded, *, keep_zero: bool = False) -> pa.Table:
-        """The numbers as a tally; those of groups without rows are left out, and zeros unless they are to be kept."""
+        """The numbers as a tally, without empty groups and, unless keep_zero, without zeros."""
         kept = np.bincount(self.group, minlength=self.owner.size) > 0 if keep_zero else numbers != 0
         codes = pa.DictionaryArray.from_arrays(
             pa.array(self.owner[kept].astype(np.int32)), pa.array(source.names, pa.string())

@@ -1,4 +1,4 @@
-"""Arrivals from raw events in files: counted by Spark, copies once, with what came too late or under a wrong clock."""
+"""Arrivals from raw events in files, counted by Spark: duplicates once, late and wrongly stamped rows set aside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from forecasting.errors import HistoryError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_MOST_BINS = 2**31 - 1
+_MAX_BINS = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class CountedEvents:
     """An ArrivalSource over event files.
 
-    now: what is stamped well after it is in the future, where no column tells when events arrived.
+    now: without a column of arrival times, rows stamped well after it are in the future.
     Sources are those of the coverage file and of the events.
     """
 
     forgets = False
-    """Files are the truth: what they no longer hold, or what a coverage file takes back, was never known."""
+    """Files are authoritative: events removed from them, or withdrawn by a coverage file, were never known."""
 
     spark: "SparkSession"
     files: EventFiles
@@ -53,9 +53,9 @@ class CountedEvents:
         return max(self.files.lateness_s, self.files.max_silence_s + self.files.span_s)
 
     def first_moment(self) -> datetime:
-        """Time of the first event whose clock was set, or from when on the coverage file tells, if that is earlier.
+        """Time of the first event whose clock was set, or the start of the coverage file, if earlier.
 
-        Raises HistoryError where there is no event.
+        Raises HistoryError if there is no event.
         """
         not_before_us = to_us(self.files.not_before)
         if self._row_groups is not None and all(g.first_us >= not_before_us for g in self._row_groups if g.rows):
@@ -119,10 +119,10 @@ class CountedEvents:
                 "for; make them as wide"
             )
         silence_us, span_us = max(1, int(files.max_silence_s * SECOND_US)), int(files.span_s * SECOND_US)
-        # What came in an hour that repeats may belong into a window as much later.
+        # An event in a repeated hour may belong to a window that much later.
         repeated_us = 0 if files.timezone == "UTC" else DAY_S * SECOND_US
         bins = Bins(to_us(start), to_us(end), window_s * SECOND_US, silence_us + max(span_us, repeated_us), silence_us)
-        if (number := (bins.high_us - bins.low_us) // bins.window_us * bins.per_window) > _MOST_BINS:
+        if (number := (bins.high_us - bins.low_us) // bins.window_us * bins.per_window) > _MAX_BINS:
             raise HistoryError(
                 f"{self.place}: {number} silences of {files.max_silence_s:g} s fit between {start} and {end}; allow "
                 "longer ones, or give a shorter interval"

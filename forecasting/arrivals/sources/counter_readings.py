@@ -1,19 +1,19 @@
-"""Counts per window from readings of cumulative counters: restarts, gaps, interpolation, and what is known of a total.
+"""Counts per window from readings of cumulative counters: restarts, gaps, interpolation, and coverage of totals.
 
-What is decided here, for every source that counts by counters:
+Rules for every source based on counters:
 
-- Between two readings at most max_gap_s apart the increase is spread evenly. What is rounded is the counter itself,
-  interpolated at the windows' edges: no event is lost or counted twice, and no count depends on the interval read.
-- A value below the one before means a restart from zero. The increase is then the new value, a lower bound: what came
-  between the last reading and the restart is lost, so that span is counted but not alive.
-- Across a longer gap the increase is known, but not when it came: it is counted nowhere, and the gap is not alive.
-- The total of several counters is alive where at least one of them is read and none is in doubt. A counter that is
-  silent for at most ended_after_s was only not read: all of the silence is in doubt. One that is silent for longer has
-  ended, and one that shows up has begun; what it counted after its last and before its first reading is unknown, so
-  max_gap_s after its end and before its beginning are in doubt. That it has ended is believed when other counters were
-  read after ended_after_s; until then, that long after its last reading is in doubt.
+- Between two readings at most max_gap_s apart the increase is spread evenly. The counter itself, interpolated at the
+  windows' edges, is rounded: no event is lost or counted twice, and no count depends on the interval read.
+- A value below the one before means a restart from zero. The increase is then the new value, a lower bound: events
+  between the last reading and the restart are lost, so that span is counted but not alive.
+- Across a longer gap the time of the increase is unknown: it is not counted, and the gap is not alive.
+- The total of several counters is alive where at least one of them is read and none is in doubt. A counter silent for
+  at most ended_after_s was merely not read: the whole silence is in doubt. One silent for longer has ended, and a new
+  one has begun; its counts after its last and before its first reading are unknown, so max_gap_s after its end and
+  before its beginning are in doubt. It is taken to have ended once other counters were read after ended_after_s; until
+  then, that long after its last reading is in doubt.
 
-So what is known of a moment depends on readings from ended_after_s before to twice that after it, and on no others.
+So the state of a moment depends only on readings from ended_after_s before it to twice that after it.
 """
 
 import math
@@ -36,8 +36,8 @@ LARGEST = 2.0**62
 class ReadingGaps:
     """How long a counter may go unread.
 
-    max_gap_s: longest time between two readings that counts as known; how far an event may be put from when it came.
-    ended_after_s: a counter that is silent for longer has ended, at least max_gap_s.
+    max_gap_s: longest known gap between two readings, which bounds the time error of an event. ended_after_s: a counter
+    silent for longer has ended; at least max_gap_s.
     """
 
     max_gap_s: float
@@ -59,11 +59,11 @@ class ReadingGaps:
 
     @property
     def unsettled_s(self) -> float:
-        """For how long readings still change what is known of a moment."""
+        """How long readings can still change the state of a past moment."""
         return 2 * self.ended_after_s
 
     def needed_us(self, edges_us: Int64s) -> tuple[int, int]:
-        """From when to when readings matter to the windows between the edges."""
+        """The interval whose readings affect the windows between the edges."""
         return int(edges_us[0]) - self.ended_after_us, int(edges_us[-1]) + 2 * self.ended_after_us
 
 
@@ -72,7 +72,7 @@ class CounterReadings:
     """Readings of one cumulative counter.
 
     times_us: shape (readings,), ascending; values: of the same shape.
-    Raises HistoryError for times out of order and for values that no counter has.
+    Raises HistoryError for times out of order and for values that are not a counter's.
     """
 
     times_us: Int64s
@@ -89,7 +89,7 @@ class CounterReadings:
             )
 
     def counts(self, edges_us: Int64s, max_gap_us: int) -> Int64s:
-        """Increase between consecutive edges, shape (edges - 1,), as far as it is known when it came."""
+        """Increase between consecutive edges, shape (edges - 1,), as far as its time is known."""
         known = np.diff(self.times_us) <= max_gap_us
         before, after = self.values[:-1][known], self.values[1:][known]
         fell = after < before
@@ -101,13 +101,13 @@ class CounterReadings:
         )
 
     def known(self, max_gap_us: int) -> Int64s:
-        """Spans in which every increase is known, of shape (spans, 2); a lone reading is a span of no length."""
+        """Spans in which every increase is known, shape (spans, 2); a lone reading is a span of length zero."""
         breaks = (np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0)
         return spans_but_for(breaks, self.times_us, self.times_us)
 
 
 def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
-    """Edges of the windows of [start, end), shape (windows + 1,). Raises HistoryError where it is off their grid."""
+    """Edges of the windows of [start, end), shape (windows + 1,). Raises HistoryError if it is off the grid."""
     for moment, whole in zip((start, end), whole_windows(start, end, window_s), strict=True):
         if moment != whole:
             raise HistoryError(f"{moment} is not on the grid of windows of {window_s} s; the edge before it is {whole}")
@@ -116,7 +116,7 @@ def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
 
 
 def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: ReadingGaps) -> SourceArrivals:
-    """What all counters of one source say together; their order is of no matter."""
+    """The total of all counters of one source, in any order."""
     counts = np.zeros(edges_us.size - 1, dtype=np.int64)
     rows = np.zeros_like(counts)
     for counter in counters:
@@ -127,7 +127,7 @@ def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: Readin
 
 
 def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int64s) -> Int64s:
-    """How much a counter rose between consecutive edges, shape (edges - 1,).
+    """Increase of a counter between consecutive edges, shape (edges - 1,).
 
     spans_us: shape (rises, 2), disjoint and sorted. before, after: the counter at both ends of each, shape (rises,).
     """
@@ -137,14 +137,14 @@ def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int
     risen = np.concatenate([[0], np.cumsum(_rounded(after) - _rounded(before))])
     latest = np.searchsorted(begins, edges_us, side="right") - 1
     share = np.clip((edges_us - begins[latest]) / (ends - begins)[latest], 0.0, 1.0)
-    # At the very end a product of rounded numbers may miss the reading itself.
+    # At the end of a span rounding could miss the reading itself.
     at_edge = np.where(share < 1.0, before[latest] + (after - before)[latest] * share, after[latest])
     rising = _rounded(at_edge) - _rounded(before[latest])
     return np.diff(np.where(latest < 0, 0, risen[latest] + rising))
 
 
 def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
-    """Spans in which the total of several counters is known, from the spans in which each of them is."""
+    """Spans in which the total of several counters is known, from the known spans of each."""
     told = [spans for spans in known if spans.size]
     if not told:
         return np.empty((0, 2), dtype=np.int64)
@@ -154,13 +154,13 @@ def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
 
 
 def clipped(spans: Int64s, edges_us: Int64s) -> Int64s:
-    """What of the spans lies between the first and the last edge."""
+    """The spans clipped to the range of the edges."""
     within = np.clip(spans, edges_us[0], edges_us[-1])
     return within[within[:, 0] < within[:, 1]]
 
 
 def _doubts(spans: Int64s, anyone: Int64s, gaps: ReadingGaps) -> Int64s:
-    """When one counter may have counted what nobody read."""
+    """Spans in which one counter may have counted unread events."""
     begins, ends = spans[:, 0], spans[:, 1]
     believed_from, believed_to = ends + gaps.ended_after_us, ends + 2 * gaps.ended_after_us
     latest = np.searchsorted(anyone[:, 0], believed_to, side="right") - 1
@@ -175,6 +175,6 @@ def _doubts(spans: Int64s, anyone: Int64s, gaps: ReadingGaps) -> Int64s:
 
 
 def _rounded(values: Floats) -> Int64s:
-    """Halves go up, always: rounding them to even would make two equal rises differ."""
+    """Rounds halves up: rounding to even would make equal increases differ."""
     whole = np.floor(values)
     return whole.astype(np.int64) + (values - whole >= 0.5)

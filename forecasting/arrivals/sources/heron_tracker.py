@@ -1,10 +1,10 @@
-"""Arrivals of a Heron topology, from the minutely counts that its tracker shows for the last three hours.
+"""Arrivals of a Heron topology from its tracker's counts per minute of the last three hours.
 
-What the tracker's minutes are, as Heron's topology master makes them: buckets of 60 s, stamped with their start in
-seconds since the epoch, on no grid. A bucket holds the counts that were reported within it, each of the minute before
-the report, so that a tuple may show up to a minute late. A bucket that got no report shows a count of 0 like one in
-which nothing was emitted; what tells them apart is the instance's uptime, which every report brings, and which is 0
-only without one. Stream managers bring no uptime: a report of backpressure that is lost cannot be told from none.
+Heron's topology master collects counts in buckets of 60 s, stamped with their start in seconds since the epoch, on no
+grid. A bucket holds the counts reported within it, each for the minute before the report, so a tuple may show up to a
+minute late. A bucket without a report shows a count of 0, like one without tuples; the instance's uptime tells them
+apart, since every report includes it and it is 0 only without one. Stream managers report no uptime, so a lost report
+of backpressure looks like no backpressure.
 """
 
 import math
@@ -42,11 +42,12 @@ _GAPS = ReadingGaps(max_gap_s=90, ended_after_s=600)
 
 
 class HeronTracker:
-    """Tuples that the spouts of a topology emitted: throughput, held back in minutes with backpressure anywhere.
+    """Tuples emitted by a topology's spouts: throughput, held back in minutes with backpressure anywhere.
 
-    spouts: source → its spout. streams: source → the streams that together tell each event once; needed where the spout
-    has several, since an event may be emitted on more than one. role: of the topology, where the tracker needs it.
-    An instance of the physical plan from which no report is left makes its source missing altogether.
+    spouts: source → its spout. streams: source → the streams that together contain each event once; required if the
+    spout has several, since an event may be emitted on more than one. role: of the topology, if the tracker requires
+    it.
+    If an instance of the physical plan has no report left, its source is missing throughout.
     """
 
     measures, forgets, unsettled_s = Measures.THROUGHPUT, True, _GAPS.unsettled_s
@@ -77,7 +78,7 @@ class HeronTracker:
         return f"<{self.place}>"
 
     def first_moment(self) -> datetime:
-        """The oldest minute that is kept of any spout: never more than three hours ago."""
+        """The oldest kept minute of any spout, at most three hours ago."""
         now = datetime.now(UTC)
         since = now - timedelta(seconds=KEPT_S)
         instances, streams = self._plans()
@@ -92,7 +93,7 @@ class HeronTracker:
         return from_us(min(int(spans[0, 0]) for spans in told))
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
-        """Counts of whole minutes, shared by time where a window's edge cuts one."""
+        """Counts of whole minutes; a minute cut by a window's edge is shared in proportion to time."""
         if window_s % MINUTE_S:
             raise HistoryError(
                 f"{self.place}: windows of {window_s} s; it counts by the minute, so give a multiple of 60"
@@ -100,7 +101,7 @@ class HeronTracker:
         edges_us = window_edges_us(start, end, window_s)
         instances, streams = self._plans()
         needed_from_us, needed_to_us = _GAPS.needed_us(edges_us)
-        # Up to now, so that an instance that began after the interval is not taken for one that never reports.
+        # Read up to now, so that an instance started after the interval is not mistaken for one that never reports.
         since, until = from_us(needed_from_us), max(from_us(needed_to_us), datetime.now(UTC))
         held_back = self._held_back(instances, edges_us, since, until)
         sources = {}
@@ -111,7 +112,7 @@ class HeronTracker:
             for spans, emitted in minutes.values():
                 counts += spread_counts(spans, np.zeros(emitted.size), emitted, edges_us)
                 rows += np.diff(np.searchsorted(spans[:, 0], edges_us))
-            # What was scaled away goes on without reports; what is in the plan should have made one.
+            # Removed instances may lack reports; instances in the plan must have one.
             whole = all(minutes[instance][0].size for instance in instances[self._spouts[source]])
             told = [np.array(merged_spans(map(tuple, spans.tolist()))) for spans, _ in minutes.values()]
             alive = clipped(alive_together(told, _GAPS), edges_us) if whole else np.empty((0, 2), dtype=np.int64)
@@ -119,7 +120,7 @@ class HeronTracker:
         return Arrivals(start, end, window_s, self.measures, sources)
 
     def _plans(self) -> tuple[dict[str, list[str]], dict[str, tuple[str, ...]]]:
-        """Instances of every component, and the streams to count of every source."""
+        """Instances of every component, and the streams to count for every source."""
         physical, logical = self._tracked.plans()
         try:
             instances = {name: list(ids) for name, ids in {**physical["bolts"], **physical["spouts"]}.items()}
@@ -143,7 +144,7 @@ class HeronTracker:
             if len(streams[source]) != 1 and source not in self._streams:
                 raise HistoryError(
                     f"{self.place}: spout {spout!r} has {len(outputs[spout])} streams ({', '.join(outputs[spout])}), "
-                    f"and an event may be on several; name in `streams` those that tell each event of {source!r} once"
+                    f"and an event may be on several; name in `streams` those that carry each event of {source!r} once"
                 )
         return instances, streams
 
@@ -155,7 +156,7 @@ class HeronTracker:
         since: datetime,
         until: datetime,
     ) -> dict[str, tuple[Int64s, np.ndarray]]:
-        """Per instance the minutes that were reported, shape (minutes, 2) in µs, and what it emitted in each."""
+        """Per instance the reported minutes, shape (minutes, 2) in µs, and the tuples emitted in each."""
         spout = self._spouts[source]
         timeline = self._timeline(spout, [*(EMITTED + stream for stream in streams), UPTIME], since, until)
         seen = {instance for by_instance in timeline.values() for instance in by_instance}
@@ -177,7 +178,7 @@ class HeronTracker:
     def _held_back(
         self, instances: Mapping[str, list[str]], edges_us: Int64s, since: datetime, until: datetime
     ) -> Int64s:
-        """Minutes in which an instance anywhere caused backpressure, and those of which no stream manager tells."""
+        """Minutes in which any instance caused backpressure, and minutes that no stream manager reported."""
         metrics = [PRESSURE + instance for ids in instances.values() for instance in ids]
         timeline = self._timeline(MANAGERS, metrics, since, until)
         free: list[tuple[int, int]] = []
@@ -197,7 +198,7 @@ class HeronTracker:
 
 
 def _span_us(groups: Sequence[Sequence[int]], number: int) -> tuple[int, int]:
-    """From the stamp of a minute to that of the next one; without a next one, a minute."""
+    """From a minute's stamp to the next one's, or one minute long if there is no next one."""
     begin_s = groups[number][0]
     end_s = begin_s + MINUTE_S
     if number + 1 < len(groups) and groups[number + 1][0] <= end_s + MINUTE_S // 2:

@@ -1,4 +1,4 @@
-"""What a consumer group has not read of its topics, and since when: its committed offsets beside the topics' ends."""
+"""A consumer group's lag in messages and in time, from its committed offsets and the topics' ends."""
 
 import time
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from forecasting.arrivals.sources.kafka_offsets import KafkaOffsets
 from forecasting.errors import HistoryError
 
 _AGES_S = np.geomspace(0.1, 30 * 86400, 64)
-"""Who waits longer than the last of these has waited at least so long."""
+"""Ages searched for the oldest message; the last one is a lower bound for older messages."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """messages: behind the committed offsets. lag_s: since when the oldest of them was stamped, within .5 %."""
+    """messages: after the committed offsets. lag_s: age of the oldest of them by its stamp, within .5 %."""
 
     messages: int
     lag_s: float
@@ -25,17 +25,17 @@ class Unread:
 
 @dataclass(frozen=True)
 class KafkaGroup:
-    """The group by whose name a topology reads the topics of its sources."""
+    """The consumer group with which a topology reads the topics of its sources."""
 
     offsets: KafkaOffsets
     group: str
 
     def unread(self, source: str) -> Unread:
-        """Raises HistoryError where the brokers do not tell, or the group has not committed what it has read."""
+        """Raises HistoryError if the brokers do not answer or the group has no committed offset."""
         client = self.offsets.client()
         topics = client.topics(self.offsets.topics_of(source)).values()
         partitions = [partition for topic in topics for partition in topic.partitions]
-        # Committed first: what is read and committed meanwhile waits no less for that.
+        # Read commits before ends: messages committed in between then only make the lag too large, never too small.
         committed = client.committed_offsets(self.group, partitions)
         begins, ends = client.begin_offsets(partitions), client.end_offsets(partitions)
         for (topic, number), offset, begin, end in zip(partitions, committed, begins, ends, strict=True):
@@ -44,7 +44,7 @@ class KafkaGroup:
                     f"{self.offsets.place}: group {self.group!r} has committed nothing of partition {number} of topic "
                     f"{topic!r}; see that the job reads it under this name and makes checkpoints, with which it commits"
                 )
-        next_offsets = np.maximum(committed, begins)  # what was deleted waits no more
+        next_offsets = np.maximum(committed, begins)  # deleted messages no longer wait
         waiting = [number for number, offset in enumerate(next_offsets) if offset < ends[number]]
         if not waiting:
             return Unread(0, 0.0)
@@ -53,11 +53,12 @@ class KafkaGroup:
 
 
 def _oldest_s(client: KafkaClient, partitions: Sequence[Partition], next_offsets: Int64s) -> float:
-    """How long ago the oldest of the next messages was stamped; at most the last of _AGES_S."""
+    """Age in seconds of the oldest of the next messages, at most the last of _AGES_S."""
     now_s, ages_s, oldest_s = time.time(), _AGES_S, 0.0
     for _ in range(2):
         first, _ = client.offsets_at(partitions, (1000 * (now_s - ages_s)).astype(np.int64))
-        # A message was stamped before a moment if the first one of that moment or later comes behind it, or is none.
+        # A message is older than a moment if the first message at or after the moment comes behind it or does not
+        # exist.
         older = ((first < 0) | (first > next_offsets)).any(axis=1)
         if older.all():
             return float(ages_s[-1])

@@ -1,5 +1,5 @@
-"""Arrivals of Kafka topics from their offsets alone: how many messages came in a window is how far the offsets of its
-edges lie apart. No message is read. What that can and cannot tell is in docs/kafka.md.
+"""Arrivals of Kafka topics from offsets alone: the messages of a window are the difference of the offsets at its edges.
+No message is read. docs/kafka.md describes the limits.
 """
 
 import logging
@@ -24,13 +24,13 @@ _MS_US = 1000
 
 @dataclass(frozen=True)
 class PartitionLog:
-    """What one reading of a partition tells. Times in microseconds since the epoch.
+    """One reading of a partition. Times in microseconds since the epoch.
 
-    settled_us: until when all that was stamped has had time to come. answered_us: when the reading was over.
-    begin, end: offsets between which the partition was kept, end as of when the reading began. first_us: stamp of the
-    first message that is kept, None where none is. intact_from_us: before it compaction may have removed messages.
-    edges_us, offsets: moments, and the offset of the first message stamped at or after each, -1 where there is none,
-    shape (edges,). ahead: offset of the first message stamped later than it can have come, -1 where there is none.
+    settled_us: messages stamped before it have had time to arrive. answered_us: end of the reading. begin, end: kept
+    offsets [begin, end), end as of the start of the reading. first_us: stamp of the first kept message; None if there
+    is none. intact_from_us: before it compaction may have removed messages. edges_us, offsets: moments, and the offset
+    of the first message stamped at or after each, -1 if there is none, shape (edges,). ahead: offset of the first
+    message stamped in the future, -1 if there is none.
     """
 
     settled_us: int
@@ -44,32 +44,32 @@ class PartitionLog:
     ahead: int
 
     def arrived(self) -> Int64s:
-        """Messages that came before each edge, shape (edges,): never falling, whatever happened during the reading."""
-        # Without a message at or after an edge all came before it. What was appended since the reading began has a
-        # higher offset than `end`, so cutting there gives the partition as it was then, at every edge.
+        """Messages before each edge, shape (edges,): non-decreasing, whatever happened during the reading."""
+        # Without a message at or after an edge, all came before it. Messages appended during the reading have offsets
+        # of at least `end`, so clipping to it gives the partition as of the start, at every edge.
         as_of_begun = np.where(self.offsets < 0, self.end, np.minimum(self.offsets, self.end))
         return np.maximum(as_of_begun, self.begin)
 
     def is_hidden(self) -> bool:
-        """Whether a message stamped ahead of the reading hides, from its own coming on, what came behind it.
+        """Whether a message stamped in the future hides the messages that came after it.
 
-        It is then the first one at or after every such moment, so that the offsets stand still.
+        It is then the first message at or after every later moment, so offsets stop growing.
         """
         return 0 <= self.ahead < self.end
 
     def known_from_us(self) -> int:
-        """From when on nothing that came is lost."""
+        """The time from which on no arrival is lost."""
         if self.begin == 0 and (self.first_us is not None or self.end == 0):
-            lost_until_us = self.intact_from_us  # before its first message, nothing came
+            lost_until_us = self.intact_from_us  # nothing came before its first message
         elif self.first_us is None:
-            lost_until_us = self.answered_us  # all was deleted, nobody can say up to when
+            lost_until_us = self.answered_us  # all was deleted, up to an unknown time
         else:
             # Others of the same millisecond may have been deleted.
             lost_until_us = self.first_us + _MS_US
         return max(lost_until_us, self.intact_from_us)
 
     def known_to_us(self) -> int:
-        """Until when arrivals are known: where some are hidden, to the last edge at which the offsets still grew."""
+        """Until when arrivals are known; if some are hidden, the last edge at which offsets still grew."""
         if not self.is_hidden():
             return self.settled_us
         before = self.edges_us[(self.offsets >= 0) & (self.offsets < self.ahead)]
@@ -78,11 +78,11 @@ class PartitionLog:
 
 @dataclass(frozen=True)
 class KafkaOffsets:
-    """Counts of what was appended to topics, by the stamps of their messages.
+    """Counts of messages appended to topics, by their stamps.
 
     servers: host:port, several with commas. topics: per source of the topology its topic or topics. settings: of
     librdkafka, for instance security.protocol, sasl.username and sasl.password. timeout_s: how long an answer may take.
-    settle_s: how long a message may be under way, or clocks apart: what is younger is not yet told of.
+    settle_s: upper bound on transit time and clock differences; younger messages are not reported yet.
     """
 
     measures, forgets, unsettled_s = Measures.OFFERED, True, 0.0
@@ -123,7 +123,7 @@ class KafkaOffsets:
         return KafkaClient(self.servers, self.settings, self.timeout_s, self.place, HistoryError)
 
     def time_types(self) -> dict[str, TimeType]:
-        """Who stamps the messages of each topic: with CreateTime, disorder smears counts over windows."""
+        """Who stamps each topic's messages: with CreateTime, out-of-order stamps smear counts over windows."""
         return {name: topic.time_type for name, topic in self._described(self.client()).items()}
 
     def first_moment(self) -> datetime:
@@ -163,20 +163,20 @@ class KafkaOffsets:
             if topic.compacted and topic.uncompacted_ms == 0:
                 raise HistoryError(
                     f"{self.place}: topic {topic.name!r} is compacted at any time (min.compaction.lag.ms is 0), so its "
-                    "offsets do not tell when messages came; set min.compaction.lag.ms to the history that is needed"
+                    "offsets do not show when messages came; set min.compaction.lag.ms to the history that is needed"
                 )
         return described
 
     def _logs(self, client: KafkaClient, topics: Sequence[Topic], edges_us: Int64s) -> dict[Partition, PartitionLog]:
-        """A reading of every partition, in an order that neither appending nor deleting meanwhile can mislead.
+        """A reading of every partition, in an order that is safe against concurrent appends and deletes.
 
-        The end is read first, and what comes later is cut off. The begin is read last, and what was deleted meanwhile
-        is not vouched for.
+        The end is read first, and later messages are cut off. The begin is read last, and messages deleted meanwhile
+        count as unknown.
         """
         partitions = [partition for topic in topics for partition in topic.partitions]
         asked_us = _now_us()
         ends = client.end_offsets(partitions)
-        over = edges_us[edges_us <= asked_us]  # no need to ask for the others
+        over = edges_us[edges_us <= asked_us]  # the others lie in the future
         offsets = np.full((edges_us.size, len(partitions)), -1, dtype=np.int64)
         offsets[: over.size] = client.offsets_at(partitions, over // _MS_US)[0]
         (ahead,), _ = client.offsets_at(partitions, [(asked_us + self._settle_us) // _MS_US + 1])
@@ -204,7 +204,7 @@ class KafkaOffsets:
         }
 
     def _alive(self, logs: Mapping[Partition, PartitionLog]) -> Int64s:
-        """The span in which all partitions are known, if there is any."""
+        """The span in which all partitions are known; empty if there is none."""
         for (topic, number), log in logs.items():
             if log.is_hidden():
                 logger.warning(
@@ -224,7 +224,7 @@ class KafkaOffsets:
 
 
 def _known_from_us(logs: Sequence[PartitionLog]) -> int | None:
-    """From when on all partitions are known: not before the first message that any of them keeps. None if not yet."""
+    """From when on all partitions are known, not before the first kept message of any. None if not yet known."""
     firsts = [log.first_us for log in logs if log.first_us is not None]
     if not firsts:
         return None

@@ -1,8 +1,8 @@
-"""Arrivals from counters that a Prometheus server scrapes, or any server that answers like one.
+"""Arrivals from counters scraped by Prometheus or a compatible server.
 
-Read are the samples themselves, by range selectors (`selector[…]`): with the moment of each scrape, and nothing where
-none was made. No rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come
-from samples is told in counter_readings.
+Raw samples are read by range selectors (`selector[…]`): with the time of each scrape, and nothing if none was made. No
+rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come from samples is told
+in counter_readings.
 """
 
 import math
@@ -33,18 +33,17 @@ _SEARCH_S = 3600
 class Prometheus:
     """Counters of a topology's sources.
 
-    queries: source → selector of its counters, such as `events_total{job="feed"}`; a source's series are added up, so
-    an event must be counted by one of them alone.
-    scrape_interval_s: how often the counters are scraped. max_gap_s: longest time between two samples that counts as
-    known; None: four scrape intervals. ended_after_s: a series silent for longer has ended, one silent for less was
-    only not scraped; None: ten minutes, or max_gap_s where that is more.
-    held_back: for throughput, an expression that is above 0 while something holds the sources back, asked for at every
-    scrape interval. Where it has no value nobody can tell, which counts as held back: compare with `> bool`, since a
-    plain `>` has none where it does not hold. None: all of the throughput counts as held back.
-    headers: sent as they are. ca_file: certificates that the server is checked against.
-    page_points: to how many points a query is cut. since: what first_moment says, instead of
-    looking for it.
-    Raises HistoryError for parameters that do not go together.
+    queries: source → selector of its counters, such as `events_total{job="feed"}`; the series of a source are summed,
+    so each event must be counted by only one of them.
+    scrape_interval_s: how often the counters are scraped. max_gap_s: longest known gap between two samples; None: four
+    scrape intervals. ended_after_s: a series silent for longer has ended, one silent for less was merely not scraped;
+    None: ten minutes, or max_gap_s if larger.
+    held_back: for throughput, an expression that is above 0 while something holds the sources back, evaluated at every
+    scrape interval. Without a value the source counts as held back, so compare with `> bool`: a plain `>` has no value
+    when it is false. None: all throughput counts as held back.
+    headers: sent unchanged. ca_file: CA certificates for the server.
+    page_points: maximum points per query. since: returned by first_moment, instead of searching.
+    Raises HistoryError for inconsistent parameters.
     """
 
     forgets = True
@@ -80,7 +79,7 @@ class Prometheus:
         if not 1 <= page_points <= POINTS_PER_PAGE:
             raise HistoryError(f"{self.place}: page_points {page_points}; Prometheus gives 1 to {POINTS_PER_PAGE}")
         if held_back is not None and measures is Measures.OFFERED:
-            raise HistoryError(f"{self.place}: held_back is for throughput, what is offered never is; leave it out")
+            raise HistoryError(f"{self.place}: held_back applies to throughput, not to offered load; leave it out")
         if since is not None and since.tzinfo is None:
             raise HistoryError(f"{self.place}: since {since} has no time zone; give it in UTC")
         gap_s = 4 * scrape_interval_s if max_gap_s is None else max_gap_s
@@ -96,7 +95,7 @@ class Prometheus:
         return f"<{self.place}: {', '.join(self._queries)}>"
 
     def first_moment(self) -> datetime:
-        """When the oldest sample was scraped that the server still holds of any of the selectors."""
+        """Time of the oldest sample that the server still holds for any selector."""
         if self._since is not None:
             return self._since.astimezone(UTC)
         now_ms = to_us(datetime.now(UTC)) // MILLISECOND_US
@@ -105,7 +104,7 @@ class Prometheus:
             raise HistoryError(
                 f"{self.place} holds no sample of {selectors}; check the selector and the server's targets"
             )
-        # The index tells whether there is anything up to a moment, so halving finds the hour without reading samples.
+        # The index shows whether series exist up to a moment, so bisection finds the hour without reading samples.
         empty_ms, some_ms = 0, now_ms
         while some_ms - empty_ms > _SEARCH_S * 1000:
             middle_ms = (empty_ms + some_ms) // 2
@@ -115,7 +114,7 @@ class Prometheus:
                 empty_ms = middle_ms
         if empty_ms == 0:
             raise HistoryError(
-                f"{self.place} tells of {selectors} in 1970, so it does not heed the times asked for; give `since`"
+                f"{self.place} reports {selectors} in 1970, so it ignores the requested times; give `since`"
             )
         while empty_ms < now_ms:
             until_ms = empty_ms + max(self._page_ms, 2 * _SEARCH_S * 1000)
@@ -128,7 +127,7 @@ class Prometheus:
         )
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
-        """What the counters rose by in each window. A selector without any sample there is missing throughout."""
+        """Increases of the counters per window. A selector without samples is missing throughout."""
         edges_us = window_edges_us(start, end, window_s)
         held_back = self._held_back_spans(edges_us)
         sources = {}
@@ -144,7 +143,7 @@ class Prometheus:
 
     def _counters(self, selector: str, edges_us: Int64s) -> list[CounterReadings]:
         begin_us, end_us = self._gaps.needed_us(edges_us)
-        # What is yet to come needs no asking for; a minute allows for a server whose clock is ahead.
+        # Do not query the future; a minute allows for a server whose clock is ahead.
         end_us = min(end_us, to_us(datetime.now(UTC)) + 60 * SECOND_US)
         page_ms, last_ms = begin_us // MILLISECOND_US - 1, -(-end_us // MILLISECOND_US)
         series: dict[Labels, tuple[list[Int64s], list[Floats]]] = {}
@@ -158,7 +157,7 @@ class Prometheus:
         counters = []
         for labels in sorted(series):
             times, counts = series[labels]
-            # Up to version 2, Prometheus gives a sample at the border of two pages with both of them.
+            # Up to version 2, Prometheus returns a sample at the border of two pages in both.
             moments, at = np.unique(np.concatenate(times), return_index=True)
             counters.append(CounterReadings(moments, np.concatenate(counts)[at]))
         return counters
@@ -181,7 +180,7 @@ class Prometheus:
                 free.update(times_ms[values <= 0].tolist())
         grid_ms = (grid_us // MILLISECOND_US).tolist()
         surely_free = np.array([moment in free and moment not in held for moment in grid_ms])
-        # Free is a span only between two moments that both are.
+        # A span is free only if both its ends are.
         both = np.flatnonzero(surely_free[:-1] & surely_free[1:])
         spans = merged_spans((int(grid_us[at]), int(grid_us[at + 1])) for at in both)
         return clipped(spans_without(interval, spans), edges_us)

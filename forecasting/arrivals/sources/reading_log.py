@@ -1,4 +1,4 @@
-"""Readings on disk: one JSON line each, appended to a file per UTC day; a crash loses at most the last of them."""
+"""Readings on disk as JSON lines, appended to a file per UTC day; a crash loses at most the last one."""
 
 import fcntl
 import json
@@ -18,22 +18,22 @@ _TAIL_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read at a moment (UTC)."""
+    """One reading, at a moment in UTC."""
 
     at: datetime
     told: Mapping[str, object]
 
 
 class ReadingLog:
-    """Readings in a folder of their own. Any number of processes may append and read at once."""
+    """Readings in their own folder. Any number of processes may append and read at once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def append(self, reading: Reading) -> bool:
-        """Keep a reading, on disk before this returns; False where the last one is of the same moment or later.
+        """Store a reading durably before returning; False if the last one is of the same moment or later.
 
-        Raises HistoryError where the folder cannot be written.
+        Raises HistoryError if the folder cannot be written.
         """
         at = reading.at.astimezone(UTC)
         line = json.dumps({"at": at.isoformat(timespec="microseconds"), **reading.told}, sort_keys=True)
@@ -41,7 +41,7 @@ class ReadingLog:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with path.open("a+b") as file:
-                # Two recorders take turns; a lock goes with the process that holds it.
+                # Lock out other recorders; the lock ends with the process that holds it.
                 fcntl.flock(file, fcntl.LOCK_EX)
                 size = file.seek(0, os.SEEK_END)
                 begin = max(0, size - _TAIL_BYTES)
@@ -49,7 +49,7 @@ class ReadingLog:
                 tail = file.read()
                 whole = tail.rfind(b"\n") + 1
                 if whole < len(tail):
-                    # A crash cut the last line short. Left there, it would spoil the one that is written after it.
+                    # A crash cut the last line short. If kept, it would corrupt the next one.
                     if whole == 0 and begin > 0:
                         raise HistoryError(f"{path} ends in a line of more than {_TAIL_BYTES} bytes; move it away")
                     file.truncate(begin + whole)
@@ -66,7 +66,7 @@ class ReadingLog:
         return True
 
     def between(self, begin_us: int, end_us: int) -> list[Reading]:
-        """Readings from begin to end (both included) in order of time, one a moment."""
+        """Readings from begin to end (inclusive) in order of time, one per moment."""
         first, last = from_us(begin_us).date(), from_us(end_us).date()
         found: dict[int, Reading] = {}
         for path, day in self._files():
@@ -77,7 +77,7 @@ class ReadingLog:
         return [found[moment] for moment in sorted(found)]
 
     def first(self) -> Reading | None:
-        """The oldest reading, None where there is none."""
+        """The oldest reading; None if there is none."""
         for path, _ in self._files():
             if readings := list(self._readings(path)):
                 return min(readings, key=lambda reading: reading.at)
@@ -97,7 +97,7 @@ class ReadingLog:
             content = bounded_bytes(path, MAX_TRACE_BYTES)
         except OSError as error:
             raise HistoryError(f"readings in {path} cannot be read: {error.strerror}; see its rights") from None
-        # What comes after the last line's end is a line that is being written, or was when its writer died.
+        # Bytes after the last newline are a line being written, or cut short when its writer died.
         for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
             yield self._parsed(path, f"line {number}", line)
 

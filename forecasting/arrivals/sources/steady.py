@@ -1,4 +1,4 @@
-"""The role of sources that show what is and keep nothing: somebody has to read them steadily, and write it down."""
+"""The role of sources that show only current values: they must be read and recorded regularly."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one reading gave. line: for people. added: whether it was new; the same moment is recorded once."""
+    """The result of one reading. line: for people. added: whether it was new; a moment is recorded only once."""
 
     at: datetime
     line: str
@@ -17,8 +17,8 @@ class Recorded:
 
 
 class SteadySource(ArrivalSource, Protocol):
-    """Tells of arrivals between the readings that were recorded of it."""
+    """Derives arrivals from its recorded readings."""
 
     def record(self, now: datetime) -> Recorded:
-        """Read once and keep it. Raises HistoryError where there is nothing to read; what was kept stays as it is."""
+        """Take and store one reading. Raises HistoryError if there is nothing to read; earlier readings stay."""
         ...

@@ -1,12 +1,11 @@
-"""Arrivals of a Storm topology, from counters that Storm's UI shows now and does not keep.
+"""Arrivals of a Storm topology, from counters that Storm's UI shows but does not keep.
 
-So every reading is written to a log, and counts are made from the log: without steady readings there is no history.
-Stores each executor's lifetime emit count and uptime: in a sum, one worker's restart would look like lost data. An
-executor began at zero when it came up, so of a restart only what came between the last reading before it and its end is
-lost.
+Every reading is therefore logged, and counts come from the log: without regular readings there is no history. Stores
+each executor's lifetime emit count and uptime: in a sum, one worker's restart would look like lost data. An executor
+starts at zero, so a restart loses only the events between the last reading and its end.
 
-What Storm counts is sampled: it looks at one tuple in twenty (topology.stats.sample.rate 0.05) and counts it as twenty,
-so counts are multiples of 20 and right on average only.
+Storm samples: it counts one tuple in twenty (topology.stats.sample.rate 0.05) as twenty, so counts are multiples of 20
+and correct only on average.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,18 +32,17 @@ from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
 
 CAPACITY_US = 600 * SECOND_US
-"""A bolt's capacity is the share of the last ten minutes that it was busy."""
+"""Window of a bolt's capacity, which is its busy share of the last ten minutes."""
 
 
 class StormUi:
-    """Tuples that the spouts of a topology emitted: throughput, from the readings in a log.
+    """Tuples emitted by a topology's spouts: throughput, from logged readings.
 
-    topology: its name; its id changes with every submission and is looked up. spouts: source → spout id. log: folder
-    of this topology's readings. max_gap_s: longest time between two readings that counts as known, a few times what
-    they are apart. ended_after_s: an executor silent for longer has ended; None: ten minutes, or max_gap_s where that
-    is more. saturated_capacity: capacity of a bolt from which on it is taken to hold the spouts back, in the ten
-    minutes that the capacity is of. That is evidence and no proof: Storm's backpressure, and spouts at
-    max.spout.pending, do not show.
+    topology: its name; its id changes with every submission and is looked up. spouts: source → spout id. log: folder of
+    this topology's readings. max_gap_s: longest known gap between two readings, a few times their interval.
+    ended_after_s: an executor silent for longer has ended; None: ten minutes, or max_gap_s if larger.
+    saturated_capacity: a bolt with at least this capacity is taken to have held the spouts back during the capacity's
+    ten minutes. This is evidence, not proof: Storm's UI shows neither backpressure nor spouts at max.spout.pending.
     """
 
     measures, forgets = Measures.THROUGHPUT, True
@@ -79,7 +77,7 @@ class StormUi:
         return f"<{self.place}>"
 
     def record(self, now: datetime) -> Recorded:
-        """Read the UI once and append it to the log. Nothing is recorded of a topology that does not run."""
+        """Read the UI once and append to the log. Records nothing for a topology that does not run."""
         to_us(now)
         topology_id = self._pages.topology_id(self._topology)
         page = self._pages.page(topology_path(topology_id))
@@ -118,7 +116,7 @@ class StormUi:
         return reading.at
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
-        """Counts from the log alone; the UI is not asked."""
+        """Counts from the log only; the UI is not queried."""
         edges_us = window_edges_us(start, end, window_s)
         if self._log.first() is None:
             raise self._nothing()
@@ -131,7 +129,7 @@ class StormUi:
                 told = total_of(self._counters(readings, spout), edges_us, self._gaps)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise HistoryError(
-                    f"{self.place}: a reading of spout {spout!r} is not as it was recorded ({error}); "
+                    f"{self.place}: a reading of spout {spout!r} does not match its record ({error}); "
                     "give every topology a folder of its own"
                 ) from None
             sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
@@ -147,7 +145,7 @@ class StormUi:
             at_us = to_us(reading.at)
             for executor, (emitted, uptime_s) in told["emitted"].get(spout, {}).items():
                 if uptime_s <= 0:
-                    # Its worker has not reported yet, and the UI shows zeros in its place.
+                    # The UI shows zeros until the worker's first report.
                     continue
                 times, values = executors.setdefault(executor, ([], []))
                 began_us = at_us - uptime_s * SECOND_US
@@ -164,7 +162,7 @@ class StormUi:
         saturated = []
         for reading in readings:
             capacity = reading.told.get("capacity")
-            # A reading that does not tell cannot clear the spouts.
+            # A reading without capacities cannot rule out that spouts were held back.
             if not isinstance(capacity, int | float) or capacity >= self._saturated:
                 saturated.append((to_us(reading.at) - CAPACITY_US, to_us(reading.at)))
         return clipped(merged_spans(saturated), edges_us)

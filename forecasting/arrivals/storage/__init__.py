@@ -1,4 +1,4 @@
-"""How the history lies, on disk or in an object store: parts, manifests and snapshots.
+"""Storage of the history, on disk or in an object store: parts, manifests and snapshots.
 
-`store` and `quality`, one folder up, are its doors.
+`store` and `quality`, one folder up, are its entry points.
 """

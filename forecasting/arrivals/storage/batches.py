@@ -1,4 +1,4 @@
-"""What a writer of history is handed, looked through before any of it is written."""
+"""Checks the data for a writer of history before any of it is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts
 from forecasting.arrivals.grid import from_us, to_us, whole_windows
 from forecasting.arrivals.rows import checked_rows, rows_of, window_starts_us
 from forecasting.arrivals.storage.layout import DAY_US, iso_date
@@ -15,10 +15,10 @@ from forecasting.errors import HistoryError
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of whole dates that fit the history, in order of source and time.
+    """Checked rows of whole dates, in order of source and time.
 
-    start, end: the whole interval to be replaced, snapped to windows. days: since the epoch, from that of the first
-    window to that of the last. histograms: by day (ISO) and source.
+    start, end: the interval to be replaced, snapped to windows. days: days since the epoch, from the first window's to
+    the last window's. histograms: by day (ISO) and source.
     """
 
     rows: pa.Table
@@ -26,17 +26,16 @@ class Batch:
     start: datetime
     end: datetime
     days: range
-    histograms: Mapping[str, Mapping[str, KeyHistogram]]
+    histograms: Mapping[str, Mapping[str, DailyKeyCounts]]
 
 
 def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, end: datetime) -> Batch:
-    """The batch of what is given, for a writer that replaces [start, end).
+    """The checked data for a writer that replaces [start, end).
 
-    Raises HistoryError for rows that do not fit, windows and histograms outside the interval and histograms given
-    twice.
+    Raises HistoryError for invalid rows, windows and histograms outside the interval, and duplicate histograms.
     """
     if isinstance(given, Arrivals) and given.sources and given.windows:
-        # Made in order and on the grid from what was looked through when it came to be.
+        # Arrivals are validated when constructed, so rows made from them are in order and on the grid.
         rows, window_s, keys = rows_of(topology, given), given.window_s, given.keys
     else:
         keys = given.keys if isinstance(given, Arrivals) else ()
@@ -52,8 +51,8 @@ def checked_batch(given: pa.Table | Arrivals, topology: str, start: datetime, en
     return Batch(rows, window_s, start, end, days, _by_day(keys, topology, days))
 
 
-def _by_day(keys: tuple[KeyHistogram, ...], topology: str, days: range) -> dict[str, dict[str, KeyHistogram]]:
-    by_day: dict[str, dict[str, KeyHistogram]] = {iso_date(day): {} for day in days}
+def _by_day(keys: tuple[DailyKeyCounts, ...], topology: str, days: range) -> dict[str, dict[str, DailyKeyCounts]]:
+    by_day: dict[str, dict[str, DailyKeyCounts]] = {iso_date(day): {} for day in days}
     for histogram in keys:
         where = f"history of topology {topology!r}: key histogram of source {histogram.source!r} on {histogram.day}"
         of_day = by_day.get(histogram.day.isoformat())

@@ -1,4 +1,4 @@
-"""What puts the parts that were staged in force: once, and upon what is in force by then."""
+"""Commits staged parts atomically, on top of the manifest then in force."""
 
 import random
 import time
@@ -11,16 +11,16 @@ from forecasting.arrivals.storage.staging import Staging
 from forecasting.errors import HistoryError
 
 _ATTEMPTS = 20
-_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 2.0
+_PAUSE_S, _MAX_PAUSE_S = 0.02, 2.0
 
 
 def commit(folder: Folder, staging: Staging, base: InForce, keep_s: float, now: datetime | None) -> Manifest:
-    """Put in force what is staged upon base; where another writer was quicker, the same change upon its commit.
+    """Commit what is staged on top of `base`; if another writer was quicker, on top of its commit.
 
-    now: of the commit, for the clock's. Raises HistoryError where others are quicker again and again.
+    now: time of the commit, None for the clock's. Raises HistoryError if others are quicker again and again.
     """
     for attempt in range(_ATTEMPTS):
-        # What has come while it was staged is seen here. Past commits are put aside by whoever supersedes them.
+        # Picks up commits made during staging. Each commit archives the one that it supersedes.
         if folder.shared and (current := in_force(folder)) != base:
             staging.upon(current.manifest)
             base = current
@@ -29,10 +29,10 @@ def commit(folder: Folder, staging: Staging, base: InForce, keep_s: float, now: 
             if after.snapshot == base.manifest.snapshot:
                 return after
             put_aside(folder, base.manifest, after.committed_at)
-        # Where the answer to a put got lost, it was made again, and refused by what it had put itself.
+        # If the answer to a put was lost, its retry was refused because of its own first write.
         if folder.replace(MANIFEST, after.to_json(), base.version) or in_force(folder).manifest == after:
             return after
-        time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, _PAUSE_S * 2**attempt)))  # noqa: S311 - no secret
+        time.sleep(random.uniform(0, min(_MAX_PAUSE_S, _PAUSE_S * 2**attempt)))  # noqa: S311 - no secret
     winner = in_force(folder).manifest
     won = (
         "" if winner is None else f", the last time by {winner.snapshot} of {winner.committed_at:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""Where histories lie: in a folder of this machine, or below a prefix of an object store that speaks S3."""
+"""Where histories are stored: in a local folder, or below a prefix of an S3-compatible object store."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Directory: TypeAlias = Path | S3Directory
 
 
 def s3_directory(uri: str) -> S3Directory:
-    """The directory of `s3://BUCKET[/PREFIX]`. Raises ValueError, which shows nothing of a URI that may hold a login.
+    """The directory of `s3://BUCKET[/PREFIX]`. Raises ValueError, without quoting a URI that may hold a login.
 
     >>> s3_directory("s3://forescale/history/")
     S3Directory(bucket='forescale', prefix='history')

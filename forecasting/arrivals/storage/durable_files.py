@@ -1,11 +1,11 @@
-"""Files put in place so that they outlive a crash: whole, or not at all."""
+"""Crash-safe file writes: a file is replaced whole or not at all."""
 
 import os
 from pathlib import Path
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Make the file hold the content, on disk before this returns; a crash leaves the old content or the new."""
+    """Write the file durably before returning; a crash leaves the old content or the new."""
     aside = path.with_name(f".{path.name}.new")
     with aside.open("wb") as file:
         file.write(content)
@@ -16,7 +16,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk: without it a rename may be lost with the power."""
+    """Flush a folder's entries to disk; otherwise a power failure may lose a rename."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

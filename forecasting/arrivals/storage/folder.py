@@ -1,4 +1,4 @@
-"""The role behind which the history of a topology lies: few names, whole contents, one of them replaced atomically."""
+"""The storage role of a topology's history: few names, whole contents, one of them replaced atomically."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -12,55 +12,55 @@ Made = TypeVar("Made")
 class Folder(Protocol):
     """Contents under names such as `_manifest.json` and `date=2026-03-02/part-….parquet`.
 
-    All that is added or replaced is durable when the call returns, and readers see it whole or not at all. As text it
-    is where it lies, for messages.
+    Added or replaced content is durable when the call returns, and readers see it whole or not at all. str() gives the
+    location, for messages.
     """
 
     @property
     def shared(self) -> bool:
-        """Whether other writers may be at work during one's turn."""
+        """Whether other writers may be active during a turn."""
 
     def place(self, name: str) -> str:
-        """Where a name lies, for messages."""
+        """Location of a name, for messages."""
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """Raises FileNotFoundError, whose filename is the place, and OSError for what is too large or unreadable."""
+        """Raises FileNotFoundError, whose filename is the place, and OSError for too large or unreadable content."""
 
     def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
-        """The same, with the version that `replace` asks for."""
+        """Like read, with the version that `replace` takes."""
 
     def modified_at(self, name: str) -> datetime:
         """When it was added or replaced. Raises as read."""
 
     def new_name(self, stem: str, digest: str) -> str:
-        """A name for new content, which ends in `-DIGEST.parquet`. Of a shared folder no name comes twice, so that
-        whoever removes an old one cannot hit what is about to be named.
+        """A name for new content, ending in `-DIGEST.parquet`. In a shared folder names are never reused, so that
+        removing an old name cannot delete new content.
         """
 
     def add(self, name: str, content: bytes) -> None:
-        """Put content under a name that no other content has; it may be there already, whole or damaged."""
+        """Store content under a name used by no other content; it may already exist, whole or damaged."""
 
     def replace(self, name: str, content: bytes, version: str | None) -> bool:
-        """Put content in place of a version (None: where there is nothing yet); False where that is no more there."""
+        """Replace a version (None: nothing yet) by content; False if that version is no longer there."""
 
     def names(self, below: str, *, settled: bool = False) -> Iterator[str]:
-        """Names in the folders that begin with `below`. settled: without those that a writer at work may have added
-        and not named yet.
+        """Names in the folders that begin with `below`. settled: without recent ones that an active writer may not have
+        committed yet.
         """
 
     def first_name(self, below: str) -> str | None:
-        """The first of these names in their order, None where there is none; takes no longer where there are many."""
+        """The first of these names in order, None if there is none; as fast for many names as for few."""
 
     def remove(self, names: Iterable[str]) -> None:
-        """Names that are gone already are no error. All are gone for good when the call returns."""
+        """Remove names durably before returning. Missing names are not an error."""
 
     def remove_unfinished(self) -> None:
-        """What writers that died left under names of their own. For the one writer at a time."""
+        """Remove temporary names left by crashed writers. Only for the single writer holding the turn."""
 
     def each(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-        """What `make`, which reads, makes of each item, in their order; at once where most of the time is waiting."""
+        """Results of `make`, which reads, for each item in order; concurrent if reading is mostly waiting."""
 
     def turn(self) -> AbstractContextManager[bool]:
-        """One's turn to write: alone, unless the folder is shared. Whether the writer before died at work, and may
-        have left names that nothing needs.
+        """A turn to write, exclusive unless the folder is shared. Yields whether the previous writer crashed and may
+        have left unneeded names.
         """

@@ -1,4 +1,4 @@
-"""Key histograms on disk: one file per date, of how the events of each source spread over keys on that day."""
+"""Key histograms on disk: one file per date, with the key frequencies of each source."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import days_of, iso_date
@@ -21,7 +21,7 @@ _SCHEMA = pa.schema(
         pa.field("heavy", pa.map_(pa.string(), pa.int64()), nullable=False),
         pa.field("residual", pa.int64(), nullable=False),
         pa.field("max_error", pa.int64(), nullable=False),
-        # Files of before do not have it.
+        # Older files lack it.
         pa.field("distinct_keys", pa.int64()),
     ]
 )
@@ -29,15 +29,15 @@ _SCHEMA = pa.schema(
 
 def read_key_histograms(
     directory: Directory, topology: str, start: datetime, end: datetime, snapshot: str | None = None
-) -> list[KeyHistogram]:
-    """The histograms of the UTC days that [start, end) touches, by day and source; empty where none were stored.
+) -> list[DailyKeyCounts]:
+    """The histograms of the UTC days that overlap [start, end), by day and source; empty if none were stored.
 
     snapshot: the commit to read, None for the one in force. Raises HistoryError for an unknown topology or snapshot and
     a damaged file.
     """
     days = [iso_date(day) for day in days_of(start, end)]
 
-    def read(folder: Folder, manifest: Manifest) -> list[KeyHistogram]:
+    def read(folder: Folder, manifest: Manifest) -> list[DailyKeyCounts]:
         held = [day for day in days if day in manifest.keys]
         tables = folder.each(partial(read_part, folder), [of_date(day, manifest.keys[day]) for day in held])
         return [
@@ -49,8 +49,8 @@ def read_key_histograms(
     return read_commit(directory, topology, snapshot, read)[1]
 
 
-def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
-    """A row per histogram, all of one day."""
+def histograms_table(histograms: Iterable[DailyKeyCounts]) -> pa.Table:
+    """One row per histogram, all of one day."""
     rows = [
         {
             "source": histogram.source,
@@ -64,10 +64,10 @@ def histograms_table(histograms: Iterable[KeyHistogram]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def histograms_of(table: pa.Table, day: str) -> Mapping[str, KeyHistogram]:
-    """By source, what histograms_table made rows of."""
+def histograms_of(table: pa.Table, day: str) -> Mapping[str, DailyKeyCounts]:
+    """Histograms by source; the inverse of histograms_table."""
     return {
-        row["source"]: KeyHistogram(
+        row["source"]: DailyKeyCounts(
             row["source"],
             date.fromisoformat(day),
             dict(row["heavy"]),

@@ -1,4 +1,4 @@
-"""Which sources a topology's history knows of: one that nothing is told of any more is missing, not forgotten."""
+"""The sources that a topology's history knows; one without new data is missing, not dropped."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -11,9 +11,9 @@ from forecasting.errors import HistoryError, HistoryStoreError
 
 
 def known_sources(directory: Directory, topology: str, start: datetime, end: datetime) -> Mapping[date, frozenset[str]]:
-    """The sources that the history holds rows of, on each date of [start, end) that it has, and on the last one before.
+    """The sources with rows on each stored date of [start, end), and on the last date before.
 
-    A date whose file is damaged or gone is left out, so that building it again repairs it. Raises HistoryStoreError.
+    A date whose file is damaged or missing is left out, so that rebuilding repairs it. Raises HistoryStoreError.
     """
     folder = topology_folder(directory, topology)
     manifest = read_manifest(folder)

@@ -1,4 +1,4 @@
-"""Where the history of a topology lies: `DIR/topology=NAME/date=YYYY-MM-DD/`, in a folder or an object store."""
+"""The layout of a topology's history: `DIR/topology=NAME/date=YYYY-MM-DD/`, in a folder or an object store."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The history of a topology in a folder of this machine: renames are atomic, and one writer waits for the other."""
+"""The history of a topology in a local folder: renames are atomic, and a lock admits one writer at a time."""
 
 import fcntl
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from forecasting.bounded_file import bounded_bytes
 
 
 class LocalFolder:
-    """See Folder. Every file is brought to disk before the next one may need it."""
+    """See Folder. Each file is on disk before another file depends on it."""
 
     shared = False
 
@@ -29,7 +29,7 @@ class LocalFolder:
         return bounded_bytes(self._path / name, max_bytes)
 
     def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
-        return self.read(name, max_bytes), ""  # whoever has the turn is alone
+        return self.read(name, max_bytes), ""  # the turn is exclusive
 
     def modified_at(self, name: str) -> datetime:
         return datetime.fromtimestamp((self._path / name).stat().st_mtime, UTC)
@@ -43,7 +43,7 @@ class LocalFolder:
             path.parent.mkdir()
             sync_folder(path.parent.parent)
         elif path.exists() and path.read_bytes() == content:
-            # A writer that was killed may have put it there, and its name may not be on disk yet.
+            # A killed writer may have left it there, before its name was on disk.
             sync_folder(path.parent)
             return
         write_durably(path, content)
@@ -75,7 +75,7 @@ class LocalFolder:
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
-        """The lock's file tells whether the writer before died: it is not empty while a writer is at work."""
+        """The lock file is not empty while a writer is active, so it shows whether the previous writer crashed."""
         self._path.mkdir(parents=True, exist_ok=True)
         sync_folder(self._path.parent)
         with (self._path / "_lock").open("a+b") as lock:

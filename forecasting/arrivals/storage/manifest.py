@@ -1,4 +1,4 @@
-"""Which files make up the history of a topology: what one commit holds, and the file that puts it in force."""
+"""The files of a commit, and the file that puts it in force."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from forecasting.arrivals.storage.folder import Folder
 from forecasting.bounded_file import MAX_BYTES
 from forecasting.errors import HistoryError
 
-# The underscore hides it from readers of Parquet folders.
+# Readers of Parquet folders skip names with an underscore.
 MANIFEST = "_manifest.json"
 FORMAT = 2
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\.parquet")
@@ -22,16 +22,15 @@ _MAX_KEPT_S = 36_525 * DAY_S
 
 
 def of_date(day: str, name: str) -> str:
-    """The name, in the folder of its date."""
+    """Path of the name in its date's folder."""
     return f"date={day}/{name}"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """window_s: of every window of the topology. parts: date (ISO) to the name of the part file in its folder.
-
-    keys: likewise, of the file with the date's key histograms. built_until: end of the latest interval ever written,
-    None where a writer of format 1 kept no note of it. committed_at; keep_s: how long its writer kept earlier commits.
+    """window_s: width of all windows. parts: date (ISO) to the name of the part file in its folder. keys: likewise for
+    files of key histograms. built_until: end of the latest interval ever written; None if a writer of format 1 did not
+    record it. keep_s: how long the writer of this commit kept earlier commits.
     """
 
     window_s: int
@@ -43,7 +42,7 @@ class Manifest:
 
     @cached_property
     def snapshot(self) -> str:
-        """The commit's id: 16 hex digits, the same for the same content, whenever it was committed."""
+        """The commit's id: 16 hex digits, a digest of its content alone, independent of the time."""
         content = self._content(_by_content(self.parts), _by_content(self.keys))
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -52,7 +51,7 @@ class Manifest:
         return of_date(day, self.parts[day])
 
     def files(self) -> set[str]:
-        """Names of all that it is made of."""
+        """Names of all its files."""
         return {of_date(day, name) for names in (self.parts, self.keys) for day, name in names.items()}
 
     def to_json(self) -> bytes:
@@ -70,7 +69,9 @@ class Manifest:
 
 
 def _by_content(names: Mapping[str, str]) -> dict[str, str]:
-    """The names without what makes them new: `part-DIGEST.parquet` for `part-NEW-DIGEST.parquet` (Folder.new_name)."""
+    """The names without the part that makes them unique: `part-DIGEST.parquet` for `part-NEW-DIGEST.parquet`
+    (Folder.new_name).
+    """
     return {
         day: name if name.count("-") < 2 else f"{name.partition('-')[0]}-{name.rpartition('-')[2]}"
         for day, name in names.items()
@@ -79,24 +80,24 @@ def _by_content(names: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class InForce:
-    """What is in force: no manifest and no version before the first commit. version: for Folder.replace."""
+    """The manifest in force; both fields are None before the first commit. version: for Folder.replace."""
 
     manifest: Manifest | None
     version: str | None
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """The manifest in force, None before the first commit. Raises HistoryError for one that cannot be read."""
+    """The manifest in force, None before the first commit. Raises HistoryError if it cannot be read."""
     return in_force(folder).manifest
 
 
 def in_force(folder: Folder) -> InForce:
-    """The same, with its version."""
+    """The manifest in force with its version."""
     return _read(folder, MANIFEST, f"remove {folder} and rebuild the history")
 
 
 def read_manifest_file(folder: Folder, name: str, remedy: str) -> Manifest | None:
-    """The manifest of a file in this format or an older one, None where there is no file."""
+    """The manifest in a file of this or an older format; None if there is no file."""
     return _read(folder, name, remedy).manifest
 
 
@@ -136,7 +137,7 @@ def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
 
 
 def _names(body: Mapping[str, object]) -> dict[str, str]:
-    """Raises ValueError for what is no date, and no name of a file of ours: each becomes a part of a path."""
+    """Raises ValueError for an invalid date or file name, since both become parts of paths."""
     for day, name in body.items():
         if date.fromisoformat(day).isoformat() != day:
             raise ValueError(f"{day!r} is no date")

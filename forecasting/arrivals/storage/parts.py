@@ -1,4 +1,4 @@
-"""Part files: tables under names made of their content, so that whoever reads one knows that it is what was written."""
+"""Part files: tables named by a digest of their content, so that readers can verify it."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -11,13 +11,13 @@ from forecasting.bounded_file import MAX_TRACE_BYTES
 from forecasting.errors import HistoryError
 
 ROWS, KEYS = "part", "_keys"
-"""What names of files begin with. The underscore hides key histograms from readers of Parquet folders."""
+"""Prefixes of file names. The underscore hides key histograms from readers of Parquet folders."""
 
 
 def write_part(folder: Folder, below: str, kind: str, table: pa.Table, held: str | None = None) -> str:
-    """The name of a file with this table, in the folder `below`.
+    """Write the table to a file in the folder `below`; returns its name.
 
-    held: a name there that is in force; kept where it is of the same table, and what it names is made whole.
+    held: the name in force there; kept if it is of the same table, and its file is repaired if damaged.
     """
     buffer = pa.BufferOutputStream()
     pa.parquet.write_table(table, buffer)
@@ -29,9 +29,9 @@ def write_part(folder: Folder, below: str, kind: str, table: pa.Table, held: str
 
 
 def read_part(folder: Folder, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table of a file, or those of the columns that it has.
+    """The table of a file; with `columns`, only those that it has.
 
-    Raises FileNotFoundError when it is gone, HistoryError when it is not what was written.
+    Raises FileNotFoundError if it is gone, HistoryError if its content was changed.
     """
     remedy = f"build the history of the whole {name.partition('/')[0]} again"
     try:
@@ -54,7 +54,7 @@ def read_part(folder: Folder, name: str, columns: Sequence[str] | None = None) -
 
 
 def read_part_in_force(folder: Folder, name: str) -> pa.Table:
-    """As read_part, for a file that must be there."""
+    """Like read_part, for a file that must exist."""
     try:
         return read_part(folder, name)
     except FileNotFoundError:

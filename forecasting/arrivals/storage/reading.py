@@ -1,4 +1,4 @@
-"""The rows of one commit, read while writers may be at work."""
+"""Reads the rows of one commit while writers may be active."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -27,9 +27,9 @@ Read = TypeVar("Read")
 def read_commit(
     directory: Directory, topology: str, snapshot: str | None, read: Callable[[Folder, Manifest], Read]
 ) -> tuple[Manifest, Read]:
-    """The manifest of a commit (None: the one in force), and what read makes of the topology's folder by it.
+    """The manifest of a commit (None: the one in force), and the result of `read` on the topology's folder with it.
 
-    Raises HistoryError where there is no such commit, or a file of it is missing.
+    Raises HistoryError if the commit does not exist or one of its files is missing.
     """
     folder = topology_folder(directory, topology)
     for _ in range(_ATTEMPTS):
@@ -45,7 +45,7 @@ def read_commit(
             gone = error.filename
             if manifest_of(folder, snapshot) == manifest:
                 raise HistoryError(f"{gone} is missing; build the history of its date again") from None
-        # Else a writer has committed and swept in the meantime: the next look sees its commit.
+        # Otherwise a writer has committed and swept meanwhile; the next attempt sees its commit.
     raise HistoryError(f"history in {folder} changed {_ATTEMPTS} times while it was read; let its writers finish")
 
 
@@ -58,9 +58,9 @@ def rows_between(
     sources: Collection[str] | None = None,
     columns: Sequence[str] = tuple(SCHEMA.names),
 ) -> pa.Table:
-    """Rows of the windows that lie wholly in [start, end), by date; only the dates asked for are read.
+    """Rows of the windows that lie wholly in [start, end), by date; other dates are not read.
 
-    columns: of SCHEMA. Raises HistoryError where there are none, FileNotFoundError where a file is gone.
+    columns: of SCHEMA. Raises HistoryError if there are no rows, FileNotFoundError if a file is gone.
     """
     width_us = manifest.window_s * SECOND_US
     begin_us = np.iinfo(np.int64).min if start is None else to_us(start)
@@ -68,7 +68,7 @@ def rows_between(
     from_date = "" if start is None else iso_date(begin_us // DAY_US)
     to_date = "9999-12-31" if end is None else iso_date(last_us // DAY_US)
     parts = [manifest.part(date) for date in sorted(manifest.parts) if from_date <= date <= to_date]
-    # The count is what the tallies of an older part are made from.
+    # The count is needed to derive the tallies of older parts.
     read = partial(read_part, folder, columns=list(dict.fromkeys([*_CHOSEN_BY, "count", *columns])))
     shown = list(dict.fromkeys([*_CHOSEN_BY, *columns]))
     tables = [

@@ -1,7 +1,7 @@
-"""The client of object stores: made once for each process, from the usual settings of AWS; its failures in plain words.
+"""The object store client: one per process, from the usual AWS settings, with readable errors.
 
-Endpoint, region, credentials and certificates come from the environment (`AWS_…`) and the files of AWS. Nothing of a
-credential is in a message or a log.
+Endpoint, region, credentials and certificates come from the environment (`AWS_…`) and the AWS files. Messages and logs
+never contain credentials.
 """
 
 import logging
@@ -15,12 +15,12 @@ from engines.redaction import as_quoted, without_credentials, without_secrets
 from forecasting.arrivals.storage.directory import S3Directory
 from forecasting.errors import HistoryStoreError
 
-# A store that is down says so after some ten seconds: each call is made twice at most.
+# At most two attempts per call, so that a store that is down is reported after about ten seconds.
 _CONNECT_S, _READ_S, _ATTEMPTS = 4, 5, 2
 CONNECTIONS = 8
-"""Objects that one reader reads at once."""
+"""Objects that one reader reads concurrently."""
 LATE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"})
-"""Refusals that tell that a condition does not hold, or that there is no such object."""
+"""Error codes for a condition that does not hold or an object that does not exist."""
 _REGION = "us-east-1"
 _KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _RIGHTS = "the keys need s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject there"
@@ -52,16 +52,16 @@ class _Connection:
             credentials = self.session.get_credentials()
             frozen = None if credentials is None else credentials.get_frozen_credentials()
         except BotoCoreError:
-            frozen = None  # they could not be fetched: that is the error to be told
+            frozen = None  # fetching them failed, which is the error to report
         if frozen is None:
             return []
         return as_quoted([secret for secret in (frozen.secret_key, frozen.token) if secret])
 
 
 def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
-    """What `ask` makes of the client.
+    """The result of `ask` called with the client.
 
-    Raises HistoryStoreError where the store does not answer or refuses. An answer of LATE is raised as it is
+    Raises HistoryStoreError if the store does not answer or refuses. Error codes in LATE are raised unchanged
     (botocore's ClientError), for `refusal_code`.
     """
     connection = _connected(directory)
@@ -84,7 +84,7 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
 
 
 def refusal_code(error: Exception) -> str:
-    """S3's name for why it refused; empty for any other error."""
+    """S3's error code of a refusal; empty for any other error."""
     response: dict[str, Any] = getattr(error, "response", {})
     return str(response.get("Error", {}).get("Code", ""))
 
@@ -99,7 +99,7 @@ def _connected(directory: S3Directory) -> _Connection:
     try:
         return _connection(os.getpid())
     except (botocore.exceptions.BotoCoreError, ValueError) as error:
-        # Of an address that is not valid nothing is shown: it may hold a password.
+        # Never show an invalid address: it may contain a password.
         known = isinstance(error, botocore.exceptions.BotoCoreError)
         said = without_secrets(str(error), ()) if known else "the endpoint is not valid, or has a login"
         raise HistoryStoreError(
@@ -110,11 +110,11 @@ def _connected(directory: S3Directory) -> _Connection:
 
 @lru_cache(maxsize=1)
 def _connection(process: int) -> _Connection:
-    """Of this process alone: a child that shared its parent's connections would read the parent's answers."""
+    """One per process: a child sharing its parent's connections would read the parent's answers."""
     import botocore.session
     from botocore.config import Config
 
-    # At a lower level they tell what requests are signed with.
+    # At lower levels they log what requests are signed with.
     logging.getLogger("botocore").setLevel(logging.WARNING)
     session = botocore.session.Session()
     region = session.get_config_variable("region") or os.environ.get("AWS_REGION") or _REGION
@@ -123,7 +123,7 @@ def _connection(process: int) -> _Connection:
         read_timeout=_READ_S,
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
         max_pool_connections=CONNECTIONS,
-        # Names of parts are digests of their content, and manifests hold theirs; not every store takes more.
+        # No further checksums: part names are digests, manifests contain theirs, and not every store accepts more.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )

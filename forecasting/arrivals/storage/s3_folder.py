@@ -1,8 +1,8 @@
-"""The history of a topology in an object store: a manifest is replaced by a conditional put, so no commit gets lost.
+"""The history of a topology in an object store: conditional puts replace the manifest, so no commit is lost.
 
-Several writers may be at work, on several machines. Each puts parts under new names, then the manifest in place of the
-very version that it read; whoever is late is refused, and makes its change anew upon what is there by then. Nobody
-knows whether a part that no manifest names is of a writer that died or of one at work, so only old ones are removed.
+Several writers may be active on several machines. Each puts parts under new names, then replaces exactly the manifest
+version that it read; a late writer is refused and reapplies its change to the newer one. A part that no manifest names
+may belong to a crashed or an active writer, so only old ones are removed.
 """
 
 import os
@@ -20,9 +20,9 @@ from forecasting.arrivals.storage.s3_objects import S3Objects
 from forecasting.errors import HistoryStoreError
 
 SETTLED_S = 86_400.0
-"""Age from which on a part that no manifest names is needed by nobody."""
-LONGEST_COMMIT_S = SETTLED_S / 2
-"""From the first part on, until the manifest that names it is in force."""
+"""Age from which a part that no manifest names is certainly not needed."""
+MAX_COMMIT_S = SETTLED_S / 2
+"""Maximum time from the first part until the manifest that names it is in force."""
 
 
 class S3Folder:
@@ -59,9 +59,9 @@ class S3Folder:
         self._objects.put(self._key(name), content)
 
     def replace(self, name: str, content: bytes, version: str | None) -> bool:
-        if self._first_added_s is not None and time.time() - self._first_added_s > LONGEST_COMMIT_S:
+        if self._first_added_s is not None and time.time() - self._first_added_s > MAX_COMMIT_S:
             raise HistoryStoreError(
-                f"history in {self}: the commit took longer than {LONGEST_COMMIT_S / 3600:g} hours, and soon its first "
+                f"history in {self}: the commit took longer than {MAX_COMMIT_S / 3600:g} hours, and soon its first "
                 "parts may be removed; build a shorter interval at a time"
             )
         if version is None:
@@ -81,7 +81,7 @@ class S3Folder:
             pass
 
     def remove_unfinished(self) -> None:
-        """Nothing: an object is there whole or not at all."""
+        """Does nothing: an object is stored whole or not at all."""
 
     def each(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         with ThreadPoolExecutor(CONNECTIONS) as pool:

@@ -1,4 +1,4 @@
-"""Objects below a directory of an object store: read, put on a condition, listed and removed."""
+"""Objects below a directory of an object store: read, conditionally put, list and remove."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ _NO_VERSION = '"00000000000000000000000000000000"'
 
 @dataclass(frozen=True)
 class S3Objects:
-    """Names are keys below the directory. Every method raises HistoryStoreError where the store does not answer or
+    """Names are keys below the directory. Every method raises HistoryStoreError if the store does not answer or
     refuses.
     """
 
@@ -35,11 +35,11 @@ class S3Objects:
 
         def ask(client: Any) -> tuple[bytes, str]:
             response = client.get_object(**self._named(name))
-            # The body as a context is the bare stream, which neither misses what is cut off nor names the store.
+            # As a context manager, the body is the bare stream, which neither detects truncation nor names the store.
             with closing(response["Body"]) as body:
                 content = body.read(max_bytes + 1)
                 if len(content) <= max_bytes:
-                    body.read()  # at its end the length is checked
+                    body.read()  # the length is checked at the end
                 return content, response["ETag"]
 
         try:
@@ -53,7 +53,7 @@ class S3Objects:
         return content, version
 
     def put(self, name: str, content: bytes, **condition: str) -> bool:
-        """condition: IfMatch (a version) or IfNoneMatch ("*"); False where it did not hold."""
+        """condition: IfMatch (a version) or IfNoneMatch ("*"). Returns False if it did not hold."""
         try:
             answer_of(self.directory, lambda client: client.put_object(**self._named(name), Body=content, **condition))
         except Exception as error:
@@ -72,8 +72,8 @@ class S3Objects:
         raise _not_found(self.place(name))
 
     def names(self, beginning: str, *, older_than_s: float = 0.0, at_once: int = 1000) -> Iterator[str]:
-        """Names that begin so, in their order; by the store's clock, only those put so long ago. at_once: how many the
-        store is asked for at a time.
+        """Names with this beginning, in order; with older_than_s, only those put that long ago by the store's clock.
+        at_once: names per request.
         """
         asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
         for page in self._pages(asked):
@@ -82,7 +82,7 @@ class S3Objects:
                     yield str(held["Key"]).removeprefix(self._key(""))
 
     def folders(self, beginning: str) -> list[str]:
-        """Names up to the first slash, of those that begin so; takes no longer where much lies in a folder."""
+        """Names with this beginning up to the first slash; as fast for full folders as for empty ones."""
         asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "Delimiter": "/"}
         prefixes = (held["Prefix"] for page in self._pages(asked) for held in page.get("CommonPrefixes", ()))
         return [str(prefix).removeprefix(self._key("")).removesuffix("/") for prefix in prefixes]
@@ -91,9 +91,9 @@ class S3Objects:
         answer_of(self.directory, lambda client: client.delete_object(**self._named(name)))
 
     def check_conditional_puts(self) -> None:
-        """Raises HistoryStoreError where the store ignores a condition: of two writers, one would lose its commits."""
+        """Raises HistoryStoreError if the store ignores conditions: of two writers, one would lose its commits."""
         self.put(PROBE, b"", IfNoneMatch="*")
-        # It is there now, whoever put it.
+        # The probe exists now, whoever put it.
         for header, value in (("IfNoneMatch", "*"), ("IfMatch", _NO_VERSION)):
             if self.put(PROBE, b"", **{header: value}):
                 raise HistoryStoreError(
@@ -122,7 +122,7 @@ def _not_found(place: str) -> FileNotFoundError:
 
 
 def _told_at(page: Any) -> datetime:
-    """The store's clock, by which it says when objects were put; this machine's where it does not tell."""
+    """The store's clock, which also stamps objects; this machine's if the answer has no date."""
     told = page["ResponseMetadata"]["HTTPHeaders"].get("date")
     return datetime.now(UTC) if told is None else parsedate_to_datetime(told).astimezone(UTC)
 

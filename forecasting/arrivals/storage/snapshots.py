@@ -1,9 +1,9 @@
-"""Past commits of the history: kept for a while, so that what was read once can be read again.
+"""Past commits of the history, kept for a while so that a reading can be repeated.
 
-The manifest of a commit is put aside in `_snapshots/` before the next one takes its place; its files stay until it
-has been out of force for longer than the retention. So whatever was in force at any time within the retention can be
-read, and a crash between the steps leaves every commit either in force or aside. They are removed in lots: going
-through all that are kept, at every commit of a history that is built hourly, would cost more than the commit.
+A manifest is archived in `_snapshots/` before the next one replaces it; its files stay until it has been superseded for
+longer than the retention. So every commit that was in force within the retention can be read, and a crash between the
+steps leaves every commit in force or archived. Removal happens in batches: checking all archived commits at every
+commit of an hourly history would cost more than the commit.
 """
 
 import re
@@ -27,10 +27,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A commit that can be read. superseded_at: when another took its place, None for the one in force.
+    """A readable commit. superseded_at: when it was replaced, None for the one in force.
 
-    dates: how many it holds windows of, from first_date to last_date. built_until: end of the latest interval that had
-    been written by then, None where an older version kept no note of it.
+    dates: number of dates with windows, from first_date to last_date. built_until: end of the latest interval written
+    by then; None if an older version did not record it.
     """
 
     id: str
@@ -50,26 +50,24 @@ class _Aside:
 
 
 def snapshots(directory: Directory, topology: str) -> list[Snapshot]:
-    """The commits of the topology that can be read, newest first; none before the first. Raises HistoryError for one
-    that is damaged.
-    """
+    """The readable commits of the topology, newest first. Raises HistoryError for a damaged one."""
     folder = topology_folder(directory, topology)
-    # In this order: a commit that is superseded in between is then seen as the one in force, not overlooked.
+    # In this order, so that a commit superseded in between is seen as the one in force, not overlooked.
     in_force, aside = read_manifest(folder), _aside(folder)
     if in_force is None:
         return []
     found = {in_force.snapshot: _snapshot(in_force, None)}
     for file, manifest in zip(aside, folder.each(partial(_manifest_aside, folder), aside), strict=True):
-        # The same commit can have been in force more than once: the last time counts.
+        # A commit may have been in force more than once; the last time counts.
         if file.id not in found and manifest is not None:
             found[file.id] = _snapshot(manifest, file.superseded_at)
     return list(found.values())
 
 
 def manifest_of(folder: Folder, snapshot: str | None) -> Manifest | None:
-    """The manifest of a commit, of the one in force for None; None where there is none in force.
+    """The manifest of a commit, or of the one in force if None; returns None if none is in force.
 
-    Raises HistoryError for a commit that is not kept.
+    Raises HistoryError for an unknown or expired commit.
     """
     in_force = read_manifest(folder)
     if in_force is None or snapshot in (None, in_force.snapshot):
@@ -88,22 +86,22 @@ def manifest_of(folder: Folder, snapshot: str | None) -> Manifest | None:
 
 
 def put_aside(folder: Folder, manifest: Manifest, superseded_at: datetime) -> None:
-    """Keep a commit that is about to be superseded."""
+    """Archive a commit that is about to be superseded."""
     name = f"{superseded_at.astimezone(UTC).strftime(_TIME)}-{manifest.snapshot}.json"
     folder.add(f"{_FOLDER}/{name}", manifest.to_json())
 
 
 def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) -> None:
-    """Remove commits out of force for longer than keep_s, and the files that no commit names any more.
+    """Remove commits superseded for longer than keep_s, and files that no commit names any more.
 
-    Without a crash, not before one is over by a twentieth of keep_s; then all that are over at all. Only files of
-    commits that are removed are looked at, all of them after a crash, and in a shared folder, where nobody knows of
-    crashes. For one's turn.
+    Without a crash, it starts once one commit has expired by a twentieth of keep_s, and then removes all expired ones.
+    It checks only the files of removed commits; after a crash and in a shared folder, where crashes go unnoticed, all
+    files. Only within a turn.
     """
     if not after_a_crash and not _one_before(folder, now - timedelta(seconds=keep_s * (1 + _LOT))):
         return
     try:
-        # In this order: a commit that another writer supersedes in between is seen in one place or in both.
+        # In this order, so that a commit superseded in between is seen in at least one place.
         in_force, aside = read_manifest(folder), _aside(folder)
         expired = _superseded_before(aside, now - timedelta(seconds=keep_s))
         named = (set() if in_force is None else in_force.files()) | _named_aside(
@@ -114,9 +112,9 @@ def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) 
     except HistoryStoreError:
         raise
     except HistoryError:
-        # A damaged manifest names files that nobody knows: none may go. Listing the snapshots tells which it is.
+        # The files of a damaged manifest are unknown, so none may be removed. Listing the snapshots names it.
         return
-    # A commit must be off the disk before its files are, or a power failure could bring it back without them.
+    # Remove a commit from disk before its files, or a power failure could restore it without them.
     folder.remove(file.name for file in expired)
     folder.remove(unnamed)
     if after_a_crash:
@@ -124,7 +122,7 @@ def sweep(folder: Folder, keep_s: float, now: datetime, *, after_a_crash: bool) 
 
 
 def _one_before(folder: Folder, moment: datetime) -> bool:
-    """Whether the one that was put aside first was so by that moment, or is none of ours."""
+    """Whether the earliest archived name dates from before the moment, or is not a manifest of ours."""
     first = folder.first_name(_FOLDER)
     oldest = None if first is None else _as_aside(first)
     return first is not None and (oldest is None or oldest.superseded_at <= moment)
@@ -140,7 +138,7 @@ def _named_aside(folder: Folder, aside: list[_Aside]) -> set[str]:
 
 
 def _aside(folder: Folder) -> list[_Aside]:
-    """Manifests put aside, the latest first."""
+    """Archived manifests, latest first."""
     return sorted(filter(None, map(_as_aside, folder.names(_FOLDER))), reverse=True)
 
 
@@ -150,8 +148,8 @@ def _as_aside(name: str) -> _Aside | None:
 
 
 def _manifest_aside(folder: Folder, file: _Aside) -> Manifest | None:
-    """None where it has expired in the meantime."""
-    remedy = "remove this file, what it kept is lost"
+    """None if it has expired meanwhile."""
+    remedy = "remove this file; its commit is lost"
     manifest = read_manifest_file(folder, file.name, remedy)
     if manifest is not None and manifest.snapshot != file.id:
         raise HistoryError(f"{folder.place(file.name)} is damaged: it holds commit {manifest.snapshot}; {remedy}")

@@ -1,4 +1,4 @@
-"""A commit in the making: parts are written date by date, and nothing that is in force is touched."""
+"""Prepares a commit: parts are written date by date, without touching anything in force."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.grid import from_us, to_us
 from forecasting.arrivals.rows import SCHEMA, best_known, in_order, window_starts_us, with_own_columns
 from forecasting.arrivals.storage.batches import Batch
@@ -21,12 +21,11 @@ from forecasting.errors import HistoryError
 
 
 class Staging:
-    """The files of the next commit: those of the one before, but for the dates of an interval that is replaced.
+    """The files of the next commit: those of the previous one, except for the dates of a replaced interval.
 
-    Batches are added in order of time, within `with`: while one is written, the next can be made, and no more than one
-    is held. All are on disk when `manifest` returns; at the end of `with` nothing writes any more. keep_known: windows
-    of which the history knows more than the batch stay as they are. In a shared folder, the same can be made anew upon
-    the commit of another writer.
+    Add batches in order of time, within `with`. While one is written the next can be made, and at most one is held. All
+    are on disk when `manifest` returns; the end of `with` stops all writing. keep_known: windows that the history knows
+    better than the batch stay as they are. In a shared folder, the change can be reapplied to another writer's commit.
     """
 
     def __init__(self, folder: Folder, topology: str, before: Manifest | None, *, keep_known: bool = False) -> None:
@@ -52,8 +51,8 @@ class Staging:
             self._own.close()
 
     def add(self, batch: Batch) -> None:
-        """Replace the dates up to the batch's last one. Raises HistoryError for one that does not come after those
-        before, or has windows of another width.
+        """Replace the dates up to the batch's last one. Raises HistoryError for a batch out of order or with windows of
+        another width.
         """
         self._check_width(self._window_s or (self._before.window_s if self._before else batch.window_s), batch.window_s)
         if not self._window_s:
@@ -71,7 +70,7 @@ class Staging:
         self._days_left = range(days.stop, self._days_left.stop)
 
     def manifest(self, committed_at: datetime, keep_s: float) -> Manifest:
-        """What the commit holds: dates of the interval that no batch reached hold nothing of it."""
+        """The new manifest. Dates of the interval that no batch reached lose their windows in it."""
         if not self._window_s:
             raise HistoryError(f"{self._where}: there are no windows to write; give at least one")
         for day in self._days_left:
@@ -82,9 +81,9 @@ class Staging:
         return Manifest(self._window_s, self._parts, self._keys, until, committed_at.astimezone(UTC), keep_s)
 
     def upon(self, before: Manifest | None) -> None:
-        """Make the same change upon this commit, where nothing but it has come since the one so far.
+        """Reapply the change to this commit, which superseded the base used so far.
 
-        Of dates that the two have alike, what was made stays. Raises HistoryError for windows of another width.
+        Dates equal in both commits keep the work done. Raises HistoryError for windows of another width.
         """
         if before is not None and self._window_s:
             self._check_width(before.window_s, self._window_s)
@@ -101,7 +100,7 @@ class Staging:
                 names.pop(date, None)
                 names.update({date: of_made[date]} if date in of_made else {})
 
-    def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _replace(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         self._await_writer()
         self._writing = self._writer.submit(self._write, day, rows, histograms)
 
@@ -109,15 +108,15 @@ class Staging:
         if self._writing is not None:
             self._writing.result()
 
-    def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _write(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         if self._own is not None:
             self._own.keep(day, rows, histograms)
         self._stage(day, rows, histograms)
 
-    def _stage(self, day: int, rows: pa.Table, histograms: Mapping[str, KeyHistogram]) -> None:
+    def _stage(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
         date = iso_date(day)
         part, keys = self._parts.pop(date, None), self._keys.pop(date, None)
-        # A day that is replaced as a whole is not read before, so that building it again repairs it.
+        # Do not read a day that is replaced as a whole, so that rebuilding repairs it.
         whole = self._begin_us <= day * DAY_US and (day + 1) * DAY_US <= self._end_us
         if part is not None and (self._keep_known or not whole):
             held = self._read_before(date, part)
@@ -135,7 +134,7 @@ class Staging:
                 if held is None:
                     return
                 before = histograms_of(held, date)
-                # They cannot be added up, as nothing tells what of the day they share: the one of more windows stays.
+                # Histograms cannot be added, since their overlap is unknown: the one covering more windows stays.
                 histograms = {**histograms, **before} if more_before else {**before, **histograms}
         below = f"date={date}"
         if rows.num_rows:
@@ -144,7 +143,7 @@ class Staging:
             self._keys[date] = write_part(self._folder, below, KEYS, histograms_table(histograms.values()), keys)
 
     def _read_before(self, date: str, file: str) -> pa.Table | None:
-        """None where another writer has superseded and removed it: upon its commit, the date is staged anew."""
+        """None if another writer has superseded and removed it; the date is then restaged on that commit."""
         try:
             return read_part(self._folder, of_date(date, file))
         except FileNotFoundError:
@@ -162,12 +161,12 @@ class Staging:
     def _built_before(self) -> datetime:
         if self._before is None or self._before.built_until is not None:
             return self._before.built_until if self._before and self._before.built_until else from_us(self._end_us)
-        # A writer of format 1 took no note of it: its last window tells.
+        # Format 1 did not record it, so use its last window.
         return last_window_end(self._folder, Manifest(self._window_s, self._parts))
 
 
 def last_window_end(folder: Folder, manifest: Manifest) -> datetime:
-    """End of the last window that a commit holds, whatever its status."""
+    """End of the last window of a commit, whatever its status."""
     starts_us = window_starts_us(read_part_in_force(folder, manifest.part(max(manifest.parts))))
     return from_us(starts_us.max()) + timedelta(seconds=manifest.window_s)
 
@@ -177,7 +176,7 @@ def _held(manifest: Manifest | None, date: str) -> tuple[str | None, str | None]
 
 
 def _by_day(rows: pa.Table, days: range) -> Iterator[tuple[int, pa.Table]]:
-    """Each day with its rows, which keep their order."""
+    """The rows of each day, in their order."""
     of_row = window_starts_us(rows) // DAY_US
     if of_row[0] != of_row.max() or of_row[0] != of_row.min():
         order = np.argsort(of_row, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
-from forecasting.prequential import LONGEST_HISTORY_S, Predicted
+from forecasting.prequential import MAX_HISTORY_S, Predicted
 from forecasting.prequential_scores import SEASONS_S, PrequentialScore
 from forecasting.selection import DEPLOYED
 from forescale.report.forecasts.origins_figure import origins_figure
@@ -46,7 +46,7 @@ class ReplayedTrace:
 def render_backtest_page(trace: ReplayedTrace) -> str:
     """The whole page. The same replay gives the same text."""
     origins, series = trace.origins(), trace.series
-    shown_from = max(series.start, origins[0] - timedelta(seconds=LONGEST_HISTORY_S))
+    shown_from = max(series.start, origins[0] - timedelta(seconds=MAX_HISTORY_S))
     history = origins_figure(series.between(shown_from, series.end), origins)
     peaks = _peak_figures(trace, origins)
     return rendered(

@@ -1,6 +1,6 @@
 """What past forecasts of a source came to, in sentences and in a table."""
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import COVERAGE_QUANTILE
 from forecasting.track_scores import TrackScore
@@ -24,7 +24,7 @@ def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
         *([failure] if failure else []),
         Sentence("Peak (p95)", _peaks(report)),
         Sentence("Held so far", _held(report.scores)),
-        Sentence("Drift", _drift(report)),
+        Sentence("ForecastDrift", _drift(report)),
     )
 
 
@@ -78,12 +78,12 @@ def alarmed(report: ForecastReport) -> bool:
 def track_table(report: ForecastReport) -> Table | None:
     """Per horizon: how often the p95 held, and the loss beside the naive and the backtest. None before any is over."""
     measured = numbers("Completed", "p95 held", "Loss / naive", "Loss / backtest")
-    columns = (*texts("Within"), *measured, *texts("Drift"))
+    columns = (*texts("Within"), *measured, *texts("ForecastDrift"))
     rows = [_row(score, drift) for score, drift in zip(report.scores, report.drifts, strict=True) if score.completed]
     return Table(columns, tuple(rows)) if rows else None
 
 
-def _row(score: TrackScore, drift: Drift) -> tuple[Cell, ...]:
+def _row(score: TrackScore, drift: ForecastDrift) -> tuple[Cell, ...]:
     interval = f"likely {percent(score.coverage_low)} to {percent(score.coverage_high)}".replace(" ", NBSP)
     naive = f"against {score.naive}" if score.naive else "the days before are not known"
     return (

@@ -21,7 +21,7 @@ from prometheus_server import backfill, openmetrics, prometheus_server, require_
 from report_page import ReportPage
 from shop_history import MONDAY, NAME, hour, shop_file, write_shop
 
-from forecasting.arrivals.arrival_source import Arrivals, KeyHistogram, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import Arrivals, DailyKeyCounts, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
 from forescale.cli import main
 
@@ -145,7 +145,7 @@ def test_show__draws_a_line_per_source_on_a_terminal(home: Path) -> None:
 
 def test_show__tells_the_most_frequent_keys(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     heavy = {f"key-{number:02}": 100 - number for number in range(12)} | {"[bold]\x1b[31mred": 1}
-    keys = (KeyHistogram("orders", MONDAY.date(), heavy, residual=66, max_error=2),)
+    keys = (DailyKeyCounts("orders", MONDAY.date(), heavy, residual=66, max_error=2),)
     source = SourceArrivals(np.full(24, 50), np.array([[0, 2**62]]))
     arrivals = Arrivals(MONDAY, hour(24), 3600, Measures.OFFERED, {"orders": source}, keys)
     write_history(arrivals, home / "history", NAME, MONDAY, hour(24))
@@ -161,7 +161,7 @@ def test_show__tells_the_most_frequent_keys(capsys: pytest.CaptureFixture[str], 
 
 
 def test_show__tells_how_many_other_keys_there_are(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    keys = (KeyHistogram("orders", MONDAY.date(), {"a": 3, "b": 2}, residual=40, distinct_keys=12),)
+    keys = (DailyKeyCounts("orders", MONDAY.date(), {"a": 3, "b": 2}, residual=40, distinct_keys=12),)
     source = SourceArrivals(np.full(24, 50), np.array([[0, 2**62]]))
     arrivals = Arrivals(MONDAY, hour(24), 3600, Measures.OFFERED, {"orders": source}, keys)
     write_history(arrivals, home / "history", NAME, MONDAY, hour(24))

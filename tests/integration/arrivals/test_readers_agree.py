@@ -227,7 +227,7 @@ def test_weights_that_do_not_count__are_refused_with_the_value_and_the_remedy(
         times = pa.array([SEVEN] * 2, pa.timestamp("us", tz="UTC"))
         pq.write_table(table.set_column(0, "at", times), tmp_path / "events" / "a.parquet")
     with pytest.raises(
-        HistoryError, match=r"1 of 2 events .* no weight that counts in column 'n'.*whole numbers from 0 to 10{12}"
+        HistoryError, match=r"1 of 2 events .* no valid weight in column 'n'.*whole numbers from 0 to 10{12}"
     ):
         read(EventFiles(tmp_path / "events", EventColumns("at", weight="n"), form, "web"))
 

@@ -15,7 +15,7 @@ import forecasting.fleet
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError, TrackingError
 from forecasting.forecast_file import read_forecast
 from forecasting.tracking.mlflow_tracker import MlflowTracker
@@ -245,7 +245,7 @@ def test_a_demotion_that_cannot_be_tagged__costs_no_forecast(
 ) -> None:
     forecast(settings, NAME)
     arrive(settings, 2)
-    alarm = Drift(3600, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
+    alarm = ForecastDrift(3600, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
     monkeypatch.setattr("forescale.jobs.forecast.drifts_by_source", lambda *_: {"receive": (alarm,)})
 
     def refuses(*_: object, **__: object) -> None:

@@ -13,7 +13,7 @@ from past_forecasts import hourly
 from playwright.sync_api import BrowserContext, Page
 from screen_sizes import DESKTOP, PHONE
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.forecast import QUANTILES
 from forecasting.judged import judged_forecasts
 from forecasting.outlook import SeriesOutlook
@@ -29,7 +29,7 @@ HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"
 LONG = "a" * 300
 HORIZONS_S = (900, 3600, 21600, 86400)
 NOW = datetime(2026, 1, 26, tzinfo=UTC)
-ALARM = Drift(3600, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
+ALARM = ForecastDrift(3600, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
 
 
 def of(count: int, *, factor: float = 1.0, silent: bool = False, gaps: bool = False) -> ForecastReport:

@@ -144,7 +144,7 @@ def test_what_a_failed_writer_left__is_removed_by_a_later_one_once_it_is_old(
 
 def test_commit_that_took_longer_than_parts_are_safe__is_refused(directory: S3Directory) -> None:
     write(directory, 0, 24, 1)
-    with patch.object(s3_folder, "LONGEST_COMMIT_S", 0.0), pytest.raises(HistoryStoreError, match="build a shorter"):
+    with patch.object(s3_folder, "MAX_COMMIT_S", 0.0), pytest.raises(HistoryStoreError, match="build a shorter"):
         write(directory, 0, 24, 2)
     assert counts(directory) == [1] * 24
 

@@ -8,13 +8,13 @@ import pytest
 from arrival_series import busy_offices
 from sample_orders import TERMS, order_of
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
 from forecasting.terms import ForecastTerms
-from forecasting.tracking.batch import Batch, BatchContent, BatchHead
+from forecasting.tracking.batch import BatchContent, BatchHead, TrackedBatch
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 
-DRIFT = Drift(900, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
+DRIFT = ForecastDrift(900, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def head(*, trains: bool = True, terms: ForecastTerms = TERMS) -> BatchHead:
     return BatchHead("calls", datetime(2026, 1, 26, tzinfo=UTC), terms, "0123456789abcdef", 2, trains, request)
 
 
-Record = Callable[[bool], tuple[Batch, list[ForecastTask], list[ForecastResult]]]
+Record = Callable[[bool], tuple[TrackedBatch, list[ForecastTask], list[ForecastResult]]]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def record(tracker: MlflowTracker, tmp_path_factory: pytest.TempPathFactory) -> 
     desk = busy_offices(days=9)
     early = desk.between(desk.start, desk.start.replace(hour=3))
 
-    def made(trains: bool) -> tuple[Batch, list[ForecastTask], list[ForecastResult]]:
+    def made(trains: bool) -> tuple[TrackedBatch, list[ForecastTask], list[ForecastResult]]:
         batch = tracker.begin(head(trains=trains))
         orders = [
             order_of(desk, home, run_id=batch.run_id, model_version=batch.model_version, train=trains),

@@ -20,7 +20,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
-from forecasting.tracking.batch import Batch, slug
+from forecasting.tracking.batch import TrackedBatch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
 from forecasting.tracking.run_owner import RunOwner
@@ -39,7 +39,7 @@ pytestmark = [
 ]
 
 
-Recorded = tuple[Batch, list[ForecastTask], list[ForecastResult]]
+Recorded = tuple[TrackedBatch, list[ForecastTask], list[ForecastResult]]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ledger_decisions import NOON, after, brought_to, forecast_of, schedule_of
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forescale.codec import handed_over
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
@@ -125,7 +125,7 @@ def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, l
 
 
 def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:
-    drift = Drift(3600, True, "the p95 was exceeded in 9 of the last 60", 0.85, 1.2, float("nan"), 60)
+    drift = ForecastDrift(3600, True, "the p95 was exceeded in 9 of the last 60", 0.85, 1.2, float("nan"), 60)
     pages = {
         "ingest": SourcePage(None, "", {3600: drift.reason}, {3600: 2.5}, 0.1, {3600: drift}),
         "other": SourcePage(None, "nothing came for 5 h", {}, {}, float("nan"), {}),

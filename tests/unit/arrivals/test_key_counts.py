@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from counted_rows import rules
 
-from forecasting.arrivals.arrival_source import KeyHistogram
+from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.counting.event_batch import event_batch
 from forecasting.arrivals.counting.key_counts import CARRIED, HEAVY, key_counts, key_histograms, merged_keys
 from forecasting.arrivals.counting.tally import Rules, triaged
@@ -25,7 +25,7 @@ def counts(keys: list[str | None], time_us: int = 7, given: Rules = GIVEN, **col
 
 def test_few_keys__are_counted_exactly_most_frequent_first_and_equal_ones_by_name() -> None:
     batches = [counts(["b", "a", None, "c"]), counts(["c", "c", None, "", "a", "b"])]
-    assert key_histograms(batches) == (KeyHistogram("web", FIRST, {"c": 3, "a": 2, "b": 2, "": 1}, 2, 0, 4),)
+    assert key_histograms(batches) == (DailyKeyCounts("web", FIRST, {"c": 3, "a": 2, "b": 2, "": 1}, 2, 0, 4),)
     (histogram,) = key_histograms(batches)
     assert list(histogram.heavy) == ["c", "a", "b", ""]
 
@@ -33,8 +33,8 @@ def test_few_keys__are_counted_exactly_most_frequent_first_and_equal_ones_by_nam
 def test_keys__are_counted_by_utc_day_and_source() -> None:
     on_both = [counts(["a"]), counts(["a", "b"], DAY_US), counts(["a"], DAY_US - 1)]
     assert key_histograms(on_both) == (
-        KeyHistogram("web", FIRST, {"a": 2}, 0, 0, 1),
-        KeyHistogram("web", SECOND, {"a": 1, "b": 1}, 0, 0, 2),
+        DailyKeyCounts("web", FIRST, {"a": 2}, 0, 0, 1),
+        DailyKeyCounts("web", SECOND, {"a": 1, "b": 1}, 0, 0, 2),
     )
     mail = counts(["a"], source=pa.array(["mail"]))
     assert [one.source for one in key_histograms([mail, *on_both])] == ["mail", "web", "web"]
@@ -43,14 +43,14 @@ def test_keys__are_counted_by_utc_day_and_source() -> None:
 def test_window_across_midnight__is_of_the_day_on_which_it_starts_with_all_its_keys() -> None:
     # Windows of 7 hours start at 21:00 of the first day.
     given = rules(0, 28 * HOUR_US, window_us=7 * HOUR_US)
-    assert key_histograms([counts(["a"], DAY_US + 1, given)]) == (KeyHistogram("web", FIRST, {"a": 1}, 0, 0, 1),)
+    assert key_histograms([counts(["a"], DAY_US + 1, given)]) == (DailyKeyCounts("web", FIRST, {"a": 1}, 0, 0, 1),)
 
 
 def test_weights__are_counted() -> None:
     weight = pa.array([5, 0, 7, 2])
     assert key_histograms([counts(["a", "b", None, "a"], weight=weight)]) == (
         # No event had the key b.
-        KeyHistogram("web", FIRST, {"a": 7, "b": 0}, 7, 0, 1),
+        DailyKeyCounts("web", FIRST, {"a": 7, "b": 0}, 7, 0, 1),
     )
 
 
@@ -58,7 +58,7 @@ def test_rows_that_do_not_count_or_lie_outside_the_interval__have_no_part() -> N
     late = rules(0, DAY_US, window_us=HOUR_US, arrivals=True)
     # The window from 0:00 is closed at 1:00.
     assert key_histograms([counts(["a", "b"], given=late, arrived=pa.array([HOUR_US - 1, HOUR_US]))]) == (
-        KeyHistogram("web", FIRST, {"a": 1}, 0, 0, 1),
+        DailyKeyCounts("web", FIRST, {"a": 1}, 0, 0, 1),
     )
     assert key_histograms([counts(["a"], -1), counts(["a"], 2 * DAY_US)]) == ()
 
@@ -76,7 +76,7 @@ def test_what_is_dropped_between_tasks__is_bounded_by_the_heaviest_that_each_of_
     first = merged_keys([counts(["a"] * 5 + ["b"] * 4 + ["c"] * 2 + ["d"])], kept=2)
     second = merged_keys([counts(["c"] * 9 + ["b"] * 6 + ["a"] * 3 + ["d"])], kept=2)
     (histogram,) = key_histograms([first, second], heavy=3)
-    assert histogram == KeyHistogram("web", FIRST, {"b": 10, "c": 9, "a": 5}, 2 + 1 + 3 + 1, 2 + 3)
+    assert histogram == DailyKeyCounts("web", FIRST, {"b": 10, "c": 9, "a": 5}, 2 + 1 + 3 + 1, 2 + 3)
 
 
 def test_very_many_keys__stay_few_and_add_up() -> None:

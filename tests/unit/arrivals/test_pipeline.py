@@ -160,7 +160,7 @@ def test_sources_that_nothing_is_known_of__are_missing_throughout(tmp_path: Path
 
 
 def test_no_source_at_all__is_an_error_and_nothing_is_written(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match="a list tells of no source between 2003-03-03"):
+    with pytest.raises(HistoryError, match="a list has no source with data between 2003-03-03"):
         build(tmp_path, Told({}), 0, 2)
     assert not files(tmp_path)
 

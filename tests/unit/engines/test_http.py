@@ -206,7 +206,7 @@ def test_first_moment__of_a_server_that_heeds_no_times_asks_for_since(stand_in: 
         ({"scrape_interval_s": 0}, "scrape_interval_s 0"),
         ({"max_gap_s": -1}, "max_gap_s -1"),
         ({"max_gap_s": 60, "ended_after_s": 30}, "ended_after_s 30"),
-        ({"measures": Measures.OFFERED, "held_back": "x"}, "held_back is for throughput"),
+        ({"measures": Measures.OFFERED, "held_back": "x"}, "held_back applies to throughput"),
         ({"since": datetime(2024, 1, 1)}, "no time zone"),
         ({"timeout_s": 0}, "timeout_s 0"),
         ({"page_points": 12_000}, "page_points 12000"),

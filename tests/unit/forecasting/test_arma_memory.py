@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 from statsmodels.tsa.arima.estimators.innovations import innovations_mle
 
-from forecasting.models.harmonic_arima_forecaster import LARGEST_ROOT, ArmaMemory, arma_memory
+from forecasting.models.harmonic_arima_forecaster import MAX_ROOT, ArmaMemory, arma_memory
 
 PROCESSES = [(0.6, 0.2, 0.3), (1.2, -0.4, 0.2), (0.3, 0.5, -0.4), (0.9, 0.05, -0.5)]
 
@@ -50,7 +50,7 @@ def test_the_fit__never_goes_on_for_ever() -> None:
     wandering = np.cumsum(np.random.default_rng(4).normal(size=3000))
     memory = arma_memory(wandering)
     roots = np.abs(np.roots([1.0, -memory.ar1, -memory.ar2]))
-    assert roots.max() <= LARGEST_ROOT + 1e-9
+    assert roots.max() <= MAX_ROOT + 1e-9
     assert roots.max() > 0.9
 
 
@@ -58,7 +58,7 @@ def test_the_fit__never_goes_on_for_ever() -> None:
 def test_the_fit__of_errors_without_chance_is_finite_and_does_not_explode(errors: np.ndarray) -> None:
     memory = arma_memory(errors)
     assert np.isfinite([memory.ar1, memory.ar2, memory.ma1]).all()
-    assert np.abs(np.roots([1.0, -memory.ar1, -memory.ar2])).max(initial=0.0) <= LARGEST_ROOT + 1e-9
+    assert np.abs(np.roots([1.0, -memory.ar1, -memory.ar2])).max(initial=0.0) <= MAX_ROOT + 1e-9
     assert np.abs(memory.anticipated(memory.states(errors)[[50]], 200)).max() <= 10 * max(1.0, np.abs(errors).max())
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from forecasting.calibration import LARGEST_OFFSET, calibration, floor_per_s
+from forecasting.calibration import MAX_OFFSET, calibration, floor_per_s
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 
@@ -75,7 +75,7 @@ def test_unknown_peaks__are_left_out() -> None:
 
 def test_what_offsets_move__is_bounded() -> None:
     learnt = calibration(np.full((2000, 1, 4), 1.0), np.full((2000, 1), 1000.0), QUANTILES)
-    assert learnt.applied(np.ones((1, 4))) == pytest.approx(np.full((1, 4), np.exp(LARGEST_OFFSET)))
+    assert learnt.applied(np.ones((1, 4))) == pytest.approx(np.full((1, 4), np.exp(MAX_OFFSET)))
 
 
 def test_the_floor__is_a_hundredth_of_the_median_peak() -> None:

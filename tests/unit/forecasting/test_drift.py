@@ -15,8 +15,8 @@ from scipy.stats import binom
 from forecasting.drift import (
     LEVEL,
     LOSS_FACTOR,
-    MOST_WINDOWS,
-    Drift,
+    MAX_WINDOWS,
+    ForecastDrift,
     backtest_losses_per_s,
     deployed_score,
     drifts,
@@ -32,7 +32,7 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99)
 SCORED = np.array(QUANTILES[1:])
 
 
-def drift_of(actual: np.ndarray, peaks: np.ndarray, backtest_per_s: float, horizon_s: int = HOUR_S) -> Drift:
+def drift_of(actual: np.ndarray, peaks: np.ndarray, backtest_per_s: float, horizon_s: int = HOUR_S) -> ForecastDrift:
     """Of forecasts issued every hour. peaks: shape (forecasts, quantiles)."""
     count = actual.size
     starts = tuple(MONDAY + timedelta(hours=number) for number in range(count))
@@ -62,7 +62,7 @@ def draws(seed: int, count: int) -> tuple[np.ndarray, np.ndarray, float]:
     return level * np.exp(0.3 * rng.standard_normal(count)), level[:, None] * TRUE, mean_loss_per_s()
 
 
-def exceeding(exceeded: int, windows: int) -> Drift:
+def exceeding(exceeded: int, windows: int) -> ForecastDrift:
     """Of so many windows the last ones exceeded the p95, by so little that it costs nothing much."""
     actual = np.ones(windows)
     actual[windows - exceeded :] = 1.0001
@@ -94,7 +94,7 @@ def test_alarm__counts_windows_that_overlap_once() -> None:
 
 
 def test_alarm__forgets_what_is_long_over() -> None:
-    actual = np.ones(100 + MOST_WINDOWS)
+    actual = np.ones(100 + MAX_WINDOWS)
     actual[:100] = 1.0001
     assert not drift_of(actual, np.ones((actual.size, 4)), 1.0).alarmed
 
@@ -150,19 +150,19 @@ def test_false_alarms__of_calibrated_draws_are_no_more_than_the_level_allows() -
     for seed in range(300):
         actual, peaks, loss = draws(seed, 600)
         alarms += sum(
-            drift_of(actual[at : at + MOST_WINDOWS], peaks[at : at + MOST_WINDOWS], loss).alarmed
-            for at in range(0, 600, MOST_WINDOWS)
+            drift_of(actual[at : at + MAX_WINDOWS], peaks[at : at + MAX_WINDOWS], loss).alarmed
+            for at in range(0, 600, MAX_WINDOWS)
         )
     assert binom.sf(16, 3000, 2 * LEVEL) < 1e-3
     assert alarms <= 16
 
 
 def test_a_horizon__is_demoted_by_an_alarm_that_a_seasonal_naive_would_have_spared() -> None:
-    quiet = Drift(900, False, "no worse than chance explains", 0.9, 1.5, 1.0, 40)
-    spared = Drift(3600, True, "the p95 was exceeded", 0.6, 1.5, 3.0, 40)
-    no_better = Drift(21600, True, "the p95 was exceeded", 0.6, 0.8, 3.0, 40)
+    quiet = ForecastDrift(900, False, "no worse than chance explains", 0.9, 1.5, 1.0, 40)
+    spared = ForecastDrift(3600, True, "the p95 was exceeded", 0.6, 1.5, 3.0, 40)
+    no_better = ForecastDrift(21600, True, "the p95 was exceeded", 0.6, 0.8, 3.0, 40)
     # Without a naive that tells of the same windows there is nothing to stand in.
-    unknown = Drift(86400, True, "the p95 was exceeded", 0.6, float("nan"), 3.0, 40)
+    unknown = ForecastDrift(86400, True, "the p95 was exceeded", 0.6, float("nan"), 3.0, 40)
     assert horizons_to_demote((quiet, spared, no_better, unknown)) == {3600: "the p95 was exceeded"}
 
 
@@ -226,7 +226,7 @@ def test_deployed_score__is_of_the_naive_where_the_best_together_were_held_back(
 
 def test_levels__are_what_their_reasons_say() -> None:
     # A p95 that holds four times in five is seen in most looks at sixty windows, one that holds in 93 % hardly ever.
-    least = next(k for k in range(MOST_WINDOWS) if binom.sf(k - 1, MOST_WINDOWS, 0.05) < LEVEL)
-    assert binom.sf(least - 1, MOST_WINDOWS, 0.2) > 0.6
-    assert binom.sf(least - 1, MOST_WINDOWS, 0.07) < 0.02
+    least = next(k for k in range(MAX_WINDOWS) if binom.sf(k - 1, MAX_WINDOWS, 0.05) < LEVEL)
+    assert binom.sf(least - 1, MAX_WINDOWS, 0.2) > 0.6
+    assert binom.sf(least - 1, MAX_WINDOWS, 0.07) < 0.02
     assert 1 / LOSS_FACTOR == 0.5

@@ -95,7 +95,7 @@ def test_too_little_history__leaves_paths_as_they_come_and_says_so(days: int, jo
     joined = joined_forecasts(given, histories(0.9, days=days))
     same = all(joined.forecasts[source] is each for source, each in given.items())
     assert same == (not joins)
-    told = "sample paths of app, web are paired as they come: 0 spans of 1 h are known of all of them, 20 tell"
+    told = "sample paths of app, web are paired as they come: 0 spans of 1 h are known of all of them, 20 are needed"
     assert joined.note.startswith(told) == (not joins)
     assert bool(joined.note) == (not joins)
 

@@ -9,7 +9,7 @@ from forecasting.backtest import BacktestTable
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore
 from forecasting.scoring import horizon_scores, peak_losses
-from forecasting.selection import EXPECTED_RATIO, LEAST_WEIGHT, Ensembles, Selection, log_average, select
+from forecasting.selection import EXPECTED_RATIO, MIN_WEIGHT, Ensembles, Selection, log_average, select
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 NAIVES = frozenset({"persistence", "day_naive"})
@@ -73,7 +73,7 @@ def test_forecasters__are_weighed_by_their_steadied_losses() -> None:
     assert list(ensemble.weights[0]) == ["a", "b"]
     assert ensemble.weights[0]["a"] / ensemble.weights[0]["b"] == pytest.approx(8, rel=1e-3)
     assert sum(ensemble.weights[0].values()) == pytest.approx(1)
-    assert min(ensemble.weights[0].values()) >= LEAST_WEIGHT
+    assert min(ensemble.weights[0].values()) >= MIN_WEIGHT
 
 
 def test_what_was_better_until_five_days_ago__counts_half() -> None:

@@ -56,7 +56,7 @@ def test_scale__known_from_before_moves_to_the_parallelism_of_now() -> None:
     assert made.service_s_of("", 1) == pytest.approx(0.005)
     untold = calibrated(JOIN, [sample(10, 1000)], known).operators["k"]
     assert untold.profile.efficiency == known["k"].efficiency
-    assert "do not tell the parallelism" in untold.notes[0]
+    assert "do not report the parallelism" in untold.notes[0]
 
 
 def test_memory_and_cpu__rise_with_the_rate_from_what_an_idle_instance_uses() -> None:

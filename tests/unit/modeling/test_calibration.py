@@ -118,7 +118,7 @@ def test_offered_load__of_spans_that_lack_instances_is_scaled_up_and_said() -> N
     ):
         made = calibrated(JOIN, lacking, DECLARED)
         assert made.offered["a"].rate_per_s == pytest.approx(45)
-        assert "at best by 2 of 3" in made.operators["a"].notes[-1]
+        assert "at best 2 of 3" in made.operators["a"].notes[-1]
 
 
 def test_second_moments__tell_the_spread_of_single_tuples() -> None:
@@ -203,7 +203,7 @@ def test_interval__of_before_does_not_stand_beside_a_new_value() -> None:
 def test_no_busy_time_at_all__is_not_a_service_time_of_nothing() -> None:
     made = calibrated(JOIN, [sample(0.0, 1000, cpu_s=2.0)], DECLARED).operators["k"]
     assert (made.profile.service_s, made.profile.cpu_s, made.profile.samples) == (0.5, 0.002, 1)
-    assert "tell no busy time" in made.notes[0]
+    assert "have no busy time" in made.notes[0]
 
 
 def test_too_few_tuples__are_said_to_be_too_few() -> None:

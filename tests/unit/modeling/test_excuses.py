@@ -201,6 +201,6 @@ def test_excuse__of_a_packing_says_that_more_instances_do_not_help() -> None:
     plan, targets = PhysicalPlan("packed", {"a": 4, "b": 2}, packing), Targets(max_latency_s=0.008)
     # 900 of 1,200/s go to one of two 1 ms counters: M/M/1 at .9, a p95 of 10 ms · ln 20; routed evenly it is 7.5 ms
     (found,) = excuses(topology, profiles, plan, {"a": 1200.0}, targets)
-    assert found.remedy == "no more instances are needed where they are routed evenly: pack them otherwise"
+    assert found.remedy == "these instances suffice if routing is even: choose another packing"
     assert not found.mendable
     assert excuses(topology, profiles, replace(plan, packing=()), {"a": 1200.0}, targets) == ()

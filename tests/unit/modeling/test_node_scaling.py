@@ -83,7 +83,7 @@ def test_gammas_error__bears_what_alpha_and_beta_lack() -> None:
 
 
 def test_points__that_cannot_tell_are_refused_in_words() -> None:
-    with pytest.raises(ModelError, match="nothing was measured"):
+    with pytest.raises(ModelError, match="there are no measurements"):
         fitted_node_scaling([])
     with pytest.raises(ModelError, match="all 3 measurements used 4 nodes"):
         fitted_node_scaling([MeasuredThroughput(4, 1000.0, d) for d in (0.0, 5.0, 9.0)])

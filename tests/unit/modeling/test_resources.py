@@ -224,11 +224,11 @@ def test_plan_without_packing__tells_totals_and_why_no_containers() -> None:
     found = resources(JOB, PROFILES, UNPACKED, _rates(UNPACKED), Site(container=ContainerSize(cores=1.0)))
     assert found.containers == {}
     assert (found.total_cores, found.total_memory_mib) == (2.5, 1400)
-    assert found.notes == ("the plan has no packing: which container is over its size cannot be told",)
+    assert found.notes == ("the plan has no packing: containers are not checked against their size",)
 
 
 def test_packing_without_a_size__says_that_none_is_given() -> None:
-    assert _found().notes == ("no size of containers is given: what they need is told, not whether they have it",)
+    assert _found().notes == ("no container size is given: needs are estimated, but not compared with a size",)
     assert _found(ContainerSize(cores=4.0)).notes == ()
 
 
@@ -240,5 +240,5 @@ def test_empty_container__needs_nothing() -> None:
 
 def test_rates_of_another_plan__are_refused() -> None:
     other = PhysicalPlan("job", {"read": 1, "count": 3})
-    with pytest.raises(ModelError, match=r"rates tell of 3 instances of operator 'count', the plan has 4"):
+    with pytest.raises(ModelError, match=r"rates are of 3 instances of operator 'count', the plan has 4"):
         resources(JOB, PROFILES, PACKED, _rates(other), NOWHERE)

@@ -7,7 +7,7 @@ from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.queueing.closed_network import closed_throughput_per_s
-from modeling.services.pools import Routing, ServicePool, pool_of, service_saturation
+from modeling.services.pools import CallRouting, ServicePool, pool_of, service_saturation
 
 CHAIN = Topology(
     "shop",
@@ -157,6 +157,6 @@ def test_saturation__of_calls_to_random_replicas_is_that_of_one_queue_each() -> 
     pools, replicas = {"gate": ServicePool(4, 1.0), "back": ServicePool(1, 1.0)}, {"gate": 1, "back": 2}
     told = {
         routing: service_saturation(pair, profiles, pools, replicas, LOAD, routing).mst_per_s["gate"]
-        for routing in Routing
+        for routing in CallRouting
     }
-    assert told == {Routing.SHARED: pytest.approx(2.0), Routing.RANDOM: pytest.approx(1.6)}
+    assert told == {CallRouting.SHARED: pytest.approx(2.0), CallRouting.RANDOM: pytest.approx(1.6)}

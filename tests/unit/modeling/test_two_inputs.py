@@ -102,7 +102,7 @@ def test_mix__that_samples_do_not_tell_leaves_an_upper_bound() -> None:
     assert high > total
     # What was declared lies below, and stands.
     assert made.profile.service_cv2 == 0.7
-    assert "do not tell what came in by each" in " ".join(made.notes)
+    assert "do not report input by stream" in " ".join(made.notes)
     high_known = replace(known, service_cv2=50.0)
     assert profile_of(untold, high_known).service_cv2 == pytest.approx(total)
 

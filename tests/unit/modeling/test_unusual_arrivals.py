@@ -100,7 +100,7 @@ def test_what_a_window_fires__waits_for_itself(readers: int) -> None:
     assert one.latency is not None
     assert [one.latency.mean_s, mean_s] == pytest.approx([1.0 / readers] * 2, rel=0.01)
     assert one.latency.p95_s == pytest.approx(1.9 / readers, rel=0.02)
-    assert "latency behind count counts from when its windows fire, not from when tuples came" in one.notes
+    assert "latency downstream of count counts from when its windows fire, not from when tuples arrived" in one.notes
 
 
 def test_sessions__fire_one_by_one() -> None:
@@ -256,7 +256,7 @@ def test_even_services_in_line__are_slow_together(cs2: float) -> None:
     found = estimate([OperatorProfile(name, 0.01, service_cv2=cs2) for name in "abcde"], 85.0)
     assert_like(found, left - came, mean=0.05, p95=0.15)
     assert found[0].notes == (
-        "5 busy operators with even services in line: waits go together, p95 up to 15 % too short",
+        "5 busy operators with even services in line: their waits are correlated, p95 up to 15 % too short",
     )
 
 

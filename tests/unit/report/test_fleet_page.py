@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_page import ReportPage
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES
 from forecasting.outlook import SeriesOutlook, by_risk
@@ -20,8 +20,8 @@ from forescale.report.forecasts.spark_line import HEIGHT, WIDTH, spark_line
 
 NBSP = "\N{NO-BREAK SPACE}"
 NOW = datetime(2026, 1, 26, tzinfo=UTC)
-GOOD = Drift(3600, False, "no worse than chance explains", 0.95, 0.4, 1.1, 40)
-ALARM = Drift(900, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
+GOOD = ForecastDrift(3600, False, "no worse than chance explains", 0.95, 0.4, 1.1, 40)
+ALARM = ForecastDrift(900, True, "the p95 was exceeded in 9 of the last 60 separate spans", 0.85, 0.9, 3.0, 60)
 
 
 def row(source: str, p95_per_s: float = 10.0, **other: object) -> SeriesOutlook:
@@ -148,7 +148,7 @@ def test_row__is_a_forecast_or_a_cause() -> None:
 
 
 def test_row__is_judged_by_the_longest_horizon_that_is_over() -> None:
-    unknown = Drift(86400, False, "no span is over and known yet", np.nan, np.nan, np.nan, 0)
+    unknown = ForecastDrift(86400, False, "no span is over and known yet", np.nan, np.nan, np.nan, 0)
     assert row("web", drifts=(ALARM, GOOD, unknown)).judged == GOOD
     assert row("web", drifts=(unknown,)).judged is None
 

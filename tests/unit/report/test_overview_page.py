@@ -7,7 +7,7 @@ import pytest
 from report_page import ReportPage
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
-from forecasting.drift import Drift
+from forecasting.drift import ForecastDrift
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page
 from forescale.standing import SourceStanding, Standing
@@ -37,7 +37,7 @@ AFTER = replace(STEP, id="s1-2", position=2)
 STANDING = Standing(
     TOPOLOGY, NOW, schedule=MADE, ahead=(STEP, AFTER), budget=Budget(0.005, past_minutes=10_000, used_minutes=25)
 )
-DRIFTED = SourceStanding("receive", drifts=(Drift(21_600, True, "the p95 was exceeded", 0.85, 1.2, 1.0, 60),))
+DRIFTED = SourceStanding("receive", drifts=(ForecastDrift(21_600, True, "the p95 was exceeded", 0.85, 1.2, 1.0, 60),))
 
 
 def overview(*standings: Standing) -> ReportPage:

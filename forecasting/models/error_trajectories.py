@@ -80,8 +80,13 @@ def filled_both_ways(rows: Floats) -> Floats:
 
 
 def windows_from(values: npt.NDArray[Value], origins: Ints, ahead: int) -> npt.NDArray[Value]:
-    """The `ahead` values from each origin on, shape (origins, ahead)."""
-    return np.lib.stride_tricks.sliding_window_view(values, ahead)[origins]
+    """The `ahead` values from each origin on, shape (origins, ahead). values: at least `ahead`."""
+    values = np.ascontiguousarray(values)
+    # What sliding_window_view gives, without the checks that take longer than some gathers.
+    windows = np.ndarray(
+        (values.size - ahead + 1, ahead), values.dtype, values, strides=(values.itemsize, values.itemsize)
+    )
+    return windows[origins]
 
 
 def most_complete(known: Flags, origins: Ints, needed: Flags, share: float = COMPLETE) -> Ints:

@@ -97,6 +97,18 @@ class ErrorRecord:
         return self.memory.anticipated(self._states[origins], ahead)
 
 
+def expected_errors(record: ErrorRecord, origins: Ints, current: Floats, weights: Floats) -> Floats:
+    """Errors expected after each origin, shape (origins, steps).
+
+    current: mean errors before the origins, as `ErrorRecord.current` gives them. weights: shape (steps, 3).
+    """
+    expected = np.asarray(current @ weights.T)
+    anticipated = record.anticipated(origins, weights.shape[0])
+    if anticipated is not None:
+        expected += anticipated
+    return expected
+
+
 @dataclass(frozen=True)
 class CorrectedForecaster:
     """A slow level with its correction (FittedForecaster).
@@ -127,7 +139,8 @@ class CorrectedForecaster:
         recent = newest(recent, 3 * per_day)
         errors = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
         now = ErrorRecord(errors, self.window_s, self.memory)
-        expected = self._expected(now, np.array([errors.size]), steps)[0]
+        here = np.array([errors.size])
+        expected = expected_errors(now, here, now.current(here), self._weights_of(steps))[0]
         is_open = self.hours.open_mask(recent.end, steps)
         record, origins, weights = self._alike(recent.end, steps, is_open)
         taken = drawn(origins.size, paths, rng) if weights is None else drawn_by_weight(weights, paths, rng)
@@ -138,10 +151,12 @@ class CorrectedForecaster:
         level = self.level.transformed(recent.end, steps) + expected * usual_size
         highest = max(self.highest_count, float(np.nanmax(recent.counts, initial=0.0)))
         rates_per_s = np.empty((origins.size, steps))
+        current, weights_of_steps = record.current(origins), self._weights_of(steps)
         for first in range(0, origins.size, ROWS):
-            some, rows = origins[first : first + ROWS], rates_per_s[first : first + ROWS]
+            block = slice(first, first + ROWS)
+            some, rows = origins[block], rates_per_s[block]
             left = record.following(some, steps)
-            left -= self._expected(record, some, steps)
+            left -= expected_errors(record, some, current[block], weights_of_steps)
             np.multiply(fill_along(left), usual_size, out=rows)
             rows += level
             self.transform.invert(rows)
@@ -162,14 +177,9 @@ class CorrectedForecaster:
         """The errors of the training history, and which of them belong to a unique event."""
         return ErrorRecord(self.errors, self.window_s, self.memory), lone_event(self.errors, self.window_s)
 
-    def _expected(self, record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
+    def _weights_of(self, steps: int) -> Floats:
         # Beyond the fitted leads the last one applies: by then little of the current error is left.
-        weights = self.weights[np.minimum(np.arange(ahead), self.weights.shape[0] - 1)]
-        expected = np.asarray(record.current(origins) @ weights.T)
-        anticipated = record.anticipated(origins, ahead)
-        if anticipated is not None:
-            expected += anticipated
-        return expected
+        return self.weights[np.minimum(np.arange(steps), self.weights.shape[0] - 1)]
 
     def _alike(self, start: datetime, ahead: int, is_open: Flags) -> tuple[ErrorRecord, Ints, Floats | None]:
         """Origins of past errors at about this time of day, with the record that contains the errors after them.

@@ -12,7 +12,7 @@ from forescale.orchestration.hand_off import (
 )
 from forescale.settings import Settings
 
-CRON = Settings().schedule  # a few minutes late, for events that are; "none": by hand
+CRON = Settings().schedule  # a few minutes past the hour, for late events; "none": by hand
 
 
 @dag(

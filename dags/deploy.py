@@ -11,7 +11,7 @@ from forescale.orchestration.wait_operator import WaitForClock
 @dag(
     dag_id="deploy",
     schedule=None,
-    max_active_runs=256,  # nearly all of them wait, without a worker
+    max_active_runs=256,  # nearly all of them are deferred and hold no worker
     params=FORM,
     default_args=RETRIES,
     tags=["forescale"],
@@ -30,7 +30,7 @@ def deploy_dag():
         by = dag_run.triggering_user_name or "airflow"
         try:
             return handed_over(requested_step(Settings(), params, run_id=dag_run.run_id, by=by))
-        except (ValueError, LedgerError) as refusal:  # asking for the same again would not help
+        except (ValueError, LedgerError) as refusal:  # a retry would fail the same way
             raise AirflowFailException(str(refusal)) from refusal
 
     which = step()

@@ -1,4 +1,4 @@
-"""The guard looks at every guarded topology each minute, and acts where it is allowed to. Turn it on to have it."""
+"""The guard checks every guarded topology each minute and acts where it may. Paused until you turn it on."""
 
 from airflow.sdk import dag, task
 
@@ -10,7 +10,7 @@ from forescale.orchestration.hand_off import ONE_TOPOLOGY
     schedule="* * * * *",
     catchup=False,
     max_active_runs=1,
-    is_paused_upon_creation=True,  # whoever wants a safety net turns it on, and has a run a minute
+    is_paused_upon_creation=True,  # a run a minute, only for those who want a safety net
     params={"topology": ONE_TOPOLOGY},
     tags=["forescale"],
     doc_md=__doc__,
@@ -25,7 +25,7 @@ def guard_dag():
         settings = Settings()
         return guarded_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
 
-    # Not tried again: what waits between two turns is in the ledger, and the next one takes it up. No worker waits.
+    # No retries: what waits between two turns is in the ledger, and the next turn takes it up. No worker waits.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def guard(topology):
         from forescale.codec import handed_over

@@ -1,4 +1,4 @@
-"""Messages about what somebody should know of, every five minutes. Turn it on once FORESCALE_NOTIFY_URLS is set."""
+"""Send messages about new incidents every five minutes. Turn it on once FORESCALE_NOTIFY_URLS is set."""
 
 from airflow.sdk import dag, task
 
@@ -8,13 +8,13 @@ from airflow.sdk import dag, task
     schedule="*/5 * * * *",
     catchup=False,
     max_active_runs=1,
-    is_paused_upon_creation=True,  # without a service to tell there is nothing to do
+    is_paused_upon_creation=True,  # without a service to send to there is nothing to do
     tags=["forescale"],
     doc_md=__doc__,
 )
 def notify_dag():
-    # A DAG of its own: as the last task of another one it would hide from Airflow that a task before it failed, and a
-    # run that waits for its review would tell of it when it is over. Not tried again: the next run does that.
+    # A DAG of its own: as the last task of another DAG it would hide from Airflow that an earlier task failed, and
+    # a run waiting for its review would send nothing until it is over. No retries: the next run sends what is left.
     @task
     def notify():
         from dataclasses import asdict

@@ -9,7 +9,7 @@ from forescale.orchestration.review_operator import ReviewSchedule
 @dag(
     dag_id="plan",
     schedule=[FORECASTS],
-    max_active_runs=32,  # a run that waits for its review must not keep newer forecasts from being planned for
+    max_active_runs=32,  # a run waiting for its review must not block planning for newer forecasts
     params={"topology": ONE_TOPOLOGY},
     default_args=RETRIES,
     tags=["forescale"],
@@ -27,9 +27,7 @@ def plan_dag():
             from forescale.settings import Settings
 
             made = planned(Settings(), topology)
-            create_deploy_runs(
-                approved_steps(Settings(), made.schedule_id)
-            )  # what nobody is asked for waits for nobody
+            create_deploy_runs(approved_steps(Settings(), made.schedule_id))  # auto-approved steps need no review
             schedule = handed_over(made)
             outlet_events[SCHEDULES].extra = schedule
             return schedule
@@ -54,7 +52,7 @@ def plan_dag():
             if answer.edit is not None:
                 try:
                     return [ask_again(edited(settings, schedule_id, answer.edit, by=answer.by, why=answer.why))]
-                except (PlanError, ModelError, LedgerError) as refusal:  # clear the review to be asked again
+                except (PlanError, ModelError, LedgerError) as refusal:  # clear the review task to ask again
                     raise AirflowFailException(str(refusal)) from refusal
             if answer.approve is not None:
                 review(settings, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)

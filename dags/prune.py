@@ -1,4 +1,4 @@
-"""What is old and unused, removed once a week. Turn it on once `forescale prune --dry-run` lists what may go."""
+"""Remove old, unused data once a week. Turn it on once `forescale prune --dry-run` lists what may go."""
 
 from airflow.sdk import Param, dag, task
 
@@ -8,7 +8,7 @@ from airflow.sdk import Param, dag, task
     schedule="30 3 * * 0",
     catchup=False,
     max_active_runs=1,
-    is_paused_upon_creation=True,  # what it removes is gone
+    is_paused_upon_creation=True,  # what it removes cannot be restored
     params={
         "older_than_days": Param(90, type="number", minimum=1, description="Whatever is newer stays."),
         "keep": Param(300, type="integer", minimum=1, description="Newest of each kind that stay."),
@@ -17,7 +17,7 @@ from airflow.sdk import Param, dag, task
     doc_md=__doc__,
 )
 def prune_dag():
-    # Not tried again: the next week's run goes on where this one ended.
+    # No retries: next week's run continues where this one ended.
     @task
     def prune(params):
         from forescale.jobs.prune import prune_by_age

@@ -1,4 +1,4 @@
-"""Readings of sources that keep nothing (Storm's UI), once a minute. Turn it on where a topology has such a source."""
+"""Record, once a minute, sources that keep no history (Storm's UI). Turn it on where a topology has such a source."""
 
 from airflow.sdk import dag, task
 
@@ -25,7 +25,7 @@ def record_dag():
         settings = Settings()
         return steady_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
 
-    # Not tried again: the next minute's reading is as good, and one that comes late would be no better.
+    # No retries: the next minute's reading is as good as a late one.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def record(topology):
         from forescale.jobs.record import record as recorded

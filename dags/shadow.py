@@ -1,4 +1,4 @@
-"""What topologies in shadow mode run, written down every five minutes. Turn it on where there is such a topology."""
+"""Record every five minutes what topologies in shadow mode run. Turn it on where there is such a topology."""
 
 from airflow.sdk import dag, task
 
@@ -25,7 +25,7 @@ def shadow_dag():
         settings = Settings()
         return shadow_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
 
-    # Not tried again: the next observation is as good.
+    # No retries: the next observation is as good.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def observe(topology):
         from forescale.codec import handed_over

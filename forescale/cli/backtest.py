@@ -1,4 +1,4 @@
-"""`forescale backtest`: what the whole method would have said of any trace, origin by origin."""
+"""`forescale backtest`: what the whole method would have forecast for a trace, origin by origin."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -26,7 +26,7 @@ from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
 MAX_NUMBERS = 20_000_000
-"""Of one forecaster's paths; where steps are many, paths are fewer."""
+"""Bound on paths × steps of one forecaster: with many steps it draws fewer paths."""
 
 
 def backtest(

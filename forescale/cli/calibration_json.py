@@ -8,8 +8,8 @@ from modeling.calibration import CalibratedOperator, Marked
 
 
 def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
-    """All of it: per operator its profile, as in a profile file, and what became of samples; per source what was
-    offered; drifts.
+    """All fields. Per operator: its profile, as in a profile file, and the samples used and dropped; per source: the
+    offered load; drifts.
     """
     made = calibration.made
     return {

@@ -1,4 +1,4 @@
-"""`forescale doctor`: what a decision needs and lacks, with what helps. The first command when something is wrong."""
+"""`forescale doctor`: what a decision needs and lacks, with the remedy. The first command when something is wrong."""
 
 from dataclasses import asdict
 from pathlib import Path

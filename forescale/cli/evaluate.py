@@ -1,4 +1,4 @@
-"""`forescale evaluate`: what plans would do under a load; several of them ranked, with why each is not the first."""
+"""`forescale evaluate`: what plans would do under a load; ranks several and says why each is not the best."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
 MAX_IN_FULL = 8
-"""Plans that are told in full beside their ranking: as many as a page draws."""
+"""Number of plans shown in full beside their ranking, as many as a page draws."""
 
 
 def evaluate(
@@ -202,7 +202,7 @@ def _best(found: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, Physic
 
 
 def shown_names(paths: Sequence[Path]) -> dict[str, str]:
-    """What plans are called on a page, by their path: the file's name, with as many folders as tell them all apart."""
+    """Names of plans on a page, by path: the file's name, with as many folders as make all names distinct."""
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-parts:]) for path in paths]
         if len(set(names)) == len(names):
@@ -218,7 +218,7 @@ def _origin(load: EvaluatedLoad) -> str:
 
 
 def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:
-    """Raises ModelError for a node that no link of the site leads to; without all nodes, links are left out anyway."""
+    """Raises ModelError for a node that no link of the site leads to. Links are unused unless every node is named."""
     if site.network is None or not plan.places_nodes:
         return
     for container in plan.packing:

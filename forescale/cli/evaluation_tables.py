@@ -11,7 +11,7 @@ from modeling.uncertainty.estimate_intervals import Interval
 
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:
-    """One plan: operators, containers, what it carries, how long tuples take, how sure that is, what is in the way."""
+    """One plan: operators, containers, throughput, latency, uncertainty, and what limits it."""
     _show_estimate(name, evaluation)
     _show_uncertainty(evaluation)
     _show_lag(evaluation)

@@ -1,4 +1,4 @@
-"""`forescale init`: a topology file from what runs, or from answers; calibrated, and with the next command."""
+"""`forescale init`: write a topology file from a running job or from answers, calibrate it, print the next command."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -121,7 +121,7 @@ def init(
 
 
 def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
-    """The kind of the engine that is to be asked, None where a person alone is. Raises ClusterError."""
+    """The kind of engine to ask; None if only a person is asked. Raises ClusterError."""
     kinds = [kind for kind, place in places.items() if place is not None]
     if interactive and not any(DESCRIBED[kind].asks for kind in kinds):
         kinds.append("")
@@ -133,7 +133,7 @@ def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
 
 
 def _measured(settings: "Settings", drafted: "DraftedTopology", spans: int) -> "tuple[CalibratedTopology | None, str]":
-    """The first calibration, or why there is none: the file is there and good all the same."""
+    """The first calibration, or why there is none; the topology file is valid either way."""
     try:
         with console.status(f"measuring {drafted.topology}"):
             return first_calibration(settings, drafted, spans), ""

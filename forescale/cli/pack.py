@@ -175,7 +175,7 @@ def _fields(made: "Packed", packer: str, out: Path | None) -> dict[str, object]:
 
 
 def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
-    """Those that are named; else all that the site knows, with as many containers as need be."""
+    """The named nodes; else all nodes of the site, with any number of containers."""
     named: dict[str, int | None] = {}
     for text in texts:
         name, equals, count = text.partition("=")

@@ -69,7 +69,7 @@ def plan(
 
 
 def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[str, PhysicalPlan]":
-    """By their file names."""
+    """Candidate plans by file name."""
     from forescale.files.plan_folder import plan_paths, read_plan_files
     from forescale.wiring.parts import topology_config
 
@@ -102,7 +102,7 @@ def show_schedule(made: "PlannedSchedule") -> None:
 
 
 def _change(step: "PlannedStep") -> str:
-    """What a step disrupts, and what its plan costs."""
+    """The disruption that a step causes, and the cost of its plan."""
     told = [] if step.disruption is None else [str(step.disruption)]
     told.append(f"down for {step.downtime_s:.3g} s")
     if step.price_per_hour is not None and step.more_per_hour is not None:

@@ -1,4 +1,4 @@
-"""`forescale prune`: remove what is old and in nobody's use, after it has been listed and agreed to."""
+"""`forescale prune`: remove old, unused data, after listing it and asking."""
 
 from collections.abc import Sequence
 from dataclasses import replace

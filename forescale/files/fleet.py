@@ -1,4 +1,4 @@
-"""The fleet file: YAML with what topologies share: quotas of instances, and how far apart large rescales stay."""
+"""The fleet file: YAML with what topologies share: quotas of instances, and the least time between large rescales."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -54,7 +54,7 @@ class GroupEntry(QuotaEntry):
 
 
 class StaggerEntry(_Strict):
-    """Rescales that start large_instances or more are apart_s from each other."""
+    """Rescales that start large_instances or more are at least apart_s apart."""
 
     large_instances: Count
     apart_s: Annotated[float, Field(gt=0, le=86400)]
@@ -85,12 +85,12 @@ class FleetEntry(_Strict):
 
 
 def sections_of_a_fleet(fields: Collection[str]) -> list[str]:
-    """Those of a file's fields that only a fleet file has; none where the file is of another kind."""
+    """Those of a file's fields that only a fleet file has; empty for a file of another kind."""
     return [] if "topology" in fields else [name for name in FleetEntry.model_fields if name in fields]
 
 
 def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:
-    """topologies: names of all that are planned. Raises FileError naming file, field, value and remedy."""
+    """topologies: names of all planned topologies. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "fleet file", EXAMPLE)
     with field_errors(path):
         entry = FleetEntry.model_validate(body)

@@ -1,4 +1,4 @@
-"""Names of files for what may be called anything."""
+"""Safe file names for arbitrary texts."""
 
 import hashlib
 from urllib.parse import quote
@@ -7,7 +7,7 @@ LONGEST = 120
 
 
 def safe_name(text: str) -> str:
-    """The text as a file name, another one for every other text; the end of a long one gives way to its digest."""
+    """A file name that is unique to the text; the end of a long text is replaced by its digest."""
     name = quote(text, safe=" ")
     if len(name) > LONGEST:
         name = f"{name[: LONGEST - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -1,6 +1,6 @@
-"""A topology file for a job that nobody has described: what its engine tells, with the evidence as comments.
+"""A draft topology file for a running job: what its engine reports, with the evidence as comments.
 
-What nobody could tell stands on a line marked TODO, with the question to answer; the file is good before all are.
+What is unknown stands on a line marked TODO with the question to answer; the file is valid before all are answered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,8 @@ _WIDTH = 118
 
 @dataclass(frozen=True)
 class DraftSection:
-    """A section that the engine or other servers fill. section: None where nothing fits. remarks: the evidence.
-    question: what a person must answer, empty where nothing is open. example: lines to take, in comments.
+    """A section that the engine or other servers fill. section: None if nothing fits. remarks: the evidence. question:
+    what a person must answer, empty if nothing is open. example: lines to adapt, as comments.
     """
 
     section: BaseModel | None
@@ -33,9 +33,9 @@ class DraftSection:
 def topology_draft(
     name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str, timezone: str = ""
 ) -> str:
-    """The text of the file. origin: who wrote it, and when, for its first line. timezone: of its sources, where known.
+    """The text of the file. origin: author and time, for its first line. timezone: of its sources, if known.
 
-    Raises ModelError where the job is no topology: it has a cycle.
+    Raises ModelError if the job has a cycle.
     """
     topology = Topology(
         name,
@@ -74,7 +74,7 @@ def topology_draft(
 
 
 def open_questions(text: str) -> list[tuple[int, str]]:
-    """Number and question of each line that is marked."""
+    """Line number and question of each marked line."""
     marked = ((number, line.partition(f"{TODO}: ")) for number, line in enumerate(text.splitlines(), 1))
     return [(number, question) for number, (_, mark, question) in marked if mark]
 
@@ -86,7 +86,7 @@ def _ends(job: JobDescription) -> str:
 
 
 def _open_streams(job: JobDescription) -> list[str]:
-    """Where nobody told them: the question, and lines like which its answers are written."""
+    """If streams are unknown: the question, and example lines for the answer."""
     if not job.streams_question:
         return []
     first, second, *_ = [each.name for each in job.operators]
@@ -99,7 +99,7 @@ def _sources(job: JobDescription, timezone: str) -> list[str]:
         return []
     fields = _flow({"timezone": timezone})
     if job.streams_question:
-        # Which operators are sources is not known before the streams are.
+        # Without streams, the sources are unknown.
         return [*_comment("Whose clock days and weeks go by:"), "# sources:", f"#   {_scalar('NAME')}: {fields}", ""]
     return [
         *_comment("Whose clock days and weeks go by."),
@@ -141,12 +141,12 @@ def _entry(line: str, evidence: str, questions: Iterable[str], indent: str) -> l
 
 
 def _todo(question: str, indent: str = "") -> str:
-    """On one line, so that it is found whole."""
+    """On one line, so that `open_questions` finds all of it."""
     return f"{indent}# {TODO}: {_one_line(question)}"
 
 
 def _planning(job: JobDescription) -> list[str]:
-    """What must hold is for people to say: the defaults, but for what the cluster limits."""
+    """Targets are for people to set: the defaults, except for limits of the cluster."""
     lines = [
         *_comment(
             "What must hold, what a rescale costs and what is allowed; docs/planning.md has the defaults of the rest."
@@ -179,7 +179,7 @@ def _block(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _flow(value: Any) -> str:
-    """On one line."""
+    """YAML on one line."""
     return yaml.safe_dump(
         value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf")
     ).strip()
@@ -190,7 +190,7 @@ def _scalar(value: object) -> str:
 
 
 def _rounded(number: float) -> float:
-    """To four digits: nothing of it is known better."""
+    """To four digits: nothing here is known more precisely."""
     return float(f"{number:.4g}")
 
 
@@ -199,7 +199,7 @@ def _one_line(text: str) -> str:
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
-    """Lines of a comment, folded."""
+    """Lines of a folded comment."""
     lines: list[str] = []
     for word in _one_line(text).split(" "):
         if lines and len(lines[-1]) + 1 + len(word) <= _WIDTH:

@@ -1,4 +1,4 @@
-"""What of a new schedule is approved without asking: the same as before, and what `planning.auto_approve` lets pass."""
+"""Approval of a new schedule without review: unchanged steps, and steps within `planning.auto_approve`."""
 
 from datetime import datetime, timedelta
 
@@ -9,15 +9,15 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 
 AUTO_APPROVE = "auto_approve"
-"""Who approves, in the ledger."""
+"""Name of the approver in the ledger."""
 SAME_WITHIN = timedelta(minutes=10)
-"""Of a deploy time: steps of a schedule are some minutes wide, and a new forecast may move one by a step."""
+"""Tolerance of a deploy time: schedule steps are minutes wide, and a new forecast may move one by a step."""
 
 _APPROVED = (StepState.APPROVED, StepState.DUE)
 
 
 def settle(config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
-    """Approve what needs no question, and tell of the other steps why they do. Again it changes nothing."""
+    """Approve steps that need no review, and record why the others need one. Idempotent."""
     if made.shadow or config.planning.shadow:
         return
     ledger.approvals.inherit(made.id, within=SAME_WITHIN, at=at)
@@ -26,7 +26,7 @@ def settle(config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, at: date
 
 
 def asks(ledger: Ledger, made: ScheduleEntry) -> bool:
-    """Whether somebody is to be asked: a step is open, or what was approved before would be called off."""
+    """Whether a person must decide: a step is open, or steps approved earlier would be called off."""
     steps = ledger.steps(schedule_id=made.id)
     if made.shadow or not steps:
         return False
@@ -36,7 +36,7 @@ def asks(ledger: Ledger, made: ScheduleEntry) -> bool:
 
 
 def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
-    """The steps from the first one on, up to one that passes a bound. What a person approved stands."""
+    """Approve steps in order up to the first that exceeds a bound. Steps approved by a person stand."""
     steps = ledger.steps(schedule_id=made.id)
     if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(made.schedule)):
         return
@@ -51,7 +51,7 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, 
 def _within_bounds(
     bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, steps: list[StepEntry]
 ) -> tuple[list[str], dict[str, str]]:
-    """Ids of proposed steps that may pass; and why not, by id, of the others."""
+    """Ids of proposed steps within the bounds; and for the others, by id, the bound exceeded."""
     small, asked = list[str](), dict[str, str]()
     beyond = bounds.schedule_beyond(made.schedule)
     if not beyond and (standing := _of_people(ledger, made)):

@@ -1,4 +1,4 @@
-"""Where the arrivals of a job that nobody has described may come from, with the evidence."""
+"""A proposed section `arrivals` for a job without a topology file, with the evidence."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 15.0
 SHOWN = 10
-"""So many names of topics or series are repeated."""
+"""Number of topic or series names shown."""
 _LOOKED_BACK = timedelta(hours=1)
 _MAX_SERIES = 2000
 _EMITTED = re.compile(r"numRecordsOut(_total)?$")
 
 
 def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str | None, now: datetime) -> DraftSection:
-    """The section `arrivals`, or the question that is open. kafka: servers; prometheus: an address.
+    """The section `arrivals`, or an open question. kafka: servers; prometheus: an address.
 
-    What was offered to the job (topics) comes before what it took in (counters). Raises ClusterError where a server
-    that somebody named does not answer.
+    Topics, which count offered load, come before counters, which count what the job took in. Raises ClusterError if a
+    named server does not answer.
     """
     job, remarks = described.job, list(described.job.feed_remarks)
     by_topics = None if kafka is None else _by_topics(job, kafka, remarks)
@@ -64,7 +64,7 @@ def _example(job: JobDescription) -> list[str]:
 
 
 def _by_topics(job: JobDescription, servers: str, remarks: list[str]) -> KafkaEntry | None:
-    """The topics that the sources' metrics name, where all sources have some that the brokers know."""
+    """The topics that the sources' metrics name, if the brokers know some for every source."""
     from engines.kafka.client import KafkaClient
 
     place = f"Kafka at {servers}"
@@ -106,7 +106,7 @@ def _group(client: "KafkaClient", topics: Mapping[str, Sequence[str]], remarks: 
 
 
 def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str]) -> PrometheusEntry | None:
-    """Counters of what the sources gave, as Flink's reporter names them, where all sources have one."""
+    """Counters of the sources' output, as Flink's reporter names them, if every source has one."""
     from engines.prometheus.server import PrometheusServer
 
     server = PrometheusServer(url, ClusterError, timeout_s=TIMEOUT_S)
@@ -142,19 +142,19 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
 
 
 def _is_of(labels: Mapping[str, str], source: str) -> bool:
-    """Whether a series counts what a source gave. Reporters write `Source: name` with underscores."""
+    """Whether a series counts the output of a source. Reporters write `Source: name` with underscores."""
     operator = re.sub(r"\W+", "_", labels.get("operator_name", "")).removeprefix("Source_")
     emitted = _EMITTED.search(labels.get("__name__", "")) is not None
     return emitted and operator.strip("_") == re.sub(r"\W+", "_", source).strip("_")
 
 
 def _in_metrics(topic: str) -> str:
-    """As names of Flink's metrics show it."""
+    """The topic as it appears in names of Flink's metrics."""
     return re.sub(r"[ .:,]", "_", topic)
 
 
 def _quoted(value: str) -> str:
-    """Inside quotes of PromQL."""
+    """Escaped for a quoted PromQL string."""
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -1,4 +1,4 @@
-"""The edit of a schedule: one step gets another plan or time, everything else stays, and all is costed again."""
+"""The edit of a schedule: one step gets another plan or time, the rest stays, and the cost is estimated again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
 
 PAST = "edited past"
-"""In derived_from: the limits that were overridden, by this edit and those before it."""
+"""Key in derived_from of the limits overridden by this edit and earlier ones."""
 _BETWEEN = "; "
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Of the whole horizon, from now on. violation_probability: that any minute of it is in violation. price: in the
-    currency of the prices, None where nobody says what plans cost.
+    """Expected values over the whole horizon, from now on. violation_probability: that any minute of it is in
+    violation. price: in the currency of the prices, None if no prices are known.
     """
 
     instance_hours: float
@@ -46,9 +46,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class EditedSchedule:
-    """A schedule of its own, in place of the one that was edited. before, after: over the same paths of the same
-    forecasts. states: of its steps by id. passed: limits of the topology file that this edit overrides, and none
-    before it did.
+    """A new schedule in place of the edited one. before, after: over the same paths of the same forecasts. states: of
+    its steps, by id. passed: limits of the topology file that this edit is the first to override.
     """
 
     topology: str
@@ -65,7 +64,7 @@ class EditedSchedule:
 
     @property
     def effect(self) -> str:
-        """What the edit does, in words."""
+        """Effect of the edit, in words."""
         return effect(self.before, self.after)
 
 
@@ -80,12 +79,12 @@ def edit(
     approve: bool = False,
     override: bool = False,
 ) -> EditedSchedule:
-    """Record the schedule that has another plan or time for a step. Operators that parallelism does not name, and a
-    time that is None, stay.
+    """Record a schedule that has another plan or time for one step. Operators that parallelism does not name keep
+    theirs; a time of None keeps the step's.
 
-    With approve the edited step is approved, and what was approved before stays so; otherwise it is proposed, and what
-    was approved before stands until it is approved. override: limits that protect the job may be passed, for a reason
-    that is kept. Raises PlanError, ModelError or LedgerError for what cannot be.
+    With approve, the edited step is approved and earlier approvals stay; otherwise it is proposed, and earlier
+    approvals stand until it is approved. override: limits that protect the job may be exceeded, for a reason that is
+    recorded. Raises PlanError, ModelError or LedgerError for an impossible edit.
     """
     ledger, clock = ledger_of(settings), clock_of(settings)
     now = clock.now()
@@ -120,7 +119,7 @@ def edit(
     of = {"edited from": made.id, "edited by": by, "edited because": why, PAST: _BETWEEN.join((*let_in, *passed))}
     schedule = replace(
         schedule,
-        # A moment later than the newest, which it takes the place of even where the clock stands still.
+        # Later than the newest, which it replaces even if the clock stands still.
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
         derived_from={
             **derivation(settings, config, basis, start),
@@ -155,7 +154,7 @@ def edit(
 
 
 def effect(before: Expected, after: Expected) -> str:
-    """What an edit does, in words."""
+    """Effect of an edit, in words."""
     priced = ""
     if before.price is not None and after.price is not None:
         priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
@@ -168,7 +167,7 @@ def effect(before: Expected, after: Expected) -> str:
 
 
 def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
-    """Raises PlanError where it cannot be edited any more, or never could."""
+    """Raises PlanError for a step that can no longer be edited, or never could."""
     step = ledger.step(step_id)
     refuse_shadow(step)
     if step.schedule_id is None:
@@ -187,13 +186,13 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
 
 
 def _let_in(schedule: ScalingSchedule) -> tuple[str, ...]:
-    """Limits that edits before this one were let past: the same ones, with the same values, need no second reason."""
+    """Limits that earlier edits overrode: the same limits with the same values need no second reason."""
     past = schedule.derived_from.get(PAST, "")
     return tuple(past.split(_BETWEEN)) if past else ()
 
 
 def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
-    """Raises PlanError where the steps that are left do not follow on what runs."""
+    """Raises PlanError if the remaining steps do not start from the running plan."""
     runs = start.plan
     for step in steps:
         if not step.replaces.same_parallelism(runs):
@@ -205,7 +204,7 @@ def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
 
 
 def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, Forecast]:
-    """In the order of the topology's sources."""
+    """Forecasts in the order of the topology's sources."""
     if lacking := [source for source in config.as_topology().sources if source not in of]:
         raise PlanError(f"the schedule rests on no forecast of source {lacking[0]!r}; plan again, and edit that one")
     return {source: of[source] for source in config.as_topology().sources}
@@ -218,7 +217,7 @@ def _expected(planned: HorizonPlan) -> Expected:
 
 
 def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> ScalingSchedule:
-    """To the microsecond: seconds from the start of the horizon are rounded."""
+    """Exact deploy times, to the microsecond: seconds from the start of the horizon are rounded."""
     steps = tuple(
         replace(step, deploy_at=datetime.fromtimestamp(change.at_s, UTC))
         for step, change in zip(schedule.steps, changes, strict=True)
@@ -236,7 +235,7 @@ def _told(
     why: str,
     passed: Sequence[str],
 ) -> ScalingSchedule:
-    """With who edited it, why, and what that does, in the reasons."""
+    """The schedule with the editor, the reason and the effect added to its reasons."""
     told = f"edited by {by}: {_change(step, schedule, number)}" + (f" ({why})" if why else "")
     told += f", which overrides: {'; '.join(passed)}" if passed else ""
     edited = schedule.steps[number]

@@ -1,4 +1,4 @@
-"""The section `arrivals` from what scalers go by: topics with their group, or counters whose rate is watched."""
+"""A proposed section `arrivals` from autoscalers' triggers: topics with their group, or counters."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ OFFERED_QUESTION = (
 
 
 def feed_proposal(job: JobDescription) -> DraftSection | None:
-    """None where no scaler of a source tells what comes. Sources that are fed in another way are an open question."""
+    """None if no scaler of a source watches its arrivals. Sources fed in another way are an open question."""
     feeds = {name: job.feeds[name] for name in job.fed if name in job.feeds}
     topics = {name: feed for name, feed in feeds.items() if isinstance(feed, TopicFeed)}
     if servers := list(dict.fromkeys(feed.servers for feed in topics.values())):

@@ -1,4 +1,4 @@
-"""The day before a decision, replayed: what the guard alone and hindsight would have cost, beside what ran."""
+"""The day before a decision, replayed: cost of the guard alone and of hindsight, beside what ran."""
 
 import logging
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 
 DAY = timedelta(days=1)
 MAX_CHANGES = 400
-"""Deployments among which those of the day, and the one before them, are looked for."""
+"""Newest deployments searched for those of the day and the one before it."""
 
 
 def day_before(
     settings: Settings, config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, profiles: Profiles
 ) -> LastDay | None:
-    """Of the 24 hours before the decision. None, with the reason in the log, where their arrivals are not known."""
+    """The 24 hours before the decision. None, with the reason in the log, if their arrivals are unknown."""
     schedule, topology = made.schedule, config.as_topology()
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
@@ -61,7 +61,7 @@ def day_before(
 
 
 def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetime, end: datetime) -> None:
-    """Raises HistoryError where a source is not known from the first hour of the day to its last one."""
+    """Raises HistoryError if a source's history does not reach from the first hour of the day to the last."""
     for source in sources:
         series = history.source(source)
         if series.start > start + timedelta(hours=1) or series.end < end - timedelta(hours=1):
@@ -69,7 +69,7 @@ def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetim
 
 
 def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
-    """Plans by the moment from which each ran, from `start` to the decision; or none, and why not all are known."""
+    """Plans with the moment from which each ran, from `start` to the decision; or none, and why they are unknown."""
     schedule = made.schedule
     if made.shadow:
         return [], f"in shadow mode `forescale shadow {schedule.topology}` tells it"
@@ -89,7 +89,7 @@ def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[t
 
 
 def _cost(plans: Sequence[tuple[datetime, PhysicalPlan]], end: datetime, known: MinuteCount) -> DayCost:
-    """Up to `end`."""
+    """Cost up to `end`."""
     edges = [*(min(at, end) for at, _ in plans), end]
     hours_each = [(until - at).total_seconds() / 3600 for at, until in pairwise(edges)]
     hours = sum(plan.instances * hours for (_, plan), hours in zip(plans, hours_each, strict=True))

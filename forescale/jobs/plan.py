@@ -1,4 +1,4 @@
-"""Forecasts → scaling schedule: calibrate, plan for the demand, keep it in the ledger, write its report."""
+"""Forecasts → scaling schedule: calibrate, plan for the demand, record it in the ledger, write its report."""
 
 import logging
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class PlannedStep:
     """A step of the ledger. plan: parallelism of each operator, in brief. disruption, downtime_s, price_per_hour,
-    more_per_hour: as the schedule tells them.
+    more_per_hour: as in the schedule.
     """
 
     step_id: str
@@ -67,13 +67,12 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class PlannedSchedule:
-    """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
-    and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
-    something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
-    alternatives: over the same horizon; last_day: the day before it under others, None where it is not known.
-    price, instance_price_per_hour: as the schedule tells them. excuses: what cannot be had within the limits, why, and
-    what to change.
+    """The decision; no steps if the running plan is held. peaks_per_s: of the forecasts, by source, horizon and
+    quantile. budget: of violations. report: its page; summary: for the reviewer. shadow: nothing of it is deployed;
+    floor: its plans are lower bounds, and others decide what runs above them. asks: a person has to approve some of
+    it. rung: of the ladder it was planned by; cause: why no better rung, and other problems. alternatives: over the
+    same horizon; last_day: the day before under other policies, None if unknown. price, instance_price_per_hour: as in
+    the schedule. excuses: what is impossible within the limits, why, and what to change.
     """
 
     topology: str
@@ -100,9 +99,9 @@ class PlannedSchedule:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What one schedule is to be made of. footing: the rung, and why it is no better. folders: of the forecast of each
-    source, none where there is nothing to plan by; entries: of those that the ledger has. running: what really runs,
-    also in shadow mode. derived_from: what makes it another decision. candidates: plans that somebody proposes.
+    """The inputs of one schedule. footing: the rung, and why it is no better. folders: of the forecast of each source,
+    empty if there is nothing to plan by; entries: of the forecasts in the ledger. running: what really runs, also in
+    shadow mode. derived_from: what distinguishes this decision from another. candidates: plans proposed by a person.
     """
 
     config: TopologyConfig
@@ -117,7 +116,7 @@ class PlanRequest:
 
     @property
     def asked(self) -> dict[str, str]:
-        """What a schedule that answers it is derived from."""
+        """The derived_from of a schedule that answers this request."""
         return {"candidates": "", **self.derived_from}
 
     def forecasts(self) -> dict[str, Forecast]:
@@ -125,11 +124,11 @@ class PlanRequest:
 
 
 def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPlan] | None = None) -> PlannedSchedule:
-    """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
-    the plan that would run, had the schedules so far been deployed. candidates: plans that somebody proposes, by name.
+    """Make the schedule for the newest forecasts and the running plan; once for the same two. In shadow mode, for the
+    plan that would run, had the earlier schedules been deployed. candidates: plans proposed by a person, by name.
 
-    Without usable forecasts it is made by what is left, and says so (`rungs`). Raises ClusterError where the cluster
-    does not tell what runs.
+    Without usable forecasts the next lower rung is used, and the schedule says so (`rungs`). Raises ClusterError if
+    the cluster does not report what runs.
     """
     ledger = ledger_of(settings)
     request = plan_request(settings, topology_config(topology, settings), ledger, candidates)
@@ -144,7 +143,7 @@ def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPla
 def _made(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> ScalingSchedule:
-    """One that holds the running plan where there is nothing to plan by."""
+    """The schedule; it holds the running plan if there is nothing to plan by."""
     if request.footing.rung.plans:
         case = request_case(settings, request, ledger, forecasts)
         return request_schedule(settings, request, case, forecasts)
@@ -159,7 +158,7 @@ def plan_request(
     ledger: Ledger,
     candidates: Mapping[str, PhysicalPlan] | None = None,
 ) -> PlanRequest:
-    """Steps whose time has gone by are called off, and in shadow mode what runs is written down. Raises as `plan`."""
+    """Also calls off steps whose time has passed and, in shadow mode, records what runs. Raises as `plan`."""
     clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
@@ -184,7 +183,7 @@ def plan_request(
 
 
 def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dict[str, str]:
-    """Raises PlanError for one beyond the limits."""
+    """Raises PlanError for a candidate beyond the limits."""
     for name, plan in candidates.items():
         if plan.instances > planning.max_instances:
             raise PlanError(
@@ -210,8 +209,8 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
 def request_case(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> PlanningCase:
-    """As calibrated on the cluster now, and with what past deployments teach. Raises PlanError without anything to plan
-    by.
+    """The case, calibrated on the cluster now, with what past deployments teach. Raises PlanError if there is nothing
+    to plan by.
     """
     if not request.footing.rung.plans:
         raise PlanError(f"topology {request.config.topology!r}: {request.footing.told}; plan it alone to record that")
@@ -227,7 +226,7 @@ def request_schedule(
     forecasts: Mapping[str, Forecast],
     at_most: int | None = None,
 ) -> ScalingSchedule:
-    """at_most: instances, as PlanningCase.planned takes it. Raises PlanError where the forecasts are over."""
+    """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
     joined = joint_forecasts(settings, request.config, forecasts)
     made = case.schedule(case.planned(joined.forecasts, at_most))
     notes = {"sources": joined.note} if joined.note else {}
@@ -236,7 +235,7 @@ def request_schedule(
 
 
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
-    """As the ledger has it from now on; the one of another planner of the same, where that was quicker."""
+    """The schedule as recorded in the ledger; that of another planner with the same inputs, if it was faster."""
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
     return ledger.schedule(
         ledger.record_schedule(
@@ -253,8 +252,8 @@ def published(
     forecasts: Mapping[str, Forecast],
     last_day: LastDay | None = None,
 ) -> PlannedSchedule:
-    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued.
-    last_day: the day before the decision under others, for the report; a fleet leaves that out.
+    """Approve what needs no review, write and track the report; in shadow mode accrue the days.
+    last_day: the day before the decision under other policies, for the report; a fleet leaves that out.
     """
     config = request.config
     if request.footing.rung.plans:
@@ -267,7 +266,7 @@ def published(
 
 
 def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
-    """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
+    """The plan that would run; None outside shadow mode, and at its beginning, when that is the running plan."""
     span = ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
         return None
@@ -282,7 +281,7 @@ def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, no
 
 
 def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
-    """Planning goes on where a day of the shadow cannot be accrued: `forescale shadow` says why."""
+    """Planning goes on if a day of the shadow cannot be accrued: `forescale shadow` says why."""
     try:
         accrue(settings, config, ledger)
     except (HistoryError, FileError) as error:
@@ -290,8 +289,8 @@ def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
 
 
 def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
-    """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
-    other, until it is over.
+    """The schedule made earlier from the same forecasts for the same running plan, until it is over: a task that runs
+    again makes no other.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
         if entry.schedule.answers(request.asked, request.now):
@@ -343,12 +342,12 @@ def _planned(
         instance_price_per_hour=schedule.instance_price_per_hour,
         alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
         last_day=last_day,
-        # Why a plan is not a smaller one is told in the report.
+        # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
     )
 
 
 def _why(schedule: ScalingSchedule, footing: Footing) -> str:
-    """With the rung and the mode, for whoever reviews it; a plan that is held tells its cause already."""
+    """The reason with rung and mode, for the reviewer; a held plan already states its cause."""
     why = f"{schedule.why} ({footing.told})" if footing.rung is Rung.PROFILE else schedule.why
     return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why

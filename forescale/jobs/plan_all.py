@@ -1,5 +1,5 @@
-"""Forecasts → scaling schedules of all topologies: planned over processes or Spark, then brought, in one place, under
-what they share.
+"""Forecasts → scaling schedules of all topologies: planned in parallel by processes or Spark, then fitted, in this
+process, to the quotas that they share.
 """
 
 import hashlib
@@ -42,15 +42,15 @@ from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
 
 FLEET = "fleet"
-"""What a schedule calls the shared terms that it was derived from."""
+"""Key in derived_from of the shared terms."""
 ALONE = "nothing is shared"
 
 
 @dataclass(frozen=True)
 class PlannedFleet:
-    """schedules: of each topology that was planned, by name. failures: why a topology was not. short: what was not
-    granted and who has it. moved: rescales that come earlier than needed, apart from others; stuck: those that stay
-    close to each other. uncounted: topologies of which nobody knows what they hold.
+    """schedules: by name of the planned topology. failures: why a topology was not planned. short: what was not
+    granted, and which topologies have it. moved: rescales made earlier than needed, to be apart from others; stuck:
+    those that remain close to each other. uncounted: topologies whose instances are unknown.
     """
 
     schedules: tuple[PlannedSchedule, ...]
@@ -63,7 +63,7 @@ class PlannedFleet:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Schedules that go together, by topology, and which of their rescales were brought apart, or could not be."""
+    """Schedules under shared terms, by topology, and their rescales that were moved apart or could not be."""
 
     schedules: Mapping[str, ScalingSchedule]
     failures: Mapping[str, str]
@@ -79,12 +79,12 @@ def plan_all(
     spark: bool = False,
     told: Told | None = None,
 ) -> PlannedFleet:
-    """Plan every topology of the folder of topology files as `plan` does, and record what goes together under the terms
-    of a fleet file. The same forecasts, running plans and terms are planned for once.
+    """Plan every topology of the folder of topology files as `plan` does, and record schedules that together meet the
+    terms of a fleet file. The same forecasts, running plans and terms are planned for once.
 
-    What fails is one topology; what it holds counts all the same. workers: processes, as many as cores if None. spark:
-    over the workers of the Spark master instead. Raises FileError without topologies, and for a fleet file that cannot
-    be used; PlanError where a quota is below what runs, and as spark_workers.
+    A failure concerns one topology, whose instances still count. workers: processes; None: as many as cores. spark:
+    use the workers of the Spark master instead. Raises FileError if there are no topologies or the fleet file cannot
+    be used; PlanError if a quota is below what runs, and as spark_workers.
     """
     settings = settings.anywhere()
     configs, failures = _configs(settings, fleet)
@@ -98,7 +98,7 @@ def plan_all(
         asked = _marked(asked, fixed, terms)
         _check_running(asked, fixed, terms.quotas, fleet)
         entries = {name: entry for name, each in asked.items() if (entry := made_before(each, ledger)) is not None}
-        # Under shared terms, schedules are made together or not at all.
+        # Under shared terms, schedules are recorded together or not at all.
         together = fleet is None or len(entries) == len(asked)
         entries = entries if together else {}
         tasks = {name: each for name, each in asked.items() if name not in entries}
@@ -122,7 +122,7 @@ def plan_all(
 
 
 def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
-    """By the name of the topology; and what is wrong with files, by theirs."""
+    """Configurations by topology; and errors by file name."""
     files = topology_files(settings.topologies, fleet)
     if not files:
         raise FileError(
@@ -177,7 +177,7 @@ def _standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Hol
 def _marked(
     asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
 ) -> dict[str, PlanRequest]:
-    """Their schedules depend on all others, where anything is shared."""
+    """If anything is shared, each schedule depends on all others: mark the requests accordingly."""
     mark = ALONE
     if terms != FleetTerms():
         held = {name: None if each is None else [str(each.schedule.current.instances)] for name, each in fixed.items()}
@@ -188,7 +188,7 @@ def _marked(
 
 
 def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
-    """What a shadow does not deploy, and what others run above a floor, runs on beside it."""
+    """Instances held besides the schedule: those that a shadow does not replace, and those above a floor."""
     kept = request.config.planning.shadow or request.config.planning.floor
     return Holding(schedule, at_least=request.running.instances if kept else 0)
 
@@ -248,7 +248,7 @@ def _under(
 
 
 def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[str]) -> ScalingSchedule:
-    """With why it is another one than it would be alone, and what could not be helped."""
+    """The schedule with notes on why it differs from one planned alone, and what could not be avoided."""
     schedule = holding.schedule
     if excused is not None:
         excuses = (*schedule.excuses, excused)

@@ -1,4 +1,4 @@
-"""What plans of a topology cost, and where they would be placed, as its file and its site tell it."""
+"""Prices and placement of a topology's plans, by its file and its site."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, Plan
 
 @dataclass(frozen=True)
 class PricedPlans:
-    """pricing: None where instances are all that is weighed. placing: None without a packer. notes: what a schedule
-    says that it was priced by. digest: the same for the same prices and packing.
+    """pricing: None if only instances count. placing: None without a packer. notes: statement of the prices in a
+    schedule. digest: the same for the same prices and packing.
     """
 
     pricing: PlanPricing | None = None
@@ -29,8 +29,8 @@ class PricedPlans:
 
 
 def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
-    """By what containers and nodes cost where the section `packing` names a site with prices, else by what instances
-    cost. Raises PlanError or FileError for prices that do not go together, and for nodes that nobody knows.
+    """By the prices of containers and nodes if the section `packing` names a site with prices, else by the prices of
+    instances. Raises PlanError or FileError for inconsistent prices and for unknown nodes.
     """
     found, digest = _priced(settings, config, profiles), _digest(settings, config, profiles)
     return replace(found, digest=digest)

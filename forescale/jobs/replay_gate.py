@@ -1,4 +1,4 @@
-"""The gate: whether a replay has become worse than one that was kept. For continuous integration and upgrades."""
+"""The gate: whether a replay is worse than a stored baseline. For continuous integration and upgrades."""
 
 import json
 import math
@@ -14,12 +14,12 @@ from forescale.jobs.replay_terms import DEFAULTS
 from modeling.wording import count_of
 
 SAME = ("topology", "start", "end", "max_lag_s")
-"""What two replays must have in common to be compared, beside all their terms."""
+"""Fields that must be equal in two replays to compare them, beside all their terms."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """By how much it may be worse: cost: of the instance-hours, as a share; violations: of all minutes, in shares."""
+    """Allowed increases. cost: in instance-hours, as a share; violations: in the share of minutes in violation."""
 
     cost: float = 0.02
     violations: float = 0.001
@@ -34,10 +34,10 @@ class Bounds:
 def worse_than(
     done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: Bounds
 ) -> list[str]:
-    """What has become worse, in sentences; a policy that could not be replayed with all seeds has. answer: of this
-    replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.
+    """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
+    answer: of this replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.
 
-    Raises FileError where the file is none, is not whole, or is of another span, target, topology or other terms.
+    Raises FileError if the file is missing or incomplete, or has another span, target, topology or other terms.
     """
     bounds.check()
     try:
@@ -100,7 +100,7 @@ def worse_than(
 
 
 def _terms(answer: Mapping[str, Any]) -> dict[str, object]:
-    """What must be the same, by name; older versions did not tell all of it."""
+    """The terms that must be equal, by name; older versions did not write all of them."""
     terms: dict[str, object] = dict(answer["terms"])
     deviations: dict[str, object] = dict(answer["terms"]["deviations"])
     del terms["deviations"]

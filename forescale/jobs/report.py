@@ -1,4 +1,4 @@
-"""The report of a decision: written when it is made, and again afterwards with what came of it."""
+"""The report of a decision: written when it is made, and again later with its outcome."""
 
 import logging
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ RECENT = timedelta(days=2)
 
 
 def report(settings: Settings, schedule_id: str) -> Path:
-    """Write the report of a recorded schedule anew, with what has come of it so far. Its path."""
+    """Write the report of a recorded schedule again, with its outcome so far. Returns its path."""
     ledger = ledger_of(settings)
     made = ledger.schedule(schedule_id)
     config = topology_config(made.schedule.topology, settings)
@@ -60,7 +60,7 @@ def report(settings: Settings, schedule_id: str) -> Path:
 
 
 def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
-    """Raises PlanError where the topology file is no longer that of the schedule."""
+    """Raises PlanError if the topology file is no longer that of the schedule."""
     topology = config.as_topology()
     try:
         for plan in (made.schedule.current, *(step.plan for step in made.schedule.steps)):
@@ -73,8 +73,8 @@ def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
 
 
 def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path) -> None:
-    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is away;
-    the report, when it is written again, makes up for it.
+    """Write the plans and their report to the MLflow runs of the forecasts. Planning goes on while the tracking server
+    does not answer; writing the report again makes up for it.
     """
     tracker = tracker_of(settings)
     plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
@@ -97,9 +97,9 @@ def write_schedule_report(
     outcome: DecisionOutcome | None = None,
     last_day: LastDay | None = None,
 ) -> Path:
-    """The page, and beside it the picture that a review shows. Both show the last two days before the decision.
+    """Write the page, and beside it the picture for the review. Both show the last two days before the decision.
 
-    outcome: what has come of it, once something has. last_day: the day before the decision under others.
+    outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
     topology, planning, schedule = config.as_topology(), config.planning, made.schedule
     max_utilisation = planning.max_utilisation or 1.0
@@ -110,7 +110,7 @@ def write_schedule_report(
     estimates = dict[str, Estimate]()
 
     def estimated(plan: PhysicalPlan, peak: Mapping[str, float]) -> Estimate:
-        # A schedule comes back to the same few plans.
+        # A schedule uses the same few plans again and again.
         if plan.plan_id not in estimates:
             estimates[plan.plan_id] = evaluate(topology, profiles, plan, peak)
         return estimates[plan.plan_id]
@@ -147,13 +147,13 @@ def write_schedule_report(
 
 
 def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
-    """Those that have been accrued since its shadow began; none once another one has."""
+    """Days accrued since its shadow began; empty once another shadow has begun."""
     span = ledger.shadow.span(made.schedule.topology)
     return () if span is None else accrued_days(ledger, span, made.schedule.topology)
 
 
 def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetime) -> ArrivalHistory | None:
-    """The last two days before the decision; None where nothing is known of them."""
+    """The last two days before the decision; None if they are unknown."""
     try:
         return read_history(settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
     except HistoryError as error:
@@ -164,7 +164,7 @@ def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetim
 def _planned_peak_per_s(
     config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
 ) -> dict[str, float]:
-    """What comes together at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
+    """Joint rates by source at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
     sources = config.as_topology().sources
     ahead = outlook(forecasts, sources, schedule.made_at.timestamp()) if forecasts else None
     if ahead is None:
@@ -173,7 +173,7 @@ def _planned_peak_per_s(
 
 
 def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
-    """MLflow run per source; none while the tracking server is away: a report is needed then more than ever."""
+    """MLflow run per source; empty while the tracking server does not answer, so that the report is still written."""
     tracker = tracker_of(settings)
     try:
         return {source: tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id}
@@ -183,12 +183,12 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
 
 
 def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
-    """What came after the decision, as far as it is known; None while nothing is. Of a cluster that keeps no record of
-    its lag something is known once a step has been deployed.
+    """The arrivals, lag and steps after the decision, as far as known; None while nothing is. If a cluster keeps no
+    record of its lag, something is known only after a step has been deployed.
     """
     schedule, clock = made.schedule, clock_of(settings)
     start, end = schedule.made_at, min(schedule.end, clock.now())
-    # What ran was not of a shadow's making: `forescale shadow` holds the two side by side.
+    # A shadow did not cause what ran: `forescale shadow` compares the two.
     if made.shadow or end <= start:
         return None
     steps = {
@@ -215,7 +215,7 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
 
 
 def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
-    """In the ledger, the minutes in which the target was missed while each step's plan ran."""
+    """Record in the ledger the violation minutes while each step's plan ran."""
     for step in ledger.steps(schedule_id=made.id):
         known = ledger.outcome(step.id)
         if known is None or known.verified_at is None or outcome.lag.largest_s is None:

@@ -1,4 +1,4 @@
-"""The same work for many topologies at once, over processes or Spark: what fails is one topology, named, with its
+"""Parallel work on many topologies, by processes or Spark: a failure concerns one topology, which is named with its
 cause.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Told = Callable[[str, int, int], None]
-"""What is done, how many of it are, and of how many."""
+"""Progress callback: kind of work, number done, total number."""
 
 EXPECTED = (ClusterError, FileError, ForecastError, HistoryError, LedgerError, ModelError, PlanError, TrackingError)
 
@@ -39,22 +39,22 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Failure:
-    """Why nothing came of one topology, in a line."""
+    """Why the work of one topology failed, in a line."""
 
     cause: str
 
 
 class TopologyWorkers(Protocol):
-    """Whoever does one kind of work after another. Work is a function of a module, tasks and results can be pickled."""
+    """Runs one kind of work after another. Work is a module's function; tasks and results can be pickled."""
 
     def each(
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
-        """What came of the task of each topology, and why nothing came of others."""
+        """Results by topology, and reasons of failure by topology."""
 
 
 class WorkerProcesses:
-    """Processes of this machine that live from one kind of work to the next."""
+    """Processes of this machine, reused from one kind of work to the next."""
 
     def __init__(self, count: int, told: Told | None = None) -> None:
         self._count, self._told = count, told
@@ -75,7 +75,7 @@ class WorkerProcesses:
         self._all(what, work, tasks, found)
         for name, task in tasks.items():
             if name not in found:
-                # A process died, and took with it what others were at: one after another, it shows who kills it.
+                # A process died, and the pool with it: running tasks one by one shows which one kills it.
                 found[name] = self._alone(work, task)
                 _tell(self._told, what, len(found), len(tasks))
         return _sorted_out({name: found[name] for name in tasks})
@@ -133,7 +133,7 @@ class SparkWorkers:
 
 @contextmanager
 def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[SparkWorkers]:
-    """Raises PlanError for a ledger that workers of other machines cannot reach, HistoryError where Spark does not
+    """Raises PlanError for a ledger that workers on other machines cannot reach, HistoryError if Spark does not
     start.
     """
     if settings.ledger_is_a_file and not on_this_machine(settings.spark_master):

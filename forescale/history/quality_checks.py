@@ -1,4 +1,4 @@
-"""Whether a history is as good as its topology file asks: each bound, for each source, with what would help."""
+"""A history checked against the bounds of its topology file, per bound and source, with remedies."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from forescale.files.arrivals_section import QualityEntry
 
 @dataclass(frozen=True)
 class QualityCheck:
-    """One bound of `arrivals.quality` for one source. value, limit: shares. remedy: empty where it holds."""
+    """One bound of `arrivals.quality` for one source. value, limit: shares. remedy: empty if the bound holds."""
 
     bound: str
     source: str
@@ -19,7 +19,7 @@ class QualityCheck:
 
 
 def quality_checks(found: Quality, bounds: QualityEntry) -> list[QualityCheck]:
-    """By bound and source. Each source is held to each bound: one that is dead must not hide behind those that live."""
+    """Checks by bound and source. Each source is checked alone: live sources must not hide a dead one."""
     return [
         _checked(bound, name, of_source, getattr(bounds, bound))
         for bound in ("min_observed", "max_quarantined", "max_late", "max_duplicates")

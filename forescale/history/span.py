@@ -1,4 +1,4 @@
-"""Which stretch of a history a command is asked about, resolved against one commit of it."""
+"""The span of a history that a command is about, resolved against one commit of the history."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ MAX_DAYS = 36_525
 class HistorySpan:
     """[start, end) of the commit `snapshot`, whose windows of window_s seconds lie in [history_start, history_end).
 
-    The span may reach beyond the history: what was never written is missing.
+    The span may reach beyond the history: windows never written are missing.
     """
 
     topology: str
@@ -33,7 +33,7 @@ class HistorySpan:
     history_end: datetime
 
     def within_history(self) -> "HistorySpan":
-        """The part of it that the history covers. Raises HistoryError where it covers none."""
+        """The part that the history covers. Raises HistoryError if there is none."""
         start, end = max(self.start, self.history_start), min(self.end, self.history_end)
         if start >= end:
             raise HistoryError(
@@ -52,10 +52,10 @@ def history_span(
     days: float | None,
     snapshot: str | None,
 ) -> HistorySpan:
-    """The span that was asked for; of start, end and days at most two. By default the last days of the history.
+    """The requested span; give at most two of start, end and days. By default the last days of the history.
 
-    start, end: ISO times; one without an offset is UTC. Where only days tell where it starts, it does not start before
-    the history. Raises HistoryError for an unknown topology or snapshot, times that are none or out of order.
+    start, end: ISO times; one without an offset is UTC. A span whose start follows from days alone does not start
+    before the history. Raises HistoryError for an unknown topology or snapshot, and for invalid or unordered times.
     """
     if start is not None and end is not None and days is not None:
         raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are given; use at most two of them")
@@ -87,9 +87,9 @@ def history_span(
 
 
 def _bounds(folder: Folder, manifest: Manifest) -> tuple[datetime, datetime]:
-    """Start of the first window, and until when the history was built."""
+    """Start of the first window, and the time until which the history was built."""
     day = datetime.fromisoformat(min(manifest.parts)).replace(tzinfo=UTC)
-    # All windows that start on the first date.
+    # All windows of the first date.
     until = day + timedelta(days=1, seconds=manifest.window_s) - timedelta(microseconds=1)
     rows = rows_between(folder, manifest, day, until, columns=("window_start",))
     return from_us(int(window_starts_us(rows).min())), manifest.built_until or last_window_end(folder, manifest)

@@ -17,7 +17,7 @@ STAGES = ("aggregate", "forecast", "plan")
 
 @dataclass(frozen=True)
 class Progress:
-    """Something that has happened. stage: the DAG; text: for people."""
+    """One event of the run. stage: the DAG; text: for people."""
 
     stage: str
     text: str
@@ -26,10 +26,10 @@ class Progress:
 def decide_and_deploy(
     client: AirflowClient, settings: Settings, topology: str, *, timeout_s: float = 300
 ) -> Iterator[Progress]:
-    """Start `aggregate`; what follows is carried by assets. The trace clock is moved to each deploy time in turn.
+    """Start `aggregate`; assets trigger the rest. The trace clock is moved to each deploy time in turn.
 
-    Airflow must go by the same settings: a trace clock, and no review. timeout_s: of each run.
-    Raises AirflowError, with the end of the log, where a run fails.
+    Airflow must use the same settings: a trace clock, and no review. timeout_s: of each run.
+    Raises AirflowError, with the end of the log, if a run fails.
     """
     before = {dag_id: {run["dag_run_id"] for run in client.runs(dag_id)} for dag_id in (*STAGES, "deploy")}
     client.trigger("aggregate", {"topology": topology})
@@ -53,7 +53,7 @@ def decide_and_deploy(
 
 
 def _new_run(client: AirflowClient, dag_id: str, before: set[str], timeout_s: float) -> dict[str, Any]:
-    """The first run that was not there before."""
+    """The first new run."""
     deadline = time.monotonic() + timeout_s
     while True:
         for run in client.runs(dag_id):

@@ -1,4 +1,4 @@
-"""The cluster simulator through a load script: what it makes of what was measured of a job before."""
+"""The cluster simulator under a load script, with the terms measured on a job before."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,12 +17,12 @@ from planner.clusters.simulator_course import advanced, asked, backlog, started
 from planner.replay.reality import Differences, Reality
 
 WINDOW_S = 1
-"""Of the arrivals that the simulator replays; rates of a script change at multiples of it."""
+"""Window of the arrivals that the simulator replays; rates of a script change at multiples of it."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What the user of a simulator knows of the job. profiles: calibrated."""
+    """What a user of the simulator knows about the job. profiles: calibrated."""
 
     profiles: Profiles
     downtime_s: float
@@ -35,7 +35,7 @@ class Given:
 
 
 def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
-    """A topology with one source. Nothing waits at the beginning."""
+    """Simulate a topology with one source. Nothing waits at the beginning."""
     (source,) = topology.sources
     world = Reality(topology, given.profiles, given.terms, Differences(), 0.0, script.end_s)
     traces = {source: ArrivalTrace(_Counted(script.schedule, script.end_s))}
@@ -57,7 +57,7 @@ def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
 
 
 class _Counted:
-    """The arrivals of a schedule whose beginning is the epoch."""
+    """The arrivals of a schedule that begins at the epoch."""
 
     start = datetime.fromtimestamp(0, UTC)
     window_s = WINDOW_S

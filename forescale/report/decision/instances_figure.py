@@ -1,4 +1,4 @@
-"""The small figure: instances over time, of the schedule and of what it is weighed against."""
+"""The small figure: instances over time, of the schedule and its alternatives."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The day before a decision in plain sentences: what ran, what the guard alone and hindsight would have cost."""
+"""The day before a decision in plain sentences: what ran, and the cost of the guard alone and of hindsight."""
 
 from forescale.report.kit.wording import instance_hours, moment, number, percent
 from modeling.wording import count_of
@@ -6,7 +6,7 @@ from planner.replay.last_day import DayCost, LastDay
 
 
 def last_day_sentences(day: LastDay) -> tuple[str, ...]:
-    """Of the guard and hindsight over the arrivals that came, by the model; of what ran as far as it is known."""
+    """The guard and hindsight, simulated with the real arrivals; what ran, as far as known."""
     span = f"{moment(day.start)} to {moment(day.end)} UTC"
     return (
         f"What ran from {span}: {_ran(day)}.",

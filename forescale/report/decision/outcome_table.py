@@ -1,4 +1,4 @@
-"""What came of a decision, set against what it expected."""
+"""The outcome of a decision, compared with what it expected."""
 
 from datetime import timedelta
 
@@ -37,7 +37,7 @@ def _target(decision: Decision, outcome: DecisionOutcome) -> str:
 
 
 def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
-    """The peak that came, at the forecast's own step: a shorter window would show a higher one by noise alone."""
+    """The real peak, in the forecast's steps: shorter windows would show a higher one through noise alone."""
     try:
         arrivals = series.resampled(forecast.step_s) if forecast.step_s % series.window_s == 0 else series
     except HistoryError as error:  # soon after the decision

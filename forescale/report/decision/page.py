@@ -1,4 +1,4 @@
-"""From a decision to its report."""
+"""The report of a decision."""
 
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.evidence_tables import (

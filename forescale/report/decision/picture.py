@@ -1,4 +1,4 @@
-"""The decision as a picture: what came, what comes and the capacity, as the report draws them."""
+"""The decision as a picture: arrivals, forecast and capacity, drawn as in the report."""
 
 from forescale.report.decision.decision import Decision
 from forescale.report.decision.load_figure import load_figure

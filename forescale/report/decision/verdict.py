@@ -1,4 +1,4 @@
-"""What a reviewer reads first: what will change, when, why, at what cost, and what is asked of them."""
+"""What a reviewer reads first: what will change, when, why, at what cost, and what to decide."""
 
 from collections.abc import Iterable
 
@@ -31,11 +31,11 @@ FLOOR_MODE = (
 )
 OPEN_STATES = frozenset({"proposed"})
 NEGLIGIBLE = 0.005
-"""Minutes in violation that are not worth a word."""
+"""Violation minutes below which none are mentioned."""
 
 
 def headline(decision: Decision) -> str:
-    """One sentence: what will change, and by what it is planned where that is no forecast."""
+    """One sentence: what will change, and what it is planned by if not by a forecast."""
     rung = decision.footing.rung
     return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({rung.words})"
 
@@ -58,7 +58,7 @@ def _change(decision: Decision) -> str:
 
 
 def sentences(decision: Decision) -> tuple[Sentence, ...]:
-    """When, why, at what cost, and what is asked; and what happened, once it has."""
+    """When, why, at what cost, and what to decide; later also what happened."""
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
@@ -120,7 +120,7 @@ def _cost(decision: Decision) -> str:
 
 
 def _risk(decision: Decision) -> str:
-    """What is expected to be missed, and what that would be without any step."""
+    """Expected violations, with the schedule and without any step."""
     schedule = decision.schedule
     if not decision.footing.rung.plans:
         return "Not known: there is no forecast to hold the running plan against."
@@ -141,7 +141,7 @@ def _against(other: Alternative, own_hours: float) -> str:
 
 
 def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
-    """How many minutes of the past week were in violation, of how many."""
+    """Violation minutes of the past week, and the number of known minutes."""
     were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
     known = "of whole days" if in_shadow else "known"
     return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
@@ -153,7 +153,7 @@ def violation(minutes: float) -> str:
 
 
 def difference(other: Alternative, own_hours: float) -> str:
-    """How much more or less an alternative costs than the schedule."""
+    """Cost of an alternative relative to the schedule."""
     if own_hours <= 0:
         return "–"
     share = other.cost_instance_hours / own_hours - 1

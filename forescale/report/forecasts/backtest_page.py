@@ -1,4 +1,4 @@
-"""A replayed trace as one self-contained page: what was said of each horizon's peak, what came, and how good it was."""
+"""A replayed trace as one self-contained page: forecasts of each horizon's peak, the real peaks, and the scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class ReplayedTrace:
-    """What `forescale backtest` made of a trace. name: of the trace, as it was given; told: at least one origin.
+    """The result of `forescale backtest`. name: of the trace, as given; told: at least one origin.
 
     refusals: why a forecaster could not take part, by name.
     """
@@ -122,7 +122,7 @@ def _sentences(trace: ReplayedTrace, shown_from: datetime) -> list[Sentence]:
 
 
 def _scores_table(trace: ReplayedTrace, horizon_s: int) -> Table:
-    """What would have been deployed first, the seasons before last."""
+    """Scores, first of the forecaster that would have been deployed, last of the seasonal naives."""
     own = [score for score in trace.scores if score.horizon_s == horizon_s]
     ordered = sorted(own, key=lambda score: (score.candidate != DEPLOYED, score.candidate in SEASONS_S))
     rows = []

@@ -1,4 +1,4 @@
-"""Labels of points that lie close to each other: each to the right of a thin line from its point, touching none."""
+"""Placement of labels of nearby points: each to the right of a thin line from its point, without overlaps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _POINT_PX = 6.0
 
 @dataclass(frozen=True)
 class Box:
-    """Pixels from the lower left corner of a figure's area."""
+    """A rectangle, in pixels from the lower left corner of a figure's area."""
 
     left: float
     right: float
@@ -25,8 +25,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Placed:
-    """line_px: from the point up to the label, below 0 where it goes down. shift_px: of the label to the left, where
-    there is no room for it.
+    """line_px: from the point up to the label, negative if it goes down. shift_px: of the label to the left, if it does
+    not fit on the right.
     """
 
     line_px: float
@@ -37,10 +37,10 @@ class Placed:
 def placed_labels(
     points_px: Sequence[tuple[float, float]], widths_px: Sequence[float], area_px: tuple[float, float]
 ) -> list[Placed]:
-    """In the order of the points. points_px: from the lower left corner; area_px: width and height.
+    """Labels in the order of the points. points_px: from the lower left corner; area_px: width and height.
 
-    From right to left, each as close to its point as it finds room, above or below it: so a line crosses no label, as
-    those begin right of it. Where the area is full, labels stand on each other.
+    From right to left, each label is placed as close to its point as possible, above or below it. Lines then cross no
+    label, as the labels placed before begin to their right. If the area is full, labels overlap.
     """
     taken = [Box(x - _POINT_PX, x + _POINT_PX, y - _POINT_PX, y + _POINT_PX) for x, y in points_px]
     found: dict[int, Placed] = {}
@@ -55,7 +55,7 @@ def placed_labels(
 
 
 def annotation(x: float, y: float, text: str, place: Placed) -> Mapping[str, object]:
-    """As Plotly draws it."""
+    """A Plotly annotation."""
     return {
         "x": x,
         "y": y,

@@ -1,4 +1,4 @@
-"""A replay as one self-contained page: what policies would have cost and violated."""
+"""A replay as one self-contained page: cost and violations of each policy."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from planner.replay.scores import Score, differences, scores
 from planner.replay.timeline import Timeline
 
 AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
-"""Policies that are drawn before anybody asks for others, where they were replayed."""
+"""Policies drawn at first, if they were replayed."""
 
 
 def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
-    """The whole page. The same timeline gives the same text. against: the policy that the others are held against."""
+    """The whole page. The same timeline gives the same text. against: the policy that the others are compared with."""
     found = scores(timeline)
     alike = [one for one in found if own_budget(one.policy) is None] or found
     shown = [name for name in AT_FIRST if name in timeline.policies] or list(timeline.policies[:3])

@@ -1,4 +1,4 @@
-"""Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
+"""Evaluated plans as one self-contained page: which carry the load, and what limits the others."""
 
 from math import ceil, isfinite, isnan
 
@@ -70,7 +70,7 @@ def _left_out(count: int, noun: str) -> str:
 
 
 def _plans_table(whatif: WhatIf) -> Table:
-    """A plan a row, as given; columns that no plan fills are left out."""
+    """One row per plan, in the given order; empty columns are left out."""
     of = whatif.estimates
     targets = list(dict.fromkeys(target for each in whatif.violation.values() for target in each))
     changes = {name: each.rescale for name, each in of.items() if each.rescale is not None}

@@ -1,4 +1,4 @@
-"""Heron, whose tracker keeps three hours: arrivals, samples, and the cluster of a topology."""
+"""Heron, whose tracker keeps three hours of counters: arrivals, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from planner.clusters.heron_packing import PredictedPacking
 
 PAST_S = 600.0
-"""How far samples go back where nobody says."""
+"""Default span in seconds of samples."""
 
 
 def _open(
@@ -77,7 +77,7 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
 
 
 def _predicted(config: TopologyConfig, settings: Settings) -> "PredictedPacking | None":
-    """By the section `packing`, where it names a packer of Heron."""
+    """By the section `packing`, if it names a packer of Heron."""
     from forescale.wiring.packing import packer_and_site, reserved_of
     from planner.clusters.heron_packing import HERON_PACKERS, PredictedPacking
 

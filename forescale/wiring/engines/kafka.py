@@ -1,4 +1,4 @@
-"""Topics of Kafka, counted by their offsets; what a consumer group has not read of them is what waits."""
+"""Topics of Kafka, counted by their offsets; the backlog is what a consumer group has not read."""
 
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _server(entry: KubernetesAccess, settings: Settings | None = None) -> "KubernetesServer":
-    """settings: below whose home a relative kubeconfig is, where there may be one."""
+    """settings: their home is the base of a relative kubeconfig."""
     from engines.kubernetes.identity import Identity
     from engines.kubernetes.server import KubernetesServer
     from planner.errors import ClusterError
@@ -132,7 +132,7 @@ def _rights(*manifests: str) -> str:
 
 
 def _taken_over(managers: Sequence[str], what: str) -> str:
-    """Server-side apply refuses what another manager owns, unless it may be taken over."""
+    """Server-side apply refuses fields that another manager owns, unless they may be taken over."""
     if not managers:
         return ""
     names = " and ".join(managers)

@@ -12,7 +12,7 @@ from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest,
 from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
-"""How far samples go back where nobody says."""
+"""Default span in seconds of samples."""
 
 
 def _open(

@@ -1,4 +1,4 @@
-"""The cluster simulator, which keeps its state below FORESCALE_HOME. Its service times are its own truth."""
+"""The cluster simulator, which keeps its state below FORESCALE_HOME. It has its own true service times."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from planner.clusters.simulator import SimulatedCluster
 
 PAST_S = 3600.0
-"""How far samples go back: it has counted already, and of an hour at no cost."""
+"""Default span in seconds of samples: the simulator has past counts, so an hour costs nothing."""
 
 
 def _cluster(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, clock: Clock) -> "SimulatedCluster":

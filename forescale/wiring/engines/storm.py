@@ -1,4 +1,4 @@
-"""Storm, whose UI keeps nothing: arrivals, read steadily, samples, and the cluster of a topology."""
+"""Storm, whose UI keeps no history: recorded arrivals, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -28,7 +28,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 
 WINDOW_S = 600
-"""The shortest that Storm keeps."""
+"""The shortest window that Storm keeps, in seconds."""
 
 
 def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:

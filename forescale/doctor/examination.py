@@ -1,4 +1,4 @@
-"""Checks that wait for one another, run side by side, each for no longer than it may."""
+"""Runs checks in parallel, each after the checks it needs and within its time limit."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -16,8 +16,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """of: the topology, empty for what all share. detail: what was found; remedy: what helps, empty where nothing is
-    wrong or the detail tells it.
+    """of: the topology, empty for what all topologies share. detail: what was found. remedy: what helps, empty where
+    nothing is wrong or the detail says it.
     """
 
     of: str
@@ -36,14 +36,14 @@ class AilmentError(Exception):
 
 
 class NotUsedError(Exception):
-    """There is nothing to check, and that is no fault; the text says why."""
+    """There is nothing to check, which is not a fault; the text says why."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """run: what was found, in a line; raises AilmentError, NotUsedError, or what is expected. needs: checks, of the
-    same topology or of what all share, that must be good before. limit_s: how long it may take. of: the topology, empty
-    for what all share.
+    """run: returns what was found, in a line; raises AilmentError, NotUsedError, or an expected error. needs: names of
+    checks, of the same topology or shared, that must pass first. limit_s: how long it may take. of: the topology,
+    empty for what all topologies share.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Check:
 
 
 Expected = tuple[type[Exception], ...]
-"""Errors that say what is wrong with the world, and how to mend it; all others are defects."""
+"""Errors about wrong input or surroundings, each with its remedy; all others are defects."""
 
 
 def examined(checks: Sequence[Check], expected: Expected) -> Iterator[Finding]:
-    """One finding a check, in their order. Each begins as soon as what it needs is good, so that servers that do not
-    answer are waited for side by side: all of it takes as long as the longest chain of needs.
+    """One finding per check, in their order. A check starts as soon as the checks it needs have passed. Servers that
+    do not answer are waited for in parallel, so the total time is that of the longest chain of needs.
     """
     findings: _Findings = {(check.of, check.name): Future() for check in checks}
     for check in checks:
@@ -107,10 +107,10 @@ def _found(check: Check, expected: Expected) -> tuple[Verdict, str, str]:
 def _run(check: Check, result: Future[str]) -> None:
     try:
         result.set_result(check.run())
-    except BaseException as error:  # noqa: BLE001 - the one who waits for it raises it
+    except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits for it
         result.set_exception(error)
 
 
 def _started(work: Callable[..., None], *of: Any) -> None:
-    # A daemon: what hangs in a server's silence does not keep the command from ending.
+    # A daemon thread: a check that hangs on a silent server must not keep the command from ending.
     Thread(target=work, args=of, daemon=True).start()

@@ -10,7 +10,7 @@ from modeling.wording import count_of
 
 NEEDED_DAGS = ("aggregate", "forecast", "plan", "deploy")
 IMPORT_S = 30.0
-"""MLflow and its like take seconds to load, and longer where the machine is busy."""
+"""Time limit for imports: MLflow takes seconds to load, longer on a busy machine."""
 
 
 def installation_checks(settings: Settings) -> list[Check]:

@@ -1,6 +1,6 @@
-"""The metrics by name, unit and help text, and how each is read from where a topology stands.
+"""The metrics: name, unit, help text, and how each is read from where a topology stands.
 
-Moments are told as times in Unix seconds, not as ages: an age would stand still with the job that tells it.
+Moments are Unix times in seconds, not ages: an age would stand still if the job that computes it stopped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,8 +22,8 @@ Samples = Iterable[tuple[Mapping[str, str], Value]]
 
 @dataclass(frozen=True)
 class Metric:
-    """name: of the samples. labels: beside `topology`. unit: the end of its name, empty where that has none. read:
-    labels with a value each; without a value there is no sample.
+    """name: of the samples. labels: beside `topology`. unit: suffix of the name, empty if there is none. read: returns
+    label values with a value each; without a value there is no sample.
     """
 
     name: str
@@ -66,7 +66,7 @@ def _of_budget(name: str, told: str, value: Callable[[Budget], Value]) -> Metric
 
 
 def _of_change(name: str, told: str, which: Literal["predicted", "measured"], key: str) -> Metric:
-    """Of the newest deployment that was verified."""
+    """A metric of the newest verified deployment."""
 
     def value(standing: Standing) -> Value:
         if standing.last_change is None:

@@ -1,4 +1,4 @@
-"""Replays in MLflow: one run each, in the experiment of their topology. MLflow is imported when it is first used."""
+"""Replays in MLflow: one run each, in the experiment of their topology. MLflow is imported at first use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PAGE = "replay.html"
 
 @dataclass(frozen=True)
 class MadeReplay:
-    """What is to be a run. params: what was replayed, by name. files: timeline and decisions. page: makes its HTML."""
+    """The content of a run. params: what was replayed, by name. files: timeline and decisions. page: makes its HTML."""
 
     topology: str
     name: str
@@ -31,9 +31,9 @@ class MadeReplay:
 
 
 def log_replay(made: MadeReplay, settings: Settings) -> str:
-    """Keep a replay as a run; its id.
+    """Store a replay as a run; returns its id.
 
-    Raises TrackingError, within seconds, where MLflow is not installed, the store does not answer, or refuses.
+    Raises TrackingError, within seconds, if MLflow is not installed, or the store does not answer or refuses.
     """
     client = connected_client(settings.tracking_uri)
     tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
@@ -57,7 +57,7 @@ def log_replay(made: MadeReplay, settings: Settings) -> str:
 
 
 def _metrics(scores: Sequence[Score]) -> dict[str, float]:
-    """Per policy, as `policy/…`: every number of its score."""
+    """Every number of each policy's score, as `policy/…`."""
     found = {}
     for score in scores:
         told = vars(score) | {f"budget_{name}": value for name, value in vars(score.budget).items()}

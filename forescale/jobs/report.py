@@ -19,7 +19,7 @@ from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
 from forescale.jobs.violation_budget import past_minutes
-from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
+from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.settings import Settings
@@ -120,7 +120,7 @@ def write_schedule_report(
         usable = {source: rate * max_utilisation for source, rate in mst.items()}
         return CapacityStep(start, end, plan, mst, usable)
 
-    decision = Decision(
+    decision = DecisionReport(
         schedule_id=made.id,
         schedule=schedule,
         history=_recent_history(config, settings, schedule.made_at),

@@ -6,7 +6,7 @@ from math import ceil, nan
 
 import plotly.graph_objects as go
 
-from forescale.report.decision.decision import CapacityStep, Decision
+from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.kit.figure import CAPACITY, label, plotly_time, plotly_times
 from forescale.report.kit.traces import line
 from forescale.report.kit.wording import day_moment, parallelism_change, rate
@@ -58,7 +58,7 @@ def capacity_label(steps: list[CapacityStep], source: str, start: datetime, end:
     }
 
 
-def deploy_marks(decision: Decision, capacity: list[CapacityStep], source: str) -> go.Scatter | None:
+def deploy_marks(decision: DecisionReport, capacity: list[CapacityStep], source: str) -> go.Scatter | None:
     """Marks numbered as in the table of steps; a triangle shows whether instances are added or removed."""
     steps = decision.schedule.steps
     if not steps or not capacity:

@@ -46,7 +46,7 @@ class DecisionOutcome:
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionReport:
     """Everything a reviewer needs to approve, edit or veto one schedule.
 
     history: recent arrivals, None if there are none. forecasts: per source. capacity: of the schedule, oldest first.

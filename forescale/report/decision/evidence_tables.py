@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from forecasting.drift import deployed_score
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.table import Cell, Column, Table, numbers, safe_href, texts
 from forescale.report.kit.wording import (
     duration,
@@ -102,7 +102,7 @@ def _verdict(forecast: Forecast, score: BacktestScore) -> str:
     return "allowed" if score.allowed else "refused"
 
 
-def profiles_table(decision: Decision) -> Table:
+def profiles_table(decision: DecisionReport) -> Table:
     """Service time per operator as the model used it, and as the topology file declares it."""
     rows = [_profile_row(profile, decision.declared[name]) for name, profile in decision.profiles.items()]
     columns = (*texts("Operator"), *numbers("Service time", "Declared"))
@@ -128,7 +128,7 @@ def _against_declared(profile: OperatorProfile, declared: OperatorProfile) -> st
     return f", {percent(abs(off))} {'longer' if off > 0 else 'shorter'} than declared"
 
 
-def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
+def provenance(decision: DecisionReport) -> tuple[tuple[str, Cell], ...]:
     """What is needed to reproduce the decision, as pairs of name and value."""
     current = decision.schedule.current
     forecasts = (

@@ -9,7 +9,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.report.decision.capacity_traces import capacity_label, capacity_line, deploy_marks
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.figure import (
     ARRIVED,
     BAND,
@@ -42,7 +42,7 @@ PHONE_HISTORY = timedelta(hours=12)
 UNFORECAST_STEP_S = 300
 
 
-def load_figure(decision: Decision, source: str) -> ReportFigure:
+def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
     """The figure of one source. If forecast or capacity is missing, it shows the rest."""
     now = decision.schedule.made_at
     forecast = decision.forecasts.get(source)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isnan
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.verdict import NEGLIGIBLE, difference
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
@@ -23,7 +23,7 @@ from modeling.wording import count_of
 from planner.scaling_schedule import ScheduledStep
 
 
-def steps_table(decision: Decision) -> Table:
+def steps_table(decision: DecisionReport) -> Table:
     """One row per step, in the order of deployment."""
     columns = texts(
         "Step", "Deploy (UTC)", "Needed (UTC)", "Plan: now → then", "Why", "Expected", "Downtime + catch-up"
@@ -32,7 +32,7 @@ def steps_table(decision: Decision) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
+def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
     load = ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in step.load_per_s.items())
     return (
         Cell(f"{index + 1}", (decision.state(index),), strong=True),
@@ -117,7 +117,7 @@ def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -
     return (*bottleneck, *breaches, f"arrivals {rate(arrivals)}")
 
 
-def alternatives_table(decision: Decision) -> Table:
+def alternatives_table(decision: DecisionReport) -> Table:
     """The schedule first, then its alternatives, cheapest first."""
     schedule = decision.schedule
     name = "this schedule" if schedule.steps else "this decision: hold"
@@ -160,14 +160,14 @@ def _schedule_row(
     return (head, Cell(instance_hours(hours), priced), Cell(against), Cell(str(rescales)), Cell(missed))
 
 
-def excuses_table(decision: Decision) -> Table:
+def excuses_table(decision: DecisionReport) -> Table:
     """Rejected candidate plans, each with the bound it broke and what would help."""
     rows = [_excuse_row(excuse, decision) for excuse in decision.schedule.excuses]
     columns = texts("Candidate", "Rejected because", "What would help")
     return Table(columns, tuple(rows))
 
 
-def _excuse_row(excuse: Excuse, decision: Decision) -> tuple[Cell, ...]:
+def _excuse_row(excuse: Excuse, decision: DecisionReport) -> tuple[Cell, ...]:
     change = parallelism_change(decision.schedule.current, excuse.plan)
     of = f" of {excuse.operator}" if excuse.operator else ""
     return (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -34,13 +34,13 @@ NEGLIGIBLE = 0.005
 """Violation minutes below which none are mentioned."""
 
 
-def headline(decision: Decision) -> str:
+def headline(decision: DecisionReport) -> str:
     """One sentence: what will change, and what it is planned by if not by a forecast."""
     rung = decision.footing.rung
     return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({rung.words})"
 
 
-def _change(decision: Decision) -> str:
+def _change(decision: DecisionReport) -> str:
     schedule = decision.schedule
     running = f"{count_of(schedule.current.instances, 'instance')}"
     would = decision.in_shadow
@@ -57,7 +57,7 @@ def _change(decision: Decision) -> str:
     return f"{rescale} {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
 
 
-def sentences(decision: Decision) -> tuple[Sentence, ...]:
+def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
     """When, why, at what cost, and what to decide; later also what happened."""
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
@@ -81,7 +81,7 @@ def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
-def _first(decision: Decision) -> str:
+def _first(decision: DecisionReport) -> str:
     step = decision.schedule.steps[0]
     change = ", ".join(parallelism_change(step.replaces, step.plan))
     ahead_s = (step.deploy_at - decision.schedule.made_at).total_seconds()
@@ -90,7 +90,7 @@ def _first(decision: Decision) -> str:
     return f"{change} at {moment(step.deploy_at)} UTC, {duration(ahead_s)} after this decision."
 
 
-def _peak(decision: Decision, now: Estimate) -> str:
+def _peak(decision: DecisionReport, now: Estimate) -> str:
     parts = []
     for source, load_per_s in now.load_per_s.items():
         usable_per_s = now.mst_per_s[source] * decision.max_utilisation
@@ -104,7 +104,7 @@ def _peak(decision: Decision, now: Estimate) -> str:
     return f"{told}. Under that peak {now.bottleneck} would be {percent(now.utilisation)} busy."
 
 
-def _cost(decision: Decision) -> str:
+def _cost(decision: DecisionReport) -> str:
     schedule = decision.schedule
     span_s = (schedule.end - schedule.start).total_seconds()
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
@@ -119,7 +119,7 @@ def _cost(decision: Decision) -> str:
     return f"{own}. " + " ".join(_against(other, schedule.cost_instance_hours) for other in others)
 
 
-def _risk(decision: Decision) -> str:
+def _risk(decision: DecisionReport) -> str:
     """Expected violations, with the schedule and without any step."""
     schedule = decision.schedule
     if not decision.footing.rung.plans:
@@ -162,7 +162,7 @@ def difference(other: Alternative, own_hours: float) -> str:
     return f"{'+' if share > 0 else '−'}{percent(abs(share))}"
 
 
-def _asked(decision: Decision) -> str:
+def _asked(decision: DecisionReport) -> str:
     steps = decision.schedule.steps
     if decision.in_shadow:
         return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
@@ -183,7 +183,7 @@ def _all(count: int) -> str:
     return "the step" if count == 1 else "both steps" if count == 2 else f"all {count} steps"
 
 
-def _states(decision: Decision) -> str:
+def _states(decision: DecisionReport) -> str:
     states = [decision.state(index) for index in range(len(decision.schedule.steps))]
     seen = dict.fromkeys(states)
     return ", ".join(f"{count_of(states.count(state), 'step')} {state}".replace(" ", NBSP, 1) for state in seen)

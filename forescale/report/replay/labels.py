@@ -24,7 +24,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Placed:
+class LabelPlacement:
     """line_px: from the point up to the label, negative if it goes down. shift_px: of the label to the left, if it does
     not fit on the right.
     """
@@ -36,14 +36,14 @@ class Placed:
 
 def placed_labels(
     points_px: Sequence[tuple[float, float]], widths_px: Sequence[float], area_px: tuple[float, float]
-) -> list[Placed]:
+) -> list[LabelPlacement]:
     """Labels in the order of the points. points_px: from the lower left corner; area_px: width and height.
 
     From right to left, each label is placed as close to its point as possible, above or below it. Lines then cross no
     label, as the labels placed before begin to their right. If the area is full, labels overlap.
     """
     taken = [Box(x - _POINT_PX, x + _POINT_PX, y - _POINT_PX, y + _POINT_PX) for x, y in points_px]
-    found: dict[int, Placed] = {}
+    found: dict[int, LabelPlacement] = {}
     for at in sorted(range(len(points_px)), key=lambda at: (-points_px[at][0], points_px[at][1])):
         tries = list(_tries(points_px[at], widths_px[at], area_px))
         free = (each for each in tries if not any(each.box.touches(other) for other in taken))
@@ -54,7 +54,7 @@ def placed_labels(
     return [found[at] for at in range(len(points_px))]
 
 
-def annotation(x: float, y: float, text: str, place: Placed) -> Mapping[str, object]:
+def annotation(x: float, y: float, text: str, place: LabelPlacement) -> Mapping[str, object]:
     """A Plotly annotation."""
     return {
         "x": x,
@@ -73,11 +73,11 @@ def annotation(x: float, y: float, text: str, place: Placed) -> Mapping[str, obj
     }
 
 
-def _tries(point_px: tuple[float, float], width_px: float, area_px: tuple[float, float]) -> Iterator[Placed]:
+def _tries(point_px: tuple[float, float], width_px: float, area_px: tuple[float, float]) -> Iterator[LabelPlacement]:
     x, y = point_px
     shift_px = max(0.0, x + width_px - area_px[0])
     lines_px = [LINE_PX + ROW_PX / 2 * step for step in range(int(2 * area_px[1] / ROW_PX))]
     for line_px in [sign * length_px for length_px in lines_px for sign in (1, -1)]:
         low = y + line_px if line_px > 0 else y + line_px - ROW_PX
         if line_px == LINE_PX or 0 <= low <= area_px[1] - ROW_PX:
-            yield Placed(line_px, shift_px, Box(x - shift_px, x - shift_px + width_px, low, low + ROW_PX))
+            yield LabelPlacement(line_px, shift_px, Box(x - shift_px, x - shift_px + width_px, low, low + ROW_PX))

@@ -87,8 +87,8 @@ def _many(whatif: WhatIf, name: str, scales: Floats, *, latency: bool = False) -
     )
 
 
-def _p95_s(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
-    scales = _SHARES * most_per_s / whatif.total_per_s
+def _p95_s(whatif: WhatIf, name: str, max_per_s: float) -> tuple[Floats, Floats]:
+    scales = _SHARES * max_per_s / whatif.total_per_s
     latency = _many(whatif, name, scales, latency=True).latency
     assert latency is not None
     return scales * whatif.total_per_s, latency.p95_s[0]

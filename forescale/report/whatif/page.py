@@ -42,7 +42,7 @@ def render_whatif_page(whatif: WhatIf) -> str:
         operators=operators,
         operators_left_out=_left_out(len(whatif.topology.order) - len(shown_operators(whatif)), "less busy operator"),
         containers=containers,
-        most_containers=MAX_CONTAINERS if max(packed) > MAX_CONTAINERS else 0,
+        max_containers=MAX_CONTAINERS if max(packed) > MAX_CONTAINERS else 0,
         plans_left_out=_left_out(len(whatif.estimates) - len(drawn_names(whatif)), "plan"),
     )
 

@@ -195,7 +195,7 @@ def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[Ope
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineAdapter:
     """kind: its name in topology files. Roles that it does not have are None."""
 
     kind: str

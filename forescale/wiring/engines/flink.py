@@ -9,7 +9,7 @@ from forescale.wiring.engines.engine import (
     HTTP_LOGIN,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -76,7 +76,7 @@ def _may_rescale(config: TopologyConfig, entry: FlinkEntry, settings: Settings) 
     return f"it has jar {jar} to restart the job from; whether it may be stopped shows when it is"
 
 
-FLINK = Engine(
+FLINK = EngineAdapter(
     "flink",
     cluster=ClusterKind(
         FlinkEntry,

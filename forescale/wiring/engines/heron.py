@@ -16,7 +16,7 @@ from forescale.wiring.engines.engine import (
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -128,7 +128,7 @@ def _described(request: JobRequest) -> DescribedJob:
     return DescribedJob(job, arrivals, evidence, cluster)
 
 
-HERON = Engine(
+HERON = EngineAdapter(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
     cluster=ClusterKind(

@@ -9,7 +9,7 @@ from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.clusters.kubernetes_access import KubernetesAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, Engine, JobRequest, JobsKind
+from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, EngineAdapter, JobRequest, JobsKind
 from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _taken_over(managers: Sequence[str], what: str) -> str:
     )
 
 
-KUBERNETES = Engine(
+KUBERNETES = EngineAdapter(
     "kubernetes",
     cluster=ClusterKind(
         KubernetesEntry,
@@ -159,7 +159,7 @@ KUBERNETES = Engine(
         asks=True,
     ),
 )
-FLINK_OPERATOR = Engine(
+FLINK_OPERATOR = EngineAdapter(
     "flink-operator",
     cluster=ClusterKind(
         FlinkOperatorEntry,

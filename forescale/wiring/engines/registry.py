@@ -4,7 +4,7 @@ from typing import Any
 
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, JobsKind, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, EngineAdapter, JobsKind, SamplesKind
 from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
@@ -14,7 +14,17 @@ from forescale.wiring.engines.prometheus import PROMETHEUS
 from forescale.wiring.engines.simulator import SIMULATOR
 from forescale.wiring.engines.storm import STORM
 
-ENGINES: tuple[Engine, ...] = (EVENTS, FLINK, FLINK_OPERATOR, HERON, KAFKA, KUBERNETES, PROMETHEUS, SIMULATOR, STORM)
+ENGINES: tuple[EngineAdapter, ...] = (
+    EVENTS,
+    FLINK,
+    FLINK_OPERATOR,
+    HERON,
+    KAFKA,
+    KUBERNETES,
+    PROMETHEUS,
+    SIMULATOR,
+    STORM,
+)
 _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
 SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}

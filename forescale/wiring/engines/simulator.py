@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from forescale.files.clusters.simulator import SimulatorEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ClusterKind, Engine
+from forescale.wiring.engines.engine import ClusterKind, EngineAdapter
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
 
@@ -37,7 +37,7 @@ def _truth(entry: SimulatorEntry, settings: Settings) -> Path:
     return Path(settings.below_home(entry.truth))
 
 
-SIMULATOR = Engine(
+SIMULATOR = EngineAdapter(
     "simulator",
     cluster=ClusterKind(
         SimulatorEntry,

@@ -16,7 +16,7 @@ from forescale.wiring.engines.engine import (
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -82,7 +82,7 @@ def _described(request: JobRequest) -> DescribedJob:
     return DescribedJob(job, arrivals, evidence, cluster)
 
 
-STORM = Engine(
+STORM = EngineAdapter(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
     cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),

@@ -16,7 +16,7 @@ STAGES = ("aggregate", "forecast", "plan")
 
 
 @dataclass(frozen=True)
-class Progress:
+class ProgressEvent:
     """One event of the run. stage: the DAG; text: for people."""
 
     stage: str
@@ -25,7 +25,7 @@ class Progress:
 
 def decide_and_deploy(
     client: AirflowClient, settings: Settings, topology: str, *, timeout_s: float = 300
-) -> Iterator[Progress]:
+) -> Iterator[ProgressEvent]:
     """Start `aggregate`; assets trigger the rest. The trace clock is moved to each deploy time in turn.
 
     Airflow must use the same settings: a trace clock, and no review. timeout_s: of each run.
@@ -35,21 +35,21 @@ def decide_and_deploy(
     client.trigger("aggregate", {"topology": topology})
     for stage in STAGES:
         run_id = _new_run(client, stage, before[stage], timeout_s)["dag_run_id"]
-        yield Progress(stage, "started")
+        yield ProgressEvent(stage, "started")
         client.wait_for_success(stage, run_id, timeout_s)
-        yield Progress(stage, "done")
+        yield ProgressEvent(stage, "done")
 
     ledger, clock = ledger_of(settings), TraceClock(settings.clock_file)
     runs = [run for run in client.runs("deploy") if run["dag_run_id"] not in before["deploy"]]
     steps = {run["dag_run_id"]: ledger.step(run["conf"]["step_id"]) for run in runs}
     if not steps:
-        yield Progress("deploy", "nothing to deploy: the plan that runs is held")
+        yield ProgressEvent("deploy", "nothing to deploy: the plan that runs is held")
     for run_id, step in sorted(steps.items(), key=lambda item: item[1].deploy_at):
         clock.advance_to(step.deploy_at)
-        yield Progress("deploy", f"it is {step.deploy_at:%A %H:%M} UTC: {step.plan.brief()}")
+        yield ProgressEvent("deploy", f"it is {step.deploy_at:%A %H:%M} UTC: {step.plan.brief()}")
         client.wait_for_success("deploy", run_id, timeout_s)
         now = ledger.step(step.id)
-        yield Progress("deploy", f"{now.state}: {now.reason}")
+        yield ProgressEvent("deploy", f"{now.state}: {now.reason}")
 
 
 def _new_run(client: AirflowClient, dag_id: str, before: set[str], timeout_s: float) -> dict[str, Any]:

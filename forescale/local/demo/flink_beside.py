@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_measurement import bring_to
-from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, Stop, Track
+from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, LoadTrack, Stop
 from forescale.local.demo.modeled_job import TAKEN, ModeledJob, RunningModeledJob, item_logs
-from forescale.local.demo.simulator_beside import Given, simulated
+from forescale.local.demo.simulator_beside import KnownJob, simulated
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.arrays import Floats
@@ -69,20 +69,20 @@ _FULL_S, _MEASURED_S, _DRAINED_S = 4.0, 8.0, 60.0
 @dataclass(frozen=True)
 class MeasuredScript:
     """A script on Flink. given: all that the simulator knows, measured before. taken, finished: per sample, since the
-    script's beginning, as in `Track`.
+    script's beginning, as in `LoadTrack`.
     """
 
     script: LoadScript
-    given: Given
+    given: KnownJob
     taken: tuple[float, ...]
     finished: tuple[float, ...]
     stops: tuple[Stop, ...]
 
-    def flink(self) -> Track:
+    def flink(self) -> LoadTrack:
         taken, finished = np.array(self.taken), np.array(self.finished)
-        return Track.of(self.script.schedule, self.script.sampled_s, taken, finished, self.stops)
+        return LoadTrack.of(self.script.schedule, self.script.sampled_s, taken, finished, self.stops)
 
-    def simulated(self) -> Track:
+    def simulated(self) -> LoadTrack:
         return simulated(TOPOLOGY, self.script, self.given)
 
 
@@ -118,7 +118,7 @@ class _Driven:
         self.schedule = ArrivalSchedule((time.time() + 2 * _AHEAD_S,), (_LITTLE_PER_S,))
         self.running: RunningModeledJob = JOB.start(flink, {}, {SOURCE: self.schedule})
 
-    def measured_before(self, progress: Callable[[str], None]) -> Given:
+    def measured_before(self, progress: Callable[[str], None]) -> KnownJob:
         """Downtime of earlier rescales, service times at a moderate load and at overload, where no instance waits for
         work, and the buffers' content then. Nothing waits at the end.
         """
@@ -137,7 +137,7 @@ class _Driven:
         self._rate_from(time.time() + _AHEAD_S, _LITTLE_PER_S)
         self._wait_until_drained()
         taken, finished = positions(self.running.folder, self.schedule, full_s, ())
-        given = Given(profiles, float(np.mean(downs_s)), checkpoints, float(np.mean(taken - finished)))
+        given = KnownJob(profiles, float(np.mean(downs_s)), checkpoints, float(np.mean(taken - finished)))
         services = ", ".join(f"{name} {1000 * of.service_s:.2f} ms" for name, of in profiles.items())
         progress(f"earlier rescales: {', '.join(f'{each:.2f} s' for each in downs_s)}; service times: {services}")
         progress(f"checkpoints take {checkpoints.duration_s:.2f} s; {given.buffered:.0f} tuples fit inside")

@@ -44,7 +44,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Track:
+class LoadTrack:
     """Samples of one source, all of shape (samples,), and the rescales.
 
     at_s: seconds since the script's beginning. due: tuples by the schedule. taken: by the source; after a stop reset to
@@ -61,10 +61,12 @@ class Track:
     @staticmethod
     def of(
         schedule: ArrivalSchedule, at_s: Floats, taken: Floats, finished: Floats, stops: tuple[Stop, ...]
-    ) -> "Track":
+    ) -> "LoadTrack":
         due = schedule.due(at_s)
         oldest_s = schedule.due_s(np.minimum(finished + 1, due))
-        return Track(at_s, due, taken, finished, np.where(due > finished, np.maximum(0.0, at_s - oldest_s), 0.0), stops)
+        return LoadTrack(
+            at_s, due, taken, finished, np.where(due > finished, np.maximum(0.0, at_s - oldest_s), 0.0), stops
+        )
 
     @property
     def backlog(self) -> Floats:

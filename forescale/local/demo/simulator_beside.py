@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
-from forescale.local.demo.load_script import LoadScript, Stop, Track
+from forescale.local.demo.load_script import LoadScript, LoadTrack, Stop
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
@@ -21,7 +21,7 @@ WINDOW_S = 1
 
 
 @dataclass(frozen=True)
-class Given:
+class KnownJob:
     """What a user of the simulator knows about the job. profiles: calibrated."""
 
     profiles: Profiles
@@ -34,7 +34,7 @@ class Given:
         return EngineTerms(self.downtime_s, checkpoints=self.checkpoints, buffered=self.buffered)
 
 
-def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
+def simulated(topology: Topology, script: LoadScript, given: KnownJob) -> LoadTrack:
     """Simulate a topology with one source. Nothing waits at the beginning."""
     (source,) = topology.sources
     world = Reality(topology, given.profiles, given.terms, Differences(), 0.0, script.end_s)
@@ -53,7 +53,7 @@ def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
         waiting[sample] = state.content[0]
         (outside[sample],) = backlog(state.content, world.terms, runs=state.at_s > state.down_until_s)
     due = script.schedule.due(at_s)
-    return Track.of(script.schedule, at_s, due - outside, due - waiting, tuple(stops.values()))
+    return LoadTrack.of(script.schedule, at_s, due - outside, due - waiting, tuple(stops.values()))
 
 
 class _Counted:

@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     GOOD = "good"
     BAD = "bad"
     UNCHECKED = "not checked"
@@ -22,7 +22,7 @@ class Finding:
 
     of: str
     check: str
-    verdict: Verdict
+    verdict: CheckVerdict
     detail: str
     remedy: str = ""
 
@@ -74,25 +74,25 @@ _Findings = Mapping[tuple[str, str], Future[Finding]]
 def _examine(check: Check, findings: _Findings, expected: Expected) -> None:
     needed = [(check.of, need) if (check.of, need) in findings else ("", need) for need in check.needs]
     before = [findings[key].result() for key in needed]
-    if lacking := [one.check for one in before if one.verdict is not Verdict.GOOD]:
-        verdict, detail, remedy = Verdict.UNCHECKED, f"{' and '.join(lacking)} must be good first", ""
+    if lacking := [one.check for one in before if one.verdict is not CheckVerdict.GOOD]:
+        verdict, detail, remedy = CheckVerdict.UNCHECKED, f"{' and '.join(lacking)} must be good first", ""
     else:
         verdict, detail, remedy = _found(check, expected)
     findings[check.of, check.name].set_result(Finding(check.of, check.name, verdict, detail, remedy))
 
 
-def _found(check: Check, expected: Expected) -> tuple[Verdict, str, str]:
+def _found(check: Check, expected: Expected) -> tuple[CheckVerdict, str, str]:
     result: Future[str] = Future()
     _started(_run, check, result)
     try:
-        return Verdict.GOOD, result.result(check.limit_s), ""
+        return CheckVerdict.GOOD, result.result(check.limit_s), ""
     except NotUsedError as reason:
-        return Verdict.UNCHECKED, str(reason), ""
+        return CheckVerdict.UNCHECKED, str(reason), ""
     except AilmentError as ailment:
-        return Verdict.BAD, ailment.detail, ailment.remedy
+        return CheckVerdict.BAD, ailment.detail, ailment.remedy
     except TimeoutError:
         return (
-            Verdict.BAD,
+            CheckVerdict.BAD,
             f"no answer within {check.limit_s:g} s",
             "see whether what it asks is overloaded or cut off by the network",
         )
@@ -100,8 +100,8 @@ def _found(check: Check, expected: Expected) -> tuple[Verdict, str, str]:
         if isinstance(error, (*expected, OSError, ValueError)):
             # Errors of this project end with the remedy.
             detail, _, remedy = " ".join(str(error).split()).rpartition("; ")
-            return Verdict.BAD, detail or remedy, remedy if detail else ""
-        return Verdict.BAD, f"{type(error).__name__}: {error}", "this is a defect of forescale; report it"
+            return CheckVerdict.BAD, detail or remedy, remedy if detail else ""
+        return CheckVerdict.BAD, f"{type(error).__name__}: {error}", "this is a defect of forescale; report it"
 
 
 def _run(check: Check, result: Future[str]) -> None:

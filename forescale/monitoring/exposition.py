@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from engines.redaction import without_secrets
 from forescale.files.atomic import write_whole
 from forescale.monitoring.errors import PushError
-from forescale.monitoring.metrics import METRICS, Metric
+from forescale.monitoring.metrics import METRICS, MetricDefinition
 from forescale.standing import Standings
 
 JOB = "forescale"
@@ -112,7 +112,7 @@ class _Standing(Collector):
         for metric in METRICS:
             yield self._family(metric)
 
-    def _family(self, metric: Metric) -> Family:
+    def _family(self, metric: MetricDefinition) -> Family:
         kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
         labels = ("topology", *metric.labels)
         family: CounterMetricFamily | GaugeMetricFamily = kind(

@@ -40,7 +40,7 @@ class TypedEdit:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReviewAnswer:
     """approve: None if nobody has answered by the last deploy time (the steps then expire), and if a step is to be
     edited (the edited schedule then gets its own review).
     """
@@ -54,9 +54,9 @@ class Answer:
 class ReviewSchedule(HITLOperator):
     """Asks for a decision on a schedule; waits without a worker.
 
-    schedule (templated): a PlannedSchedule that was handed over; hands over an Answer. Does not ask if FORESCALE_REVIEW
-    is false, if there is nothing to deploy, as always in shadow mode, or if all steps were approved before or are
-    within `planning.auto_approve`.
+    schedule (templated): a PlannedSchedule that was handed over; hands over a ReviewAnswer. Does not ask if
+    FORESCALE_REVIEW is false, if there is nothing to deploy, as always in shadow mode, or if all steps were approved
+    before or are within `planning.auto_approve`.
     """
 
     template_fields: Collection[str] = ("schedule",)
@@ -82,19 +82,19 @@ class ReviewSchedule(HITLOperator):
 
         settings, schedule = Settings(), taken_over(PlannedSchedule, self.schedule)
         if schedule.shadow:
-            return handed_over(Answer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
+            return handed_over(ReviewAnswer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
         if not schedule.rung.plans:
             why = f"nothing to plan by ({schedule.cause}); what was approved before stands"
-            return handed_over(Answer(None, "forescale", why))
+            return handed_over(ReviewAnswer(None, "forescale", why))
         if not schedule.steps:
             # Without review a decision to hold replaces what waits; with review, what was approved stands.
             held = "the plan that runs is held; nothing to deploy"
-            return handed_over(Answer(None if settings.review else True, "forescale", held))
+            return handed_over(ReviewAnswer(None if settings.review else True, "forescale", held))
         if not settings.review:
-            return handed_over(Answer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
+            return handed_over(ReviewAnswer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
         if not schedule.asks:
             settled = "all of it was approved before, or is within planning.auto_approve"
-            return handed_over(Answer(None, "forescale", settled))
+            return handed_over(ReviewAnswer(None, "forescale", settled))
         from modeling.wording import count_of  # not while DAGs are parsed: the package brings scipy
 
         self.subject = f"Deploy {count_of(len(schedule.steps), 'plan')} of topology {schedule.topology}?"
@@ -114,11 +114,11 @@ class ReviewSchedule(HITLOperator):
         return handed_over(answer_of(super().execute_complete(context, event)))
 
 
-def answer_of(response: Mapping[str, Any]) -> Answer:
+def answer_of(response: Mapping[str, Any]) -> ReviewAnswer:
     """The answer of a person or, after the wait, of nobody."""
     chosen = response["chosen_options"][0]
     user, typed = response.get("responded_by_user") or {}, response["params_input"]
-    return Answer(
+    return ReviewAnswer(
         {APPROVE: True, VETO: False}.get(chosen),
         str(user.get("name") or user.get("id") or "nobody in time"),
         typed["why"],

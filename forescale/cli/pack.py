@@ -145,7 +145,7 @@ def _show(made: "Packed", packer: str, out: Path | None) -> None:
     plain(
         f"{count_of(len(made.plan.packing), 'container')} of at least {cores:.4g} cores, {memory_mib:.0f} MiB, "
         f"{disk_mib:.0f} MiB "
-        f"of disk, padding included; by volume no fewer than {made.least} would do"
+        f"of disk, padding included; by volume no fewer than {made.min_containers} would do"
     )
     if made.stay is not None:
         plain(f"{made.stay} of the running instances stay in their containers")
@@ -167,7 +167,7 @@ def _fields(made: "Packed", packer: str, out: Path | None) -> dict[str, object]:
             for container, used in zip(made.plan.packing, made.used, strict=True)
         ],
         "container_size": dict(zip(names, map(float, made.needed), strict=True)),
-        "least_containers": made.least,
+        "least_containers": made.min_containers,
         "stay": made.stay,
         "notes": list(made.notes),
         "out": None if out is None else str(out),

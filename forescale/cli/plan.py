@@ -119,12 +119,12 @@ def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spa
     with Progress(*columns, console=console, transient=True, disable=as_json) as progress:
         bars = dict[str, TaskID]()
 
-        def told(what: str, done: int, of: int) -> None:
+        def advance(what: str, done: int, of: int) -> None:
             if what not in bars:
                 bars[what] = progress.add_task(what, total=of)
             progress.update(bars[what], completed=done, total=of)
 
-        made = plan_all(settings, fleet, workers=workers, spark=spark, told=told)
+        made = plan_all(settings, fleet, workers=workers, spark=spark, progress=advance)
     if as_json:
         say_json(made)
     else:

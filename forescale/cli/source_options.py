@@ -60,9 +60,11 @@ def asked_loads(
 
 
 def sources_numbers(
-    option: str, texts: Sequence[str], least: float, most: float, otherwise: str = ""
+    option: str, texts: Sequence[str], minimum: float, maximum: float, otherwise: str = ""
 ) -> dict[str, float]:
-    """Numbers by source, of `SOURCE=NUMBER` texts, each 0 or from least to most. otherwise: what else the option takes.
+    """Numbers by source, from `SOURCE=NUMBER` texts. Each is 0, or between minimum and maximum.
+
+    otherwise: what else the option takes.
 
     Raises ModelError for any other text, for a number out of bounds and for a source given twice.
     """
@@ -77,8 +79,8 @@ def sources_numbers(
             raise ModelError(
                 f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
             ) from None
-        if not (number == 0 or least <= number <= most):
-            bounds = f"0 to {most:g}" if least == 0 else f"0, or {least:g} to {most:g}"
+        if not (number == 0 or minimum <= number <= maximum):
+            bounds = f"0 to {maximum:g}" if minimum == 0 else f"0, or {minimum:g} to {maximum:g}"
             raise ModelError(f"{option} {text}: {number:g} is out of bounds; give {bounds}")
         if source in numbers:
             raise ModelError(

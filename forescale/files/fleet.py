@@ -37,7 +37,7 @@ class QuotaEntry(_Strict):
         return self
 
     @property
-    def most(self) -> int:
+    def max_instances(self) -> int:
         return self.instances or (self.nodes or 0) * (self.instances_per_node or 0)
 
 
@@ -73,11 +73,11 @@ class FleetEntry(_Strict):
             raise ValueError("nothing is shared; give a quota, groups or stagger")
         of: dict[frozenset[str], str] = {}
         for name, group in self.groups.items():
-            if self.quota is not None and group.most > self.quota.most:
+            if self.quota is not None and group.max_instances > self.quota.max_instances:
                 raise ValueError(
-                    f"groups.{name} may hold {count_of(group.most, 'instance')} and all topologies together "
-                    f"{self.quota.most}; "
-                    f"lower groups.{name} to {self.quota.most} or less, or raise quota"
+                    f"groups.{name} may hold {count_of(group.max_instances, 'instance')} and all topologies together "
+                    f"{self.quota.max_instances}; "
+                    f"lower groups.{name} to {self.quota.max_instances} or less, or raise quota"
                 )
             if (other := of.setdefault(frozenset(group.topologies), name)) != name:
                 raise ValueError(f"groups {other} and {name} have the same topologies; leave one of them out")
@@ -100,9 +100,10 @@ def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:
                 f"{path}: groups.{name}.topologies names the unknown topology {unknown[0]!r}; correct it, or add its "
                 f"file; known are {', '.join(sorted(topologies))}"
             )
-    whole = [] if entry.quota is None else [Quota("the quota", frozenset(topologies), entry.quota.most)]
+    whole = [] if entry.quota is None else [Quota("the quota", frozenset(topologies), entry.quota.max_instances)]
     groups = [
-        Quota(f"the quota of {name}", frozenset(group.topologies), group.most) for name, group in entry.groups.items()
+        Quota(f"the quota of {name}", frozenset(group.topologies), group.max_instances)
+        for name, group in entry.groups.items()
     ]
     stagger = None if entry.stagger is None else Stagger(entry.stagger.large_instances, entry.stagger.apart_s)
     return FleetTerms((*whole, *groups), stagger)

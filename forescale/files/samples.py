@@ -95,11 +95,11 @@ def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
     return _checked(path, placed, topology)
 
 
-Placed = tuple[str, OperatorSample]
+PlacedSample = tuple[str, OperatorSample]
 """A sample's place in the file, and the sample."""
 
 
-def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
+def _of_json(path: Path, text: str, topology: Topology) -> Iterator[PlacedSample]:
     def refused(constant: str) -> float:
         raise FileError(f"{path} holds {constant}, which is no number; drop the sample, or give a finite number")
 
@@ -118,7 +118,7 @@ def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
         yield f"samples.{number}", OperatorSample(**sample.model_dump())
 
 
-def _of_csv(path: Path, text: str) -> Iterator[Placed]:
+def _of_csv(path: Path, text: str) -> Iterator[PlacedSample]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader)]
@@ -189,7 +189,7 @@ def _number(where: str, cell: str, *, signed: bool) -> float:
     return number
 
 
-def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[OperatorSample]:
+def _checked(path: Path, placed: Sequence[PlacedSample], topology: Topology) -> list[OperatorSample]:
     known = {operator.name for operator in topology.operators}
     streams = {stream.name for stream in topology.streams}
     most = {operator.name: operator.max_parallelism for operator in topology.operators}
@@ -246,17 +246,19 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
     return checked
 
 
-def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
-    """most: max_parallelism of the operator."""
-    if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
+def _check_instance(where: str, sample: OperatorSample, max_parallelism: int) -> None:
+    """max_parallelism: of the operator."""
+    if sample.parallelism is not None and not 1 <= sample.parallelism <= max_parallelism:
         raise FileError(
             f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to "
-            f"{count_of(most, 'instance')}; "
+            f"{count_of(max_parallelism, 'instance')}; "
             "correct it, or max_parallelism in the topology file"
         )
-    if sample.index >= (sample.parallelism or most):
+    if sample.index >= (sample.parallelism or max_parallelism):
         with_so_many = (
-            f"a max_parallelism of {most}" if sample.parallelism is None else f"a parallelism of {sample.parallelism}"
+            f"a max_parallelism of {max_parallelism}"
+            if sample.parallelism is None
+            else f"a parallelism of {sample.parallelism}"
         )
         raise FileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
 

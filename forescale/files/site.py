@@ -61,7 +61,7 @@ class LinkEntry(_Strict):
     bandwidth_mbit_per_s: Positive | None = None
 
 
-class StreamEntry(_Strict):
+class StreamTransferEntry(_Strict):
     """bytes_per_tuple: as serialised. serialisation_s: to write and read a tuple, if service times lack it."""
 
     bytes_per_tuple: NotNegative | None = None
@@ -102,7 +102,7 @@ class SiteEntry(_Strict):
     containers: ContainersEntry = ContainersEntry()
     nodes: dict[str, NodeEntry] = {}
     links: list[LinkEntry] = []
-    streams: dict[str, StreamEntry] = {}
+    streams: dict[str, StreamTransferEntry] = {}
     buffer_timeout_s: NotNegative = 0.0
     checkpoints: CheckpointsEntry | None = None
     rescale: RescaleEntry = RescaleEntry()

@@ -81,7 +81,7 @@ class StreamEntry(_Strict):
         return Stream(self.upstream, self.downstream, self.grouping, self.label, tuple(self.shares))
 
 
-class ForecastEntry(_Strict):
+class ForecastSection(_Strict):
     """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it uses.
 
     refit_s: age at which a trained model is backtested, selected and fitted again; 0: for every forecast. every_s: from
@@ -123,7 +123,7 @@ class TopologyConfig(_Strict):
     arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
     sources: dict[str, SourceEntry] = {}
     events: EventsSection = []
-    forecast: ForecastEntry = ForecastEntry()
+    forecast: ForecastSection = ForecastSection()
     planning: Planning = Planning()
     packing: PackingSection | None = None
     cluster_section: ClusterSection | None = Field(default=None, alias="cluster")

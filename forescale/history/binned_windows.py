@@ -94,12 +94,12 @@ def binned_history(
     return read_commit(directory, span.topology, span.snapshot, read)[1]
 
 
-def readable_width_s(span: HistorySpan, most_bins: int) -> int:
+def readable_width_s(span: HistorySpan, max_bins: int) -> int:
     """A bin width, a multiple of the window, that gives at most so many bins in the span; an easily read width if one
     is near the smallest possible.
     """
     # One bin more than fits: both ends of the span may cut a bin.
-    fewest_s = (span.end - span.start).total_seconds() / (most_bins - 1)
+    fewest_s = (span.end - span.start).total_seconds() / (max_bins - 1)
     smallest_s = span.window_s * max(1, ceil(fewest_s / span.window_s))
     for width_s in (*_WIDTHS_S, *(DAY_S * days for days in _WIDTHS_D)):
         if width_s % span.window_s == 0 and smallest_s <= width_s <= 4 * smallest_s:

@@ -33,7 +33,7 @@ _BETWEEN = "; "
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedValues:
     """Expected values over the whole horizon, from now on. violation_probability: that any minute of it is in
     violation. price: in the currency of the prices, None if no prices are known.
     """
@@ -55,8 +55,8 @@ class EditedSchedule:
     in_place_of: str
     step_id: str
     change: str
-    before: Expected
-    after: Expected
+    before: ExpectedValues
+    after: ExpectedValues
     states: Mapping[str, StepState]
     deploy_at: Moment
     report: Path
@@ -108,7 +108,7 @@ def edit(
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
     let_in = _let_in(made.schedule)
-    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.least)
+    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.min_parallelism)
     passed = tuple(limit for limit in passed if limit not in let_in)
     check_override(passed, override=override, why=why)
     before, after = case.followed(
@@ -153,7 +153,7 @@ def edit(
     )
 
 
-def effect(before: Expected, after: Expected) -> str:
+def effect(before: ExpectedValues, after: ExpectedValues) -> str:
     """Effect of an edit, in words."""
     priced = ""
     if before.price is not None and after.price is not None:
@@ -210,10 +210,10 @@ def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, 
     return {source: of[source] for source in config.as_topology().sources}
 
 
-def _expected(planned: HorizonPlan) -> Expected:
+def _expected(planned: HorizonPlan) -> ExpectedValues:
     found = planned.found
     price = None if planned.pricing is None else found.paid_h * planned.pricing.instance_per_hour
-    return Expected(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()), price)
+    return ExpectedValues(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()), price)
 
 
 def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> ScalingSchedule:

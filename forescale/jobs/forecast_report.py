@@ -233,11 +233,11 @@ class _RunLinks:
             return ""
 
 
-def _written(series: Sequence[_Series], most: int, settings: Settings) -> dict[tuple[str, str], Path]:
+def _written(series: Sequence[_Series], max_pages: int, settings: Settings) -> dict[tuple[str, str], Path]:
     """The pages of the riskiest sources, by topology and source."""
     links = _RunLinks(tracker_of(settings))
     shown = {(one.row.topology, one.row.source): one for one in series if one.report is not None}
-    riskiest = by_risk(one.row for one in shown.values())[:most]
+    riskiest = by_risk(one.row for one in shown.values())[:max_pages]
     return {(row.topology, row.source): _page(shown[row.topology, row.source], links, settings) for row in riskiest}
 
 

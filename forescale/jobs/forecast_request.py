@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from forecasting.errors import TrackingError
 from forecasting.siblings import LentShape
 from forescale.files.events_section import EventsSection
-from forescale.files.topology import ForecastEntry, TopologyConfig
+from forescale.files.topology import ForecastSection, TopologyConfig
 
 
 class ForecastRequest(BaseModel):
@@ -24,7 +24,7 @@ class ForecastRequest(BaseModel):
     topology: str
     issued_at: datetime
     history_snapshot: str
-    forecast: ForecastEntry
+    forecast: ForecastSection
     events: EventsSection = []
     timezones: dict[str, str] = {}
     like: dict[str, list[str]] = {}

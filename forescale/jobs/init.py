@@ -21,7 +21,7 @@ from planner.errors import ClusterError
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """line: in the file, counted from 1."""
 
     line: int
@@ -38,7 +38,7 @@ class DraftedTopology:
     path: Path
     job: JobDescription
     cluster: ClusterEntry | None
-    questions: Sequence[Question]
+    questions: Sequence[OpenQuestion]
     following: str
 
 
@@ -118,7 +118,7 @@ def draft_topology(
         write_whole(text, path, anew=not target.force)
     except FileExistsError:
         raise FileError(_taken(path)) from None
-    questions = [Question(line, question) for line, question in open_questions(text)]
+    questions = [OpenQuestion(line, question) for line, question in open_questions(text)]
     following = _following(path, config, described.job)
     return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
 

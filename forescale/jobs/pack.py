@@ -23,14 +23,14 @@ from planner.packing.workload import Workload
 @dataclass(frozen=True)
 class Packed:
     """used: per container, shape (containers, 3): cores, MiB of memory and of disk, without padding. needed: the
-    size that all containers need, padding included. least: lower bound on the number of containers. stay: running
+    size that all containers need, padding included. min_containers: lower bound on their number. stay: running
     instances that stay in their container; None if nothing runs.
     """
 
     plan: PhysicalPlan
     used: Floats
     needed: Floats
-    least: int
+    min_containers: int
     stay: int | None
     notes: tuple[str, ...]
 
@@ -58,7 +58,7 @@ def pack(
         plan=plan,
         used=used,
         needed=used.max(axis=0) + offer.kept,
-        least=least_containers(offer, work),
+        min_containers=least_containers(offer, work),
         stay=None if running is None else staying(running.packing, packing),
         notes=work.needs.notes,
     )

@@ -190,17 +190,17 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
                 f"candidate {name} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
                 f"{planning.max_instances}; leave it out, or raise that"
             )
-        for operator, most in planning.max_parallelism.items():
-            if plan.parallelism.get(operator, 0) > most:
+        for operator, maximum in planning.max_parallelism.items():
+            if plan.parallelism.get(operator, 0) > maximum:
                 raise PlanError(
                     f"candidate {name} has {count_of(plan.parallelism[operator], 'instance')} of {operator} > "
-                    f"planning.max_parallelism of {most}; leave it out, or raise that"
+                    f"planning.max_parallelism of {maximum}; leave it out, or raise that"
                 )
-        for operator, least in planning.min_parallelism.items():
-            if (count := plan.parallelism.get(operator, least)) < least:
+        for operator, minimum in planning.min_parallelism.items():
+            if (count := plan.parallelism.get(operator, minimum)) < minimum:
                 raise PlanError(
                     f"candidate {name} has {count_of(count, 'instance')} of {operator} < planning.min_parallelism of "
-                    f"{least}; leave it out, or lower that"
+                    f"{minimum}; leave it out, or lower that"
                 )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
     return {"candidates": told} if told else {}

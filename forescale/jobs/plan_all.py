@@ -26,7 +26,7 @@ from forescale.jobs.plan import (
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
-from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers, WorkerProcesses, spark_workers
+from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.excuse import Excuse
@@ -77,7 +77,7 @@ def plan_all(
     *,
     workers: int | None = None,
     spark: bool = False,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> PlannedFleet:
     """Plan every topology of the folder of topology files as `plan` does, and record schedules that together meet the
     terms of a fleet file. The same forecasts, running plans and terms are planned for once.
@@ -91,7 +91,7 @@ def plan_all(
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
     ledger = ledger_of(settings)
-    with spark_workers(settings, told) if spark else WorkerProcesses(count, told) as pool:
+    with spark_workers(settings, progress) if spark else WorkerProcesses(count, progress) as pool:
         asked, failed = pool.each("read", partial(_asked, settings), configs)
         failures |= failed
         fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}

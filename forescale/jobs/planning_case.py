@@ -52,9 +52,9 @@ class Start:
 
 @dataclass(frozen=True)
 class PlanningCase:
-    """least: instances that operators must have. current: the running plan, with its packing. quantile: of the peaks
-    that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a person, by
-    name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
+    """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of the
+    peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a person,
+    by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
     """
 
     topology: Topology
@@ -63,7 +63,7 @@ class PlanningCase:
     terms: ChangeTerms
     rescale_h: float
     arrival_cv2: float | Arrivals
-    least: Mapping[str, int]
+    min_parallelism: Mapping[str, int]
     present: Present
     budget: Budget
     rules: Rules
@@ -115,7 +115,7 @@ class PlanningCase:
             self.terms,
             self.rescale_h,
             self.arrival_cv2,
-            self.least,
+            self.min_parallelism,
             self.priced.pricing,
             self.disruption,
         )

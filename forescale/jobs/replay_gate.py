@@ -18,7 +18,7 @@ SAME = ("topology", "start", "end", "max_lag_s")
 
 
 @dataclass(frozen=True)
-class Bounds:
+class GateBounds:
     """Allowed increases. cost: in instance-hours, as a share; violations: in the share of minutes in violation."""
 
     cost: float = 0.02
@@ -32,7 +32,7 @@ class Bounds:
 
 
 def worse_than(
-    done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: Bounds
+    done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: GateBounds
 ) -> list[str]:
     """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
     answer: of this replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.

@@ -26,15 +26,15 @@ class Deviations:
 
     def differences(self) -> Differences:
         """Raises PlanError naming the option."""
-        for option, value, least, most in (
+        for option, value, minimum, maximum in (
             ("--error", self.error, 0.0, math.inf),
             ("--noise", self.noise, 0.0, math.inf),
             ("--failures-every", self.failures_every_s, 600.0, math.inf),
             ("--slow-every", self.slow_every_s, 600.0, math.inf),
             ("--key-drift", self.key_drift, 0.0, 1.0),
         ):
-            if value is not None and not (math.isfinite(value) and least <= value <= most):
-                bound = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            if value is not None and not (math.isfinite(value) and minimum <= value <= maximum):
+                bound = f"at least {minimum:g}" if maximum == math.inf else f"between {minimum:g} and {maximum:g}"
                 raise PlanError(f"{option} {value:g}; give a finite number of {bound}")
         return Differences(
             service_error=self.error,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """Progress callback: kind of work, number done, total number."""
 
 EXPECTED = (ClusterError, FileError, ForecastError, HistoryError, LedgerError, ModelError, PlanError, TrackingError)
@@ -56,8 +56,8 @@ class TopologyWorkers(Protocol):
 class WorkerProcesses:
     """Processes of this machine, reused from one kind of work to the next."""
 
-    def __init__(self, count: int, told: Told | None = None) -> None:
-        self._count, self._told = count, told
+    def __init__(self, count: int, progress: Progress | None = None) -> None:
+        self._count, self._progress = count, progress
         self._pool: Executor = worker_processes(count)
 
     def __enter__(self) -> "WorkerProcesses":
@@ -77,8 +77,8 @@ class WorkerProcesses:
             if name not in found:
                 # A process died, and the pool with it: running tasks one by one shows which one kills it.
                 found[name] = self._alone(work, task)
-                _tell(self._told, what, len(found), len(tasks))
-        return _sorted_out({name: found[name] for name in tasks})
+                _report(self._progress, what, len(found), len(tasks))
+        return _triaged({name: found[name] for name in tasks})
 
     def _all(
         self,
@@ -87,14 +87,14 @@ class WorkerProcesses:
         tasks: Mapping[str, Task],
         found: dict[str, Result | Failure],
     ) -> None:
-        _tell(self._told, what, 0, len(tasks))
+        _report(self._progress, what, 0, len(tasks))
         try:
             waiting: dict[Future[Result | Failure], str] = {
                 self._pool.submit(_guarded, work, task): name for name, task in tasks.items()
             }
             for future in as_completed(waiting):
                 found[waiting[future]] = future.result()
-                _tell(self._told, what, len(found), len(tasks))
+                _report(self._progress, what, len(found), len(tasks))
         except BrokenProcessPool:
             self._renew()
 
@@ -115,15 +115,15 @@ class SparkWorkers:
     """The workers of a Spark session. They reach the ledger, the clusters and FORESCALE_HOME as this process does."""
 
     session: "SparkSession"
-    told: Told | None = None
+    progress: Progress | None = None
 
     def each(
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
-        _tell(self.told, what, 0, len(tasks))
+        _report(self.progress, what, 0, len(tasks))
         made = over_spark(self.session, partial(_guarded, work), list(tasks.values()))
-        _tell(self.told, what, len(tasks), len(tasks))
-        return _sorted_out(
+        _report(self.progress, what, len(tasks), len(tasks))
+        return _triaged(
             {
                 name: Failure(each.cause) if isinstance(each, Lost) else each
                 for name, each in zip(tasks, made, strict=True)
@@ -132,7 +132,7 @@ class SparkWorkers:
 
 
 @contextmanager
-def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[SparkWorkers]:
+def spark_workers(settings: Settings, progress: Progress | None = None) -> Iterator[SparkWorkers]:
     """Raises PlanError for a ledger that workers on other machines cannot reach, HistoryError if Spark does not
     start.
     """
@@ -142,19 +142,19 @@ def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[Spar
             "set FORESCALE_LEDGER_URL to a PostgreSQL that all of them reach, or FORESCALE_SPARK_MASTER to local[*]"
         )
     with task_session(settings, "forescale plan") as session:
-        yield SparkWorkers(session, told)
+        yield SparkWorkers(session, progress)
 
 
-def _sorted_out(made: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
+def _triaged(made: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
     return (
         {name: each for name, each in made.items() if not isinstance(each, Failure)},
         {name: each.cause for name, each in made.items() if isinstance(each, Failure)},
     )
 
 
-def _tell(told: Told | None, what: str, done: int, of: int) -> None:
-    if told is not None:
-        told(what, done, of)
+def _report(progress: Progress | None, what: str, done: int, of: int) -> None:
+    if progress is not None:
+        progress(what, done, of)
 
 
 def _guarded(work: Callable[[Task], Result], task: Task) -> Result | Failure:

@@ -57,13 +57,13 @@ def evaluate(
         Path | None, typer.Option(help="Site file (YAML): containers, nodes, network, checkpoints.")
     ] = None,
     current: Annotated[
-        Path | None, typer.Option("--from", help="Plan that runs now: tells downtime and recovery of the change.")
+        Path | None, typer.Option("--from", help="Plan that runs now, to predict downtime and recovery of the change.")
     ] = None,
     arrival_cv2: Annotated[
         float | None,
         typer.Option(
             help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson. If absent, that of the "
-            "topology file, else what the history tells of a forecast's arrivals."
+            "topology file, else the one measured from a forecast's history."
         ),
     ] = None,
     quantile: Annotated[

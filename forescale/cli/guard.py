@@ -40,9 +40,7 @@ app = typer.Typer(
 def look(
     context: typer.Context,
     topology: Topology,
-    once: Annotated[
-        bool, typer.Option("--once", help="One turn; for cron, where the DAG guard does not do it.")
-    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="One turn; for cron, if the DAG guard is off.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Turns at intervals, until Ctrl-C.")] = False,
     every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
     as_json: AsJson = False,

@@ -19,7 +19,7 @@ from forescale.jobs.record import record as record_once
 from forescale.local.processes import signals_handled
 
 NOTHING_TO_RECORD = (
-    "nothing has to be recorded: its source keeps what came, and `forescale history build` reads it there"
+    "nothing has to be recorded: the source keeps its arrivals, and `forescale history build` reads them there"
 )
 
 

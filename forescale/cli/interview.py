@@ -26,7 +26,9 @@ def interview(name: str | None) -> DescribedJob:
             typer.echo("give each operator a name of its own, and at least one", err=True)
             continue
         parallelism = typer.prompt(f"  instances of {operator} now", default="1", value_proc=_at_least_1, err=True)
-        most = typer.prompt(f"  most instances of {operator}", default="128", value_proc=_at_least_1, err=True)
+        most = typer.prompt(
+            f"  maximum number of instances of {operator}", default="128", value_proc=_at_least_1, err=True
+        )
         operators[operator] = DescribedOperator(operator, operator, parallelism, most, _service_s(operator), _ANSWERED)
     streams = [stream for name_ in operators for stream in _streams_into(name_, list(operators))]
     job = JobDescription(name, engine, "answers on a terminal", False, "as answered", list(operators.values()), streams)

@@ -21,7 +21,7 @@ def peak(
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     until: Annotated[
         str | None,
-        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; as far as the forecast reaches if absent."),
+        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; the end of the forecast if absent."),
     ] = None,
     start: Annotated[
         str | None, typer.Option("--from", help="Start of the span, in the same form; now if absent.")
@@ -64,7 +64,7 @@ def _show(found: "ComingPeak", zone: str) -> None:
     every = dict(found.per_s) | ({"all together": found.together_per_s} if found.together_per_s else {})
     for source, quantiles in every.items():
         for quantile, per_s in quantiles.items():
-            plain(f"  with {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
+            plain(f"  with a probability of {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
     plain(f"forecast of {found.issued_at:%Y-%m-%d %H:%M} UTC")
     for note in found.notes:
         plain(note)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def prune(
     context: typer.Context,
-    older_than: Annotated[float, typer.Option(min=1, max=36_525, help="In days; whatever is newer stays.")] = 90.0,
+    older_than: Annotated[float, typer.Option(min=1, max=36_525, help="Days; newer data stays.")] = 90.0,
     keep: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Newest of each kind that stay, however old they are.")
     ] = 300,

@@ -87,7 +87,8 @@ def replay(
     ] = None,
     anew: Annotated[bool, typer.Option(help="Discard kept forecasts and replays.")] = False,
     gate: Annotated[
-        Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")
+        Path | None,
+        typer.Option(help="Baseline: the --json answer of an earlier replay; exits with 1 if this one is worse."),
     ] = None,
     gate_cost: Annotated[float, typer.Option(min=0, help="Allowed increase in instance-hours, as a share.")] = 0.02,
     gate_violations: Annotated[

@@ -28,7 +28,7 @@ def services(
     ] = None,
     routing: Annotated[
         Routing,
-        typer.Option(help="shared: calls go to replicas that are free, the most that can be carried; random: to any."),
+        typer.Option(help="shared: calls go to free replicas, which gives the upper bound; random: to any replica."),
     ] = Routing.SHARED,
     profile: Annotated[
         str | None,

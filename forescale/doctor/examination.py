@@ -94,7 +94,7 @@ def _found(check: Check, expected: Expected) -> tuple[CheckVerdict, str, str]:
         return (
             CheckVerdict.BAD,
             f"no answer within {check.limit_s:g} s",
-            "see whether what it asks is overloaded or cut off by the network",
+            "see whether the server it asks is overloaded, or unreachable over the network",
         )
     except Exception as error:  # noqa: BLE001 - a defect in one check must not hide what the others found
         if isinstance(error, (*expected, OSError, ValueError)):

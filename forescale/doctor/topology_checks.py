@@ -123,7 +123,7 @@ def _next_window(moment: datetime, width_us: int) -> datetime:
 def _event_files(path: str) -> str:
     """Check only that files exist: counting events takes a Spark session."""
     if "://" in path:
-        raise NotUsedError(f"{path.partition('://')[0]}://… is read by Spark; `forescale history build` tells")
+        raise NotUsedError(f"{path.partition('://')[0]}://… is read by Spark; `forescale history build` checks it")
     files = [each for each in Path(path).rglob("*") if each.is_file()] if Path(path).is_dir() else []
     files = [Path(path)] if Path(path).is_file() else files
     if not files:

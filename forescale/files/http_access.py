@@ -109,5 +109,5 @@ def _sent(variable: str) -> SecretStr:
 def secret(variable: str) -> SecretStr:
     """The value of an environment variable. Raises ValueError if it is not set."""
     if variable not in os.environ:
-        raise ValueError(f"the environment holds no {variable}, which is to hold a secret; set it")
+        raise ValueError(f"the environment variable {variable}, which should hold a secret, is not set; set it")
     return SecretStr(os.environ[variable])

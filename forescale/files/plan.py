@@ -65,14 +65,14 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Raises ValueError for a duplicate key."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key is given twice")
     return fields
 
 
 def check_plan_path(path: Path) -> None:
     """Raises FileError for a name whose suffix is not a known format."""
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
-        raise FileError(f"plan file {path}: the name tells no format; let it end in .json or .yaml")
+        raise FileError(f"plan file {path}: the name shows no format; use one that ends in .json or .yaml")
 
 
 def write_plan_file(plan: PhysicalPlan, path: Path) -> Path:

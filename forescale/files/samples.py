@@ -234,7 +234,7 @@ def _checked(path: Path, placed: Sequence[PlacedSample], topology: Topology) -> 
         # An instance may be idle in two spans.
         if same in seen and (timed or tuples_seen(sample)):
             which = f"for the span that began at {sample.began_s:g} s" if timed else "with the same numbers"
-            more = "" if timed else ", or tell began_s of both"
+            more = "" if timed else ", or give began_s for both"
             raise FileError(
                 f"{where}: instance {sample.index} of {sample.operator!r} is given twice {which} "
                 f"(before: {seen[same]}); keep one of them{more}"

@@ -263,7 +263,8 @@ def read_topology_file(path: Path) -> TopologyConfig:
     if shared := sections_of_a_fleet(body):
         raise FileError(
             f"{path} is a fleet file, not a topology file: it has {' and '.join(shared)}, which topologies share; give "
-            "it to `forescale plan --all` and `forescale doctor` by --fleet, and keep it in another folder for all else"
+            "it to `forescale plan --all` and `forescale doctor` by --fleet, and keep it in another folder for all "
+            "other commands"
         )
     with field_errors(path):
         return TopologyConfig.model_validate(body)

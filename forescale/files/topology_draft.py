@@ -47,7 +47,7 @@ def topology_draft(
     running = ", ".join(f"{each} {by_name[each].parallelism}" for each in topology.order)
     lines = [
         *_comment(origin),
-        *_comment(f"Lines with {TODO} hold a question that nothing could answer; what stands there is assumed."),
+        *_comment(f"Lines with {TODO} hold an open question; their value is assumed."),
         f"topology: {_scalar(name)}",
         f"engine: {job.engine}",
         "",
@@ -100,9 +100,14 @@ def _sources(job: JobDescription, timezone: str) -> list[str]:
     fields = _flow({"timezone": timezone})
     if job.streams_question:
         # Without streams, the sources are unknown.
-        return [*_comment("Whose clock days and weeks go by:"), "# sources:", f"#   {_scalar('NAME')}: {fields}", ""]
+        return [
+            *_comment("The time zone that days and weeks follow:"),
+            "# sources:",
+            f"#   {_scalar('NAME')}: {fields}",
+            "",
+        ]
     return [
-        *_comment("Whose clock days and weeks go by."),
+        *_comment("The time zone that days and weeks follow."),
         "sources:",
         *(f"  {_scalar(source)}: {fields}" for source in job.sources),
         "",
@@ -119,7 +124,9 @@ def _operator(each: DescribedOperator) -> list[str]:
         fields["memory_mib"] = _rounded(each.memory_mib)
     questions = [each.question] if each.question else []
     if each.service_s is None:
-        questions.append("how long is one instance busy with one tuple? Calibration measures it where the engine tells")
+        questions.append(
+            "how long is one instance busy with one tuple? Calibration measures it if the engine reports it"
+        )
     return _entry(f"  {_scalar(each.name)}: {_flow(fields)}", each.evidence, questions, "    ")
 
 
@@ -130,7 +137,7 @@ def _stream(each: DescribedStream, leaves_a_source: bool) -> list[str]:
     fields["selectivity"] = 1.0 if each.selectivity is None else _rounded(each.selectivity)
     questions = [each.question] if each.question else []
     if each.selectivity is None and leaves_a_source:
-        questions.append("how many tuples does the source make of one arrival? One is assumed, and never measured")
+        questions.append("how many tuples does the source emit per arrival? One is assumed, and never measured")
     elif each.selectivity is None:
         questions.append("how many tuples out per tuple in? Calibration measures it")
     return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
@@ -148,12 +155,10 @@ def _todo(question: str, indent: str = "") -> str:
 def _planning(job: JobDescription) -> list[str]:
     """Targets are for people to set: the defaults, except for limits of the cluster."""
     lines = [
-        *_comment(
-            "What must hold, what a rescale costs and what is allowed; docs/planning.md has the defaults of the rest."
-        ),
+        *_comment("Targets, cost of a rescale, and limits; docs/planning.md has the defaults of the other fields."),
         "planning:",
         "  max_lag_s: 180",
-        _todo("how old may what waits at the sources become before it hurts? 180 s is assumed", "  "),
+        _todo("how old may waiting tuples become at the sources? 180 s is assumed", "  "),
     ]
     for each in job.terms:
         questions = [each.question] if each.question else []

@@ -48,20 +48,22 @@ def _remedy(bound: str, found: SourceQuality) -> str:
     if bound == "min_observed":
         most = max(("missing", "throttled", "partial"), key=lambda status: getattr(found, status))
         return {
-            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; of a "
-            "feed that was alive without a sign of it, tell when (coverage, max_silence_s, max_gap_s)",
-            "throttled": "most of the rest is throttled: tell when the source was held back (held_back), read what is "
-            "offered in place of throughput, or add capacity",
+            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; if it "
+            "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
+            "throttled": "most of the rest is throttled: say when the source was held back (held_back), read the "
+            "offered load instead of the throughput, or add capacity",
             "partial": "most of the rest is partial: see why the feed stops so often, or bridge short silences "
             "(max_silence_s, max_gap_s) or take wider windows (window_s)",
         }[most]
     if bound == "max_quarantined":
         most = max(found.quarantined, key=lambda reason: found.quarantined[reason])
         return {
-            "future": "most are stamped in the future: set the clocks of what stamps them, or raise max_ahead_s",
+            "future": "most are stamped in the future: set the clocks that stamp them, or raise max_ahead_s",
             "unset_clock": "most were stamped before a clock was set: set the clocks, or lower not_before",
             "skipped_hour": "most have times that daylight saving skips: stamp in UTC, or correct timezone",
         }[most]
     if bound == "max_late":
         return "rows come after their windows are closed: speed the feed up, or raise lateness_s"
-    return "the feed delivers twice: see its retries; were these no copies, correct columns.id or lower max_copy_gap_s"
+    return (
+        "the feed delivers twice: see its retries; if these are not copies, correct columns.id or lower max_copy_gap_s"
+    )

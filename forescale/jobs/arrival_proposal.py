@@ -49,7 +49,7 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
         )
     if job.series and prometheus is None:
         remarks.append("`forescale init --prometheus URL` looks for counters of its pods.")
-    question = "where is it counted what comes to the sources? Without this section nothing can be forecast"
+    question = "where are the arrivals at the sources counted? Without this section nothing can be forecast"
     return DraftSection(None, remarks, question, _example(job))
 
 
@@ -96,7 +96,9 @@ def _group(client: "KafkaClient", topics: Mapping[str, Sequence[str]], remarks: 
     partitions = [partition for topic in described.values() for partition in topic.partitions]
     groups = [each for each in client.groups() if (client.committed_offsets(each, partitions) >= 0).any()]
     if len(groups) == 1:
-        remarks.append(f"Consumer group {groups[0]} alone has committed offsets of them: what it has not read waits.")
+        remarks.append(
+            f"Only consumer group {groups[0]} has committed offsets of them: its unread messages are the backlog."
+        )
         return groups[0]
     if groups:
         remarks.append(f"Several consumer groups read them: {_listed(groups)}; name the job's as group: …")
@@ -129,7 +131,7 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
     if lacking := [source for source in job.sources if source not in queries]:
         names = sorted({labels.get("__name__", "") for labels in found})
         remarks.append(
-            f"{server.place} has no counter of what {', '.join(lacking)} gave; of job {job.name} it has "
+            f"{server.place} has no counter of the output of {', '.join(lacking)}; of job {job.name} it has "
             f"{_listed(names)}."
         )
         return None

@@ -172,8 +172,8 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
     refuse_shadow(step)
     if step.schedule_id is None:
         raise PlanError(
-            f"step {step_id} is of no schedule: somebody asked for its plan; ask for another with `forescale deploy "
-            "plan`"
+            f"step {step_id} belongs to no schedule: a person requested its plan; request another with `forescale "
+            "deploy plan`"
         )
     if step.state in WAITING and step.expires_at <= now:
         raise PlanError(f"step {step_id}: its time has gone by at {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
@@ -206,7 +206,7 @@ def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
 def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, Forecast]:
     """Forecasts in the order of the topology's sources."""
     if lacking := [source for source in config.as_topology().sources if source not in of]:
-        raise PlanError(f"the schedule rests on no forecast of source {lacking[0]!r}; plan again, and edit that one")
+        raise PlanError(f"the schedule has no forecast of source {lacking[0]!r}; plan again, and edit the new one")
     return {source: of[source] for source in config.as_topology().sources}
 
 

@@ -6,7 +6,7 @@ from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.topology_draft import DraftSection
 from planner.clusters.job_description import CounterFeed, JobDescription, TopicFeed
 
-TAKEN_IN = "What a job took in is what was offered only while nothing held it back: held_back tells."
+TAKEN_IN = "What a job took in equals what was offered only while nothing held it back: held_back says when it was."
 OFFERED_QUESTION = (
     "does this count all that is offered, each event once? Then add measures: offered; else held_back, an expression "
     "above 0 while something holds it back. Until then all of it counts as held back, and is not forecast from"
@@ -32,7 +32,7 @@ def _by_topics(job: JobDescription, feeds: Mapping[str, TopicFeed]) -> DraftSect
     if len(groups) == 1 and (group := groups.pop()) is not None:
         named = {"group": group}
     elif len(groups) > 1:
-        remarks.append("They are read by groups of their own, and one can be named: what waits stays unknown.")
+        remarks.append("Each is read by another group, and only one can be named: the backlog stays unknown.")
     fields = {
         "kind": "kafka",
         "servers": next(iter(feeds.values())).servers,

@@ -167,7 +167,7 @@ def _check_free(path: Path, force: bool) -> None:
 
 
 def _taken(path: Path) -> str:
-    return f"{path} is there already and is left as it is; give another by --out, or --force to replace it"
+    return f"{path} already exists and is left as it is; name another with --out, or give --force to replace it"
 
 
 def _cluster_draft(described: DescribedJob) -> DraftSection:

@@ -25,7 +25,7 @@ def unmeasured_notes(profiles: Profiles) -> list[str]:
     """Notes for readers of anything computed from these profiles."""
     if any(profile.samples for profile in profiles.values()):
         return []
-    return ["service times are as the topology file declares them; nothing of it was measured"]
+    return ["service times are those declared in the topology file; nothing was measured"]
 
 
 def last_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:

@@ -65,26 +65,26 @@ def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetim
     for source in sources:
         series = history.source(source)
         if series.start > start + timedelta(hours=1) or series.end < end - timedelta(hours=1):
-            raise HistoryError(f"arrivals of {source} are known from {series.start} to {series.end} of that day alone")
+            raise HistoryError(f"arrivals of {source} are known only from {series.start} to {series.end} of that day")
 
 
 def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
     """Plans with the moment from which each ran, from `start` to the decision; or none, and why they are unknown."""
     schedule = made.schedule
     if made.shadow:
-        return [], f"in shadow mode `forescale shadow {schedule.topology}` tells it"
+        return [], f"in shadow mode `forescale shadow {schedule.topology}` shows it"
     verified = ledger.outcomes(schedule.topology, states=(StepState.VERIFIED,), limit=MAX_CHANGES)
     known = [(outcome.verified_at, step) for step, outcome in verified if outcome.verified_at is not None]
     changes = sorted((change for change in known if change[0] <= schedule.made_at), key=lambda change: change[0])
     earlier = [step.plan for at, step in changes if at <= start]
     within = [(at, step) for at, step in changes if at > start]
     if not earlier:
-        return [], "nothing was deployed before that day, so nobody knows what ran at its beginning"
+        return [], "nothing was deployed before that day, so the plan at its beginning is unknown"
     plans = [(start, earlier[-1]), *((at, step.plan) for at, step in within)]
     found = [*(step.replaces for _, step in within), schedule.current]
     for (_, plan), runs in zip(plans, found, strict=True):
         if not plan.same_parallelism(runs):
-            return [], f"somebody else put {runs.brief()} in place of {plan.brief()}, nobody knows when"
+            return [], f"{plan.brief()} was replaced by {runs.brief()} outside forescale, at an unknown time"
     return plans, ""
 
 

@@ -53,6 +53,6 @@ def _note(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) 
         return ""
     assumed = " (assumed: shorter than a window)" if bursts.memory_s <= SHORTEST * series.window_s else ""
     return (
-        f"arrivals at {source} go up to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
-        f"{bursts.share:.0%} of the time: read off windows of {series.window_s} s"
+        f"arrivals at {source} rise to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
+        f"{bursts.share:.0%} of the time: measured in windows of {series.window_s} s"
     )

@@ -60,8 +60,8 @@ def _priced(settings: Settings, config: TopologyConfig, profiles: Profiles) -> P
     told = [name for name, cost in costs.items() if cost.price_per_hour]
     if told:
         raise PlanError(
-            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: what runs would be "
-            "paid for twice; leave the prices of one of them out"
+            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: running plans would "
+            "be priced twice; remove the prices of one of them"
         )
     pricing = ContainerPricing(placing, where.prices)
     what = f"containers and nodes of {name}, packed by {config.packing.packer}"
@@ -74,4 +74,4 @@ def _by_instance(
     if pricing is not None:
         told = f"instances of each operator; an instance-hour is {pricing.instance_per_hour:.4g}"
         return pricing, placing, {"prices": told}
-    return None, placing, {"prices": f"instances are counted alike; {lacking[0]}"} if lacking else {}
+    return None, placing, {"prices": f"all instances count the same; {lacking[0]}"} if lacking else {}

@@ -52,9 +52,9 @@ class Start:
 
 @dataclass(frozen=True)
 class PlanningCase:
-    """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of the
-    peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a person,
-    by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
+    """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of
+    the peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a
+    person, by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
     """
 
     topology: Topology

@@ -128,7 +128,7 @@ def _usable(
         for source in [source for source, forecast in found.items() if _grid(forecast) != _grid(newest)]:
             other = found.pop(source)
             causes[source] = (
-                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not go with that of "
+                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not match that of "
                 f"{newest.source} from {newest.start:%H:%M} in {newest.step_s} s"
             )
     return found, causes

@@ -75,13 +75,13 @@ class Lenders:
         if young.span_s < FOUND_FROM_S:
             days = FOUND_FROM_S / DAY_S
             return Lent(
-                notes=(f"{SIBLINGS}: alike sources are looked for from {days:g} day of history on; {name_them}",)
+                notes=(f"{SIBLINGS}: similar sources are searched for from {days:g} day of history on; {name_them}",)
             )
         looked = list(self._others(young))
         siblings = found_siblings(looked) if looked else ()
         if siblings or not looked:
             return Lent.by(siblings)
-        return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike; {name_them}",))
+        return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is certainly similar; {name_them}",))
 
     def _others(self, young: ArrivalSeries) -> Iterator[Sibling]:
         for topology, history in self._histories.items():
@@ -100,10 +100,10 @@ class Lenders:
             try:
                 found[topology] = _history_of(self.settings, self.request, topology)
             except HistoryStoreError as error:
-                log.warning("no more histories are looked through for siblings: %s", error)
+                log.warning("no more histories are searched for siblings: %s", error)
                 break
             except HistoryError as error:
-                log.warning("history of %s is not looked through for siblings: %s", topology, error)
+                log.warning("history of %s is not searched for siblings: %s", topology, error)
         return found
 
     @cached_property
@@ -139,8 +139,8 @@ def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) 
     series = _lent_series(request, history, shape.source, shape.timezone, shape.outages)
     if series.digest() != shape.digest:
         raise HistoryError(
-            f"the history of the sibling {shape.topology}/{shape.source} is no longer what was seen; restore the "
-            "store's commit of then"
+            f"the history of the sibling {shape.topology}/{shape.source} has changed since then; restore the store's "
+            "commit of that time"
         )
     return series
 

@@ -165,4 +165,4 @@ def _guarded(work: Callable[[Task], Result], task: Task) -> Result | Failure:
         return Failure(str(error))
     except Exception as error:
         log.exception("%s failed", getattr(work, "__name__", work))
-        return Failure(f"{type(error).__name__}: {' '.join(str(error).split())[:300] or 'it says nothing more'}")
+        return Failure(f"{type(error).__name__}: {' '.join(str(error).split())[:300] or 'without a message'}")

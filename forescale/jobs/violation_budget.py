@@ -83,7 +83,7 @@ def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: dateti
 def _note(planning: Planning, budget: Budget) -> str:
     if not budget.past_minutes:
         lacking = "no whole day of the shadow" if planning.shadow else "no lag"
-        return f"{lacking} is known of the past {PACED.days} days, so nothing of them is counted"
+        return f"{lacking} is known for the past {PACED.days} days, so none of their minutes count"
     past = MinuteCount(int(budget.past_minutes), int(budget.used_minutes))
     told = past_in_violation(past, in_shadow=planning.shadow)
     if (allowed := budget.past_allowed_minutes) is None:

@@ -27,7 +27,7 @@ def workload_counters(
         if (name := _only([each for each in names if _fits(each)])) is None:
             several = ", ".join(each for each in names if _fits(each)) or ", ".join(names[:10]) or "none"
             remarks.append(
-                f"{source}: of the counters of its pods none alone counts what comes; {server.place} has {several}."
+                f"{source}: no single counter of its pods counts all arrivals; {server.place} has {several}."
             )
             continue
         count = sum(each.get("__name__") == name for each in found)

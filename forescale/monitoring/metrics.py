@@ -186,7 +186,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     _one(
         "forescale_calibration_flagged",
-        "1 where the newest schedule tells of something wrong with the calibration.",
+        "1 where the newest schedule notes a problem with the calibration.",
         lambda s: None if s.schedule is None else float(bool(s.schedule.schedule.derived_from.get(CALIBRATION))),
     ),
     _of_schedule(

@@ -31,7 +31,7 @@ FORM = {
         minProperties=1,
         additionalProperties={"type": "integer", "minimum": 1},
         title="Parallelism",
-        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep what they run with.',
+        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep their parallelism.',
     ),
     "when": Param(
         None,

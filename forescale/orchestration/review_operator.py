@@ -140,4 +140,4 @@ def body(schedule: "PlannedSchedule") -> str:
     picture, report = (
         below_airflow(path(schedule.topology, schedule.schedule_id)) for path in (picture_path, decision_path)
     )
-    return f"{schedule.summary}\n\n![What came, what comes and the capacity]({picture})\n\n[Open the report]({report})"
+    return f"{schedule.summary}\n\n![Past arrivals, forecast and capacity]({picture})\n\n[Open the report]({report})"

@@ -60,7 +60,7 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
         pages["Arrival history"] = below_airflow(topology_path(name, "history"))
         for source in config.as_topology().sources:
             if has_forecast_file(settings, name, source):
-                pages[f"What the forecasts of {source} were worth"] = below_airflow(forecast_path(name, source))
+                pages[f"How good the forecasts of {source} were"] = below_airflow(forecast_path(name, source))
     if has_replay_file(settings, name):
         pages["The last replay"] = below_airflow(topology_path(name, "replay"))
     return render_topology_page(

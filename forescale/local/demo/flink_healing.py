@@ -57,7 +57,7 @@ def heal_word_count(flink: LocalFlink, settings: Settings, progress: Callable[[s
     try:
         bring_to(cluster, plan, clock)
         bring_to(cluster, too_small, clock)
-        progress(f"{OFFERED_PER_S:g}/s come; rescaled by hand: {plan.brief()} → {too_small.brief()}")
+        progress(f"{OFFERED_PER_S:g}/s arrive; rescaled by hand: {plan.brief()} → {too_small.brief()}")
         watch = watch_guard(settings.model_copy(update={"clock": "real"}), job.name, progress=progress)
     finally:
         running.cancel()

@@ -10,8 +10,9 @@ def last_day_sentences(day: LastDay) -> tuple[str, ...]:
     span = f"{moment(day.start)} to {moment(day.end)} UTC"
     return (
         f"What ran from {span}: {_ran(day)}.",
-        f"The reactive guard alone, on what came then, would have cost {_cost(day.guard)}{_against(day.guard, day)}.",
-        f"Hindsight, the best plans for what came then, would have cost {_cost(day.hindsight)}"
+        f"The reactive guard alone, on that day's arrivals, would have cost {_cost(day.guard)}"
+        f"{_against(day.guard, day)}.",
+        f"Hindsight, the best plans for these arrivals, would have cost {_cost(day.hindsight)}"
         f"{_against(day.hindsight, day)}.",
         "Both are replayed with the model's service times and the lead time and downtime of planning. Hindsight knows "
         "all arrivals, pays for a rescale with its downtime alone, and ignores min_dwell_s, max_step, "

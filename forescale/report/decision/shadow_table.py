@@ -58,7 +58,7 @@ def _cost(total: Comparison) -> str:
     saved = total.saved_share or 0.0
     less = "as many" if abs(saved) < 0.005 else f"{percent(abs(saved))} {'fewer' if saved > 0 else 'more'}"
     return (
-        f"forescale would have taken {own} over the minutes in which it is known what ran, {less} than the "
+        f"forescale would have taken {own} over the observed minutes, {less} than the "
         f"{instance_hours(total.real_instance_hours)} that were taken."
     )
 

@@ -123,7 +123,7 @@ def _risk(decision: DecisionReport) -> str:
     """Expected violations, with the schedule and without any step."""
     schedule = decision.schedule
     if not decision.footing.rung.plans:
-        return "Not known: there is no forecast to hold the running plan against."
+        return "Not known: there is no forecast to compare the running plan with."
     told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
     if schedule.allowed_minutes is not None:
         told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"

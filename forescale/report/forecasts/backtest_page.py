@@ -92,7 +92,9 @@ def _headline(trace: ReplayedTrace) -> str:
 def _sentences(trace: ReplayedTrace, shown_from: datetime) -> list[Sentence]:
     series, origins, scores = trace.series, trace.origins(), _of_deployed(trace)
     missing = int(np.isnan(series.counts).sum())
-    cut = f"; drawn from {shown_from:%Y-%m-%d} on, as no forecast saw more" if shown_from > series.start else ""
+    cut = (
+        f"; drawn from {shown_from:%Y-%m-%d} on, as no forecast used earlier data" if shown_from > series.start else ""
+    )
     held = ", ".join(
         f"{percent(score.coverage)} within {duration(score.horizon_s)}" for score in scores if isfinite(score.coverage)
     )

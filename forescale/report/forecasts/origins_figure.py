@@ -59,7 +59,7 @@ def origins_figure(series: ArrivalSeries, origins: Sequence[datetime]) -> Report
     everything = plotly_times([series.start, series.end])
     phone = plotly_times([max(series.start, min(origins[0], series.end - PHONE_HISTORY)), series.end])
     return ReportFigure(
-        title="What came, and when forecasts were made",
+        title="Arrivals, and when forecasts were made",
         description=(
             f"Arrivals from {moment(series.start)} to {moment(series.end)} UTC, with "
             f"{count_of(len(origins), 'origin')} from {moment(origins[0])} on."

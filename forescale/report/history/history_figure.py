@@ -49,12 +49,12 @@ def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
         parts.append((ticks, KeyEntry("some windows missing", "band", GONE_IN_PART)))
     if thinned:
         parts += _line(bins, bins.mean_per_s(), "mean", "mean of the observed windows", FORECAST, 1.0)
-    least = "throttled: at least this came"
+    least = "throttled: at least this many arrived"
     parts += _line(bins, throttled, "throttled, at least", least, THROTTLED_COLOUR, 1.2)
     parts += _line(bins, observed, "observed", f"observed{_largest(bins, thinned)}", ARRIVED, 1.3)
     if not np.isnan(partial).all():
         crosses = _marks(bins, ~np.isnan(partial), partial, "partial, at least", PARTIAL_COLOUR, "triangle-up", 6)
-        parts.append((crosses, KeyEntry("partial: at least this came", "mark", PARTIAL_COLOUR)))
+        parts.append((crosses, KeyEntry("partial: at least this many arrived", "mark", PARTIAL_COLOUR)))
 
     plot = go.Figure(traces(parts), base_layout(span.start, span.end, _Y_TITLE))
     # Room below zero, or the axis would cover a line at zero.

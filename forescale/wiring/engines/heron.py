@@ -114,7 +114,9 @@ def _described(request: JobRequest) -> DescribedJob:
         spouts={name: name for name in job.sources},
         **request.login,
     )
-    evidence = "What the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better."
+    evidence = (
+        "Emit counts of the spouts, which the tracker keeps for three hours; counts of Kafka or events are better."
+    )
     cluster = HeronClusterEntry(
         kind="heron",
         url=request.place,

@@ -128,7 +128,7 @@ def _described_workloads(
 
 def _rights(*manifests: str) -> str:
     files = " and ".join(f"examples/kubernetes/rights-{name}.yaml" for name in manifests)
-    return f"What it needs to be allowed: {files}."
+    return f"Permissions that it needs: {files}."
 
 
 def _taken_over(managers: Sequence[str], what: str) -> str:

@@ -77,7 +77,9 @@ def _described(request: JobRequest) -> DescribedJob:
     login = request.login
     job = storm_description(request.place, request.name, **HttpAccess.model_validate(login).connection())
     arrivals = StormEntry(kind="storm", url=request.place, spouts={name: name for name in job.sources}, **login)
-    evidence = "What the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better."
+    evidence = (
+        "Emit counts of the spouts, read steadily by `forescale history record`; counts of Kafka or events are better."
+    )
     cluster = StormClusterEntry(kind="storm", url=request.place, topology=job.name, operators=job.components, **login)
     return DescribedJob(job, arrivals, evidence, cluster)
 

@@ -99,7 +99,7 @@ def test_time_to_answer__is_never_nothing_nor_more_than_a_day():
 def test_body__shows_the_summary_the_picture_and_a_link_to_the_report():
     at = "/scaling/topologies/t/decisions/s1"
     assert body(SCHEDULE) == (
-        f"Two plans.\n\n![What came, what comes and the capacity]({at}/picture.svg)\n\n[Open the report]({at})"
+        f"Two plans.\n\n![Past arrivals, forecast and capacity]({at}/picture.svg)\n\n[Open the report]({at})"
     )
 
 

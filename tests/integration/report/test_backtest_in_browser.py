@@ -38,7 +38,7 @@ def test_page__draws_the_history_and_every_horizon_with_keys_in_words(
     wait_until(page, FITS)
     assert complaints == []
     assert [" ".join(text.split()) for text in page.locator("figcaption").all_inner_texts()] == [
-        "What came, and when forecasts were made",
+        "Arrivals, and when forecasts were made",
         "Peak within 1 h, by when it was forecast",
         "Peak within 6 h, by when it was forecast",
     ]

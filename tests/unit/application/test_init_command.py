@@ -140,7 +140,7 @@ def test_init__replaces_no_file_unless_it_is_forced(
     out = tmp_path / "mine.yaml"
     out.write_text("written by hand")
     assert init("--flink", flink.url, "--no-calibrate", "--out", str(out)) == 1
-    assert "is there already and is left as it is" in capsys.readouterr().err
+    assert "already exists and is left as it is" in capsys.readouterr().err
     assert out.read_text() == "written by hand"
     assert flink.asked == []
     assert init("--flink", flink.url, "--no-calibrate", "--out", str(out), "--force") == 0
@@ -285,7 +285,10 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (["--token-env", "NOT_SET"], "--flink: the environment holds no NOT_SET, which is to hold a secret; set it"),
+        (
+            ["--token-env", "NOT_SET"],
+            "--flink: the environment variable NOT_SET, which should hold a secret, is not set; set it",
+        ),
         (["--token-env", "9x"], "--flink: token_env: String should match pattern"),
         (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
         (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),

@@ -76,7 +76,7 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
     assert by_name["hindsight"]["violation_minutes"] == 0
     cheaper = {n for n, s in by_name.items() if s["violation_minutes"] == 0 and n != "hindsight"}
     assert all(by_name[name]["instance_hours"] > by_name["hindsight"]["instance_hours"] for name in cheaper)
-    assert "service times are as the topology file declares them; nothing of it was measured" in told["notes"]
+    assert "service times are those declared in the topology file; nothing was measured" in told["notes"]
     timeline = read_timeline(folder / "t.parquet")
     assert set(timeline.policies) == set(by_name)
     # Tracking was away: that costs a note, in which the password does not stand.

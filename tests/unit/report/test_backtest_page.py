@@ -92,7 +92,7 @@ def test_page__of_one_origin_and_a_long_history_shows_what_a_forecast_could_see(
     told = [replace(trace.told[1], origin=24 * 90 + 102)]
     page = page_of(replace(trace, series=replace(trace.series, counts=counts), told=told))
     # Ninety days and 102 hours from the 4th of March end on the 6th of June; eight weeks before that:
-    assert "drawn from 2024-04-11 on, as no forecast saw more" in page.text
+    assert "drawn from 2024-04-11 on, as no forecast used earlier data" in page.text
     assert page.figures[0]["layout"]["xaxis"]["range"][0] == "2024-04-11T06:00:00"
 
 

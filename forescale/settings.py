@@ -88,13 +88,13 @@ class Settings(BaseSettings):
     )
 
     notify_urls: SecretStr | None = Field(
-        default=None, description="Where messages go: Apprise URLs with spaces between them; none: nobody is told."
+        default=None, description="Receivers of messages: Apprise URLs with spaces between them; none: nothing is sent."
     )
     scaling_url: str | None = Field(
         default=None, description="Airflow as people reach it: messages link to its pages *Scaling*."
     )
     reports_url: str | None = Field(
-        default=None, description="Where the folder of reports is served: messages link there where no Airflow is."
+        default=None, description="Where the folder of reports is served: messages link there if there is no Airflow."
     )
 
     @classmethod

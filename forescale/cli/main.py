@@ -85,7 +85,7 @@ def _forescale(
 
 
 def _not_imported() -> None:
-    raise AssertionError("a command that is not asked for has run")
+    raise AssertionError("a command that was not requested has run")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

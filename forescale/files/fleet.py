@@ -85,7 +85,7 @@ class FleetEntry(_Strict):
 
 
 def sections_of_a_fleet(fields: Collection[str]) -> list[str]:
-    """Those of a file's fields that only a fleet file has; empty for a file of another kind."""
+    """The given fields that only a fleet file has; empty for a topology file."""
     return [] if "topology" in fields else [name for name in FleetEntry.model_fields if name in fields]
 
 

@@ -25,9 +25,9 @@ class Planning(BaseModel):
     instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for state that moves to another
     instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from the history.
     deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. stale_s: older
-    forecasts are not planned by. mode: shadow plans and reports, but neither it nor the guard deploys anything; floor
-    raises what runs to its plans and leaves what is above them to others. auto_approve: bounds below which nobody is
-    asked; None asks for everything.
+    forecasts are not used. mode: shadow plans and reports, but neither it nor the guard deploys anything; floor raises
+    the running plan to its plans, and leaves anything above them to others. auto_approve: bounds within which no
+    approval is needed; None: everything needs approval.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

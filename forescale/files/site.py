@@ -111,7 +111,7 @@ class SiteEntry(_Strict):
 
 @dataclass(frozen=True)
 class SiteFile:
-    """The site, how plans are changed there, and its prices. rescales_told: whether the file says how long rescales
+    """The site, how plans are changed there, and its prices. rescales_known: whether the file says how long rescales
     take; otherwise the engine's usual values apply.
     """
 
@@ -122,7 +122,7 @@ class SiteFile:
     restored: Restored
     prices: SitePrices = field(default_factory=SitePrices)
     parallel_restore: bool = False
-    rescales_told: bool = False
+    rescales_known: bool = False
 
     def change_from(self, running: PhysicalPlan) -> PlanChange:
         return PlanChange(

@@ -69,7 +69,7 @@ def calibrate(
     made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
     if not any(operator.used for operator in made.operators.values()):
         raise ModelError(
-            f"{count_of(len(samples), 'sample')}, none of them of use ({'; '.join(_reasons(made))}); {path} is "
+            f"{count_of(len(samples), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
             "left as it is"
         )
     now = clock_of(settings).now()

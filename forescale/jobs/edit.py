@@ -176,7 +176,7 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
             "deploy plan`"
         )
     if step.state in WAITING and step.expires_at <= now:
-        raise PlanError(f"step {step_id}: its time has gone by at {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
+        raise PlanError(f"step {step_id}: it could be deployed until {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
     if step.state not in (StepState.PROPOSED, StepState.APPROVED):
         raise PlanError(
             f"step {step_id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({step.reason}); only a "
@@ -197,7 +197,7 @@ def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
     for step in steps:
         if not step.replaces.same_parallelism(runs):
             raise PlanError(
-                f"step {step.id} is to replace {step.replaces.brief()}, and {runs.brief()} runs by then; plan again "
+                f"step {step.id} replaces {step.replaces.brief()}, but {runs.brief()} will run by then; plan again "
                 f"with `forescale plan {step.topology}`, and edit that schedule"
             )
         runs = step.plan

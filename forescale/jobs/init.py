@@ -70,7 +70,7 @@ def check_request(kind: str, request: JobRequest) -> JobsKind:
     if lacking := sorted(option for option in jobs.needs if not options.get(option)):
         raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
     if unused := [option for option in options if option not in jobs.uses]:
-        raise ClusterError(f"{' and '.join(unused)} would change nothing of a job at {jobs.option}; leave it out")
+        raise ClusterError(f"{' and '.join(unused)} would have no effect on a job at {jobs.option}; leave it out")
     if jobs.at_an_address:
         _check_address(request.place, jobs.option)
     if request.url is not None:

@@ -79,7 +79,7 @@ def learned_planning(
     known = kept_profiles(config, settings) if profiles is None else profiles
     state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
     site = site_of_packing(config, settings)
-    told = None if site is None or not site.rescales_told else site
+    told = None if site is None or not site.rescales_known else site
     restore, downtime_s = StateRestore(state_gib=state_gib), declared.downtime_s
     if told is not None:
         restore = StateRestore(told.rescale.restore_s_per_gib, state_gib, told.restored, told.parallel_restore)

@@ -72,7 +72,7 @@ class SampleSource:
         if unused := [option for option, value in options.items() if value is not None and option not in used]:
             read = next(iter(named), "the cluster of the topology file")
             those = "it" if len(unused) == 1 else "them"
-            raise ClusterError(f"{' and '.join(unused)} would change nothing of samples from {read}; leave {those} out")
+            raise ClusterError(f"{' and '.join(unused)} would have no effect on samples from {read}; leave {those} out")
         if engine is not None and any(not options[option] for option in engine.needs):
             raise ClusterError(f"{engine.option} needs {' and '.join(sorted(engine.needs))}, {engine.needs_why}")
 

@@ -47,7 +47,7 @@ SLOT_S = 900
 """Slot width in seconds of policies that plan for the peak of the next slot."""
 
 EVENTS_KNOWN = (
-    "events of the topology file count as known from the beginning, as it does not tell since when they are; outages "
+    "events of the topology file count as known from the beginning, as it does not say since when they are; outages "
     "once they are over"
 )
 

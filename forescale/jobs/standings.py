@@ -100,7 +100,7 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
             budget=recorded_budget(config, ledger, now),
         )
     else:
-        stands = replace(stands, no_file=str(config or f"there is no topology file of it in {settings.topologies}"))
+        stands = replace(stands, no_file=str(config or f"it has no topology file in {settings.topologies}"))
     return replace(stands, damaged=ledger.damaged)
 
 

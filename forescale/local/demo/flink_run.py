@@ -71,7 +71,7 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
         job.cancel()
         say("measure", "calibrating anew at one parallelism; predicting and measuring others that it never saw")
         measurement = measure_word_count(flink, progress=lambda text: say("measure", text))
-        say("guard", "starting a job whose source tells what waits, to make it too small by hand")
+        say("guard", "starting a job whose source reports its backlog, to make it too small by hand")
         healing = heal_word_count(flink, settings, lambda text: say("guard", text))
         steps = tuple(ledger.steps(schedule_id=made.id))
         written = report(settings, made.id)

@@ -68,7 +68,7 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
         parts.append((deployed, KeyEntry("deploy, by step number", "mark", CAPACITY)))
     if decision.outcome and source in decision.outcome.arrivals.series:
         after = _stepped(decision.outcome.arrivals.series[source], forecast)
-        parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("what came", "dot", CAME)))
+        parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("real arrivals", "dot", CAME)))
 
     start = max(now - SHOWN_HISTORY, series.start) if series is not None else now
     plot = go.Figure(traces(parts), base_layout(start, end, "events per second"))

@@ -25,7 +25,7 @@ SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class ReplayedTrace:
-    """The result of `forescale backtest`. name: of the trace, as given; told: at least one origin.
+    """The result of `forescale backtest`. name: of the trace, as given. predictions: for at least one origin.
 
     refusals: why a forecaster could not take part, by name.
     """
@@ -34,13 +34,13 @@ class ReplayedTrace:
     series: ArrivalSeries
     horizons_s: Sequence[int]
     quantiles: Sequence[float]
-    told: Sequence[Predicted]
+    predictions: Sequence[Predicted]
     scores: Sequence[PrequentialScore]
     refusals: Mapping[str, str]
 
     def origins(self) -> list[datetime]:
         width = timedelta(seconds=self.series.window_s)
-        return [self.series.start + one.origin * width for one in self.told]
+        return [self.series.start + one.origin * width for one in self.predictions]
 
 
 def render_backtest_page(trace: ReplayedTrace) -> str:
@@ -67,9 +67,9 @@ def render_backtest_page(trace: ReplayedTrace) -> str:
 
 def _peak_figures(trace: ReplayedTrace, origins: Sequence[datetime]) -> list[ReportFigure]:
     steps = [horizon_s // trace.series.window_s for horizon_s in trace.horizons_s]
-    came = known_peaks_per_s(trace.series, [one.origin for one in trace.told], steps)
+    came = known_peaks_per_s(trace.series, [one.origin for one in trace.predictions], steps)
     columns = [list(trace.quantiles).index(quantile) for quantile in SHOWN_QUANTILES]
-    said = np.stack([one.peak_per_s[DEPLOYED] for one in trace.told])[:, :, columns]
+    said = np.stack([one.peak_per_s[DEPLOYED] for one in trace.predictions])[:, :, columns]
     return [
         peak_figure(origins, said[:, number], came[:, number], horizon_s)
         for number, horizon_s in enumerate(trace.horizons_s)
@@ -129,7 +129,7 @@ def _scores_table(trace: ReplayedTrace, horizon_s: int) -> Table:
     ordered = sorted(own, key=lambda score: (score.candidate != DEPLOYED, score.candidate in SEASONS_S))
     rows = []
     for score in ordered:
-        fewer = f"of {count_of(score.origins, 'origin')} only" if score.origins < len(trace.told) else ""
+        fewer = f"of {count_of(score.origins, 'origin')} only" if score.origins < len(trace.predictions) else ""
         name = Cell(score.candidate, strong=score.candidate == DEPLOYED, notes=(fewer,) if fewer else ())
         rows.append(
             (

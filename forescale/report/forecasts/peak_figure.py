@@ -82,11 +82,11 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
     parts.append(
         (
             marks(at(held), came_per_s[held], "came", ARRIVED, "circle", 5),
-            KeyEntry(f"came, at or below the p95 ({held.size})", "point", ARRIVED),
+            KeyEntry(f"real peak, at or below the p95 ({held.size})", "point", ARRIVED),
         )
     )
-    above = KeyEntry(f"came, above the p95 ({exceeded.size})", "mark", CAPACITY) if exceeded.size else None
-    above_marks = marks(at(exceeded), came_per_s[exceeded], "came, above the p95", CAPACITY, "triangle-up", 9)
+    above = KeyEntry(f"real peak, above the p95 ({exceeded.size})", "mark", CAPACITY) if exceeded.size else None
+    above_marks = marks(at(exceeded), came_per_s[exceeded], "real peak, above the p95", CAPACITY, "triangle-up", 9)
     parts.append((above_marks, above))
 
     edge = timedelta(seconds=max(width_s, 0.02 * (moments[-1] - moments[0]).total_seconds()))
@@ -98,7 +98,7 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
         title=f"Peak within {duration(horizon_s)}, by when it was forecast",
         description=(
             f"{count_of(said.size, 'forecast')} of the peak within {duration(horizon_s)}; of "
-            f"{count_of(held.size + exceeded.size, 'peak')} that came, {exceeded.size} exceeded the p95."
+            f"{count_of(held.size + exceeded.size, 'peak')} known afterwards, {exceeded.size} exceeded the p95."
         ),
         plot=plot,
         key=key(parts),

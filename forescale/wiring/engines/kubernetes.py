@@ -137,7 +137,7 @@ def _taken_over(managers: Sequence[str], what: str) -> str:
         return ""
     names = " and ".join(managers)
     return (
-        f"{names} set {what} until now: may forescale take them over? Then leave them out of what is applied there; "
+        f"{names} set {what} until now: may forescale take them over? If so, remove them from what is applied there; "
         "else take the names out of take_over, and no plan is deployed"
     )
 

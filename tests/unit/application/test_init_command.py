@@ -191,7 +191,7 @@ def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest
     errors = capsys.readouterr().err.splitlines()
     assert "say what to describe by one of --flink" in errors[0]
     assert "--flink and --interactive is given" in errors[1]
-    assert "--environ would change nothing" in errors[2]
+    assert "--environ would have no effect" in errors[2]
     assert "--heron-tracker needs --cluster and --environ" in errors[3]
 
 
@@ -295,7 +295,7 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
         (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
         (["--key-file", "/nowhere/key.pem"], "key_file needs certificate_file; give both"),
         (["--certificate-file", "/nowhere/own.pem"], "certificate_file needs TLS; give an https url"),
-        (["--kubeconfig", "config"], "--kubeconfig would change nothing of a job at --flink"),
+        (["--kubeconfig", "config"], "--kubeconfig would have no effect on a job at --flink"),
     ],
 )
 def test_init__says_what_of_a_login_cannot_be(

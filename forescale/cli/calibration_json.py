@@ -29,14 +29,14 @@ def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
     }
 
 
-def _operator(made: CalibratedOperator) -> dict[str, Any]:
+def _operator(calibrated: CalibratedOperator) -> dict[str, Any]:
     return {
-        "measured": made.used > 0,
-        **to_json(made.profile),
-        "used": made.used,
-        "dropped": [_marked(one) for one in made.dropped],
-        "censored": [_marked(one) for one in made.censored],
-        "notes": list(made.notes),
+        "measured": calibrated.used > 0,
+        **to_json(calibrated.profile),
+        "used": calibrated.used,
+        "dropped": [_marked(one) for one in calibrated.dropped],
+        "censored": [_marked(one) for one in calibrated.censored],
+        "notes": list(calibrated.notes),
     }
 
 

@@ -196,8 +196,8 @@ def _asked(
     return [asked_load(load, quantiles[0], within_s, arrival_cv2)]
 
 
-def _best(found: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
-    names = [found.name(each) for each in found.plans[:MAX_IN_FULL]]
+def _best(ranking: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
+    names = [ranking.name(each) for each in ranking.plans[:MAX_IN_FULL]]
     return {name: plans[name] for name in names}
 
 
@@ -233,7 +233,7 @@ def _draw(
     topology: Topology,
     profiles: Profiles,
     plans: Mapping[str, PhysicalPlan],
-    found: Mapping[str, Evaluation],
+    evaluations: Mapping[str, Evaluation],
     terms: Terms,
     path: Path,
 ) -> None:
@@ -245,7 +245,7 @@ def _draw(
         topology=topology,
         profiles=profiles,
         plans={shown[name]: each for name, each in plans.items()},
-        estimates={shown[name]: each.estimate for name, each in found.items()},
+        estimates={shown[name]: each.estimate for name, each in evaluations.items()},
         load_per_s=terms.load.rate_per_s,
         origin=_origin(terms.load),
         site=terms.where.site,
@@ -255,8 +255,8 @@ def _draw(
         backlog=terms.backlog,
         violation={
             shown[name]: {target: one.probability for target, one in each.missed.items()}
-            for name, each in found.items()
+            for name, each in evaluations.items()
         },
-        enough={shown[name]: each.enough for name, each in found.items()},
+        enough={shown[name]: each.enough for name, each in evaluations.items()},
     )
     write_whole(render_whatif_page(whatif), path)

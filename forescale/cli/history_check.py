@@ -115,5 +115,5 @@ def _share(share: float) -> str:
     return f"{100 * share:.5g}{NBSP}%"
 
 
-def _body(found: SourceQuality) -> dict[str, Any]:
-    return {**asdict(found), "share_observed": found.complete}
+def _body(quality: SourceQuality) -> dict[str, Any]:
+    return {**asdict(quality), "share_observed": quality.complete}

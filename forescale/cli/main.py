@@ -107,9 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _check_text(given: Sequence[str]) -> None:
+def _check_text(arguments: Sequence[str]) -> None:
     """Raises FileError for an argument with a null byte or invalid UTF-8, which no path or message could hold."""
-    for number, word in enumerate(given, start=1):
+    for number, word in enumerate(arguments, start=1):
         try:
             word.encode()
             wrong = "holds a null byte; leave it out" if "\0" in word else ""

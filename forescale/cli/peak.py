@@ -54,17 +54,17 @@ def peak(
     _show(found, zone)
 
 
-def _show(found: "ComingPeak", zone: str) -> None:
+def _show(peak: "ComingPeak", zone: str) -> None:
     from zoneinfo import ZoneInfo
 
     from forescale.report.kit.wording import percent, rate
 
-    begin, end = (at.astimezone(ZoneInfo(zone)) for at in (found.start, found.end))
-    plain(f"{found.topology}, {begin:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M} {zone}:")
-    every = dict(found.per_s) | ({"all together": found.together_per_s} if found.together_per_s else {})
+    begin, end = (at.astimezone(ZoneInfo(zone)) for at in (peak.start, peak.end))
+    plain(f"{peak.topology}, {begin:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M} {zone}:")
+    every = dict(peak.per_s) | ({"all together": peak.together_per_s} if peak.together_per_s else {})
     for source, quantiles in every.items():
         for quantile, per_s in quantiles.items():
             plain(f"  with a probability of {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
-    plain(f"forecast of {found.issued_at:%Y-%m-%d %H:%M} UTC")
-    for note in found.notes:
+    plain(f"forecast of {peak.issued_at:%Y-%m-%d %H:%M} UTC")
+    for note in peak.notes:
         plain(note)

@@ -18,35 +18,35 @@ class QualityCheck:
     remedy: str
 
 
-def quality_checks(found: Quality, bounds: QualityEntry) -> list[QualityCheck]:
+def quality_checks(quality: Quality, bounds: QualityEntry) -> list[QualityCheck]:
     """Checks by bound and source. Each source is checked alone: live sources must not hide a dead one."""
     return [
         _checked(bound, name, of_source, getattr(bounds, bound))
         for bound in ("min_observed", "max_quarantined", "max_late", "max_duplicates")
-        for name, of_source in found.sources.items()
+        for name, of_source in quality.sources.items()
     ]
 
 
-def _checked(bound: str, source: str, found: SourceQuality, limit: float) -> QualityCheck:
-    value = _value(bound, found)
+def _checked(bound: str, source: str, quality: SourceQuality, limit: float) -> QualityCheck:
+    value = _value(bound, quality)
     holds = value >= limit if bound == "min_observed" else value <= limit
-    return QualityCheck(bound, source, value, limit, holds, "" if holds else _remedy(bound, found))
+    return QualityCheck(bound, source, value, limit, holds, "" if holds else _remedy(bound, quality))
 
 
-def _value(bound: str, found: SourceQuality) -> float:
+def _value(bound: str, quality: SourceQuality) -> float:
     counts = {
-        "max_quarantined": sum(found.quarantined.values()),
-        "max_late": found.late,
-        "max_duplicates": found.duplicates,
+        "max_quarantined": sum(quality.quarantined.values()),
+        "max_late": quality.late,
+        "max_duplicates": quality.duplicates,
     }
     if bound not in counts:
-        return found.complete
-    return counts[bound] / found.rows_read if found.rows_read else float(counts[bound] > 0)
+        return quality.complete
+    return counts[bound] / quality.rows_read if quality.rows_read else float(counts[bound] > 0)
 
 
-def _remedy(bound: str, found: SourceQuality) -> str:
+def _remedy(bound: str, quality: SourceQuality) -> str:
     if bound == "min_observed":
-        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(found, status))
+        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(quality, status))
         return {
             "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; if it "
             "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
@@ -56,7 +56,7 @@ def _remedy(bound: str, found: SourceQuality) -> str:
             "(max_silence_s, max_gap_s) or take wider windows (window_s)",
         }[most]
     if bound == "max_quarantined":
-        most = max(found.quarantined, key=lambda reason: found.quarantined[reason])
+        most = max(quality.quarantined, key=lambda reason: quality.quarantined[reason])
         return {
             "future": "most are stamped in the future: set the clocks that stamp them, or raise max_ahead_s",
             "unset_clock": "most were stamped before a clock was set: set the clocks, or lower not_before",

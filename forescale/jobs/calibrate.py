@@ -77,9 +77,9 @@ def calibrate(
     return CalibratedTopology(config, path, made, tuple(drifts(known, made.profiles)), now, source.brief)
 
 
-def _reasons(made: Calibrated) -> list[str]:
-    notes = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
-    dropped = [f"{one.operator}: {one.why}" for operator in made.operators.values() for one in operator.dropped]
+def _reasons(calibrated: Calibrated) -> list[str]:
+    notes = [f"{name}: {note}" for name, operator in calibrated.operators.items() for note in operator.notes]
+    dropped = [f"{one.operator}: {one.why}" for operator in calibrated.operators.values() for one in operator.dropped]
     return [*notes[:2], *dropped[:1]]
 
 

@@ -138,17 +138,17 @@ def enough_instances(
     return hopeless or ({} if len(factors) > 1 else combined_change(found))
 
 
-def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:
+def _waiting_s(estimate: Estimate, backlog: Mapping[str, float]) -> float:
     """Work waiting when processing resumes, in seconds at full rate: the backlog, and what is replayed."""
-    wait_s = told.drain_wait_s(backlog)
-    again_s = 0.0 if told.rescale is None else told.rescale.replayed_s / told.headroom_factor
+    wait_s = estimate.drain_wait_s(backlog)
+    again_s = 0.0 if estimate.rescale is None else estimate.rescale.replayed_s / estimate.headroom_factor
     return (wait_s if np.isfinite(wait_s) else 0.0) + again_s
 
 
-def _crowded(plan: PhysicalPlan, told: Estimate) -> tuple[Excuse, ...]:
+def _crowded(plan: PhysicalPlan, estimate: Estimate) -> tuple[Excuse, ...]:
     """Saturated containers and links: another parallelism does not help, another packing may."""
     return tuple(
         Excuse(plan, "throughput", "", 1 / scale, 1.0, f"{what} is {1 / scale:.0%} full", what.remedy)
-        for what, scale in told.other_limits.items()
+        for what, scale in estimate.other_limits.items()
         if scale <= 1
     )

@@ -65,14 +65,14 @@ class EvaluatedLoad:
     notes: tuple[str, ...] = ()
 
 
-def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad) -> EvaluatedLoad:
+def evaluated_load(settings: Settings, config: TopologyConfig, wanted: AskedLoad) -> EvaluatedLoad:
     """Raises ModelError for a source given twice, and for a forecast of another topology."""
     newest: dict[str, Forecast] = {}
-    if asked.newest:
+    if wanted.newest:
         entries = newest_forecasts(config, ledger_of(settings))
         newest = {source: recorded_forecast(entry) for source, entry in entries.items()}
     named: dict[str, Forecast] = {}
-    for folder in asked.folders:
+    for folder in wanted.folders:
         forecast = read_forecast(folder)
         if forecast.topology != config.topology:
             raise ModelError(
@@ -81,19 +81,19 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         if forecast.source in named:
             raise ModelError(f"--load {folder}: a second forecast of source {forecast.source!r}; give one of each")
         named[forecast.source] = forecast
-    rates, within_s = asked.rates_per_s, asked.within_s
+    rates, within_s = wanted.rates_per_s, wanted.within_s
     if twice := sorted(set(rates) & set(named)):
         raise ModelError(
             f"--load gives source {twice[0]!r} {rates[twice[0]]:g}/s and a folder of its forecast; give one of the two"
         )
     # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
-    cv2 = config.planning.arrival_cv2 if asked.arrival_cv2 is None else asked.arrival_cv2
+    cv2 = config.planning.arrival_cv2 if wanted.arrival_cv2 is None else wanted.arrival_cv2
     arrivals = measured_arrivals(settings, config.topology, forecasts, cv2)
     if not forecasts:
         return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
-        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), asked.quantile)
+        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), wanted.quantile)
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
@@ -106,7 +106,7 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
     spread = dict(zip(known, np.quantile(together, known).tolist(), strict=True))
     return EvaluatedLoad(
         {**peaks, **rates},
-        ForecastPeak(asked.quantile, _within_s(one, within_s), one.issued_at),
+        ForecastPeak(wanted.quantile, _within_s(one, within_s), one.issued_at),
         paths | {source: np.full(shape, rate) for source, rate in rates.items()},
         one.step_s,
         spread,

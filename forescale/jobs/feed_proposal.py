@@ -56,7 +56,7 @@ def _by_counters(job: JobDescription, feeds: Mapping[str, CounterFeed]) -> Draft
     return DraftSection(entry, remarks, _question(job, feeds, asked))
 
 
-def _question(job: JobDescription, feeds: Mapping[str, object], asked: Sequence[str]) -> str:
+def _question(job: JobDescription, feeds: Mapping[str, object], questions: Sequence[str]) -> str:
     lacking = [name for name in job.fed if name not in feeds]
     more = [f"where are the arrivals at {', '.join(lacking)} counted?"] if lacking else []
-    return " ".join([*asked, *more])
+    return " ".join([*questions, *more])

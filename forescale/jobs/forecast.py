@@ -383,18 +383,18 @@ def _outcomes(
         yield from forecast_over_spark(session, orders)
 
 
-def _entry(one: Wanted, made: Forecast) -> ForecastEntry:
+def _entry(one: Wanted, forecast: Forecast) -> ForecastEntry:
     return ForecastEntry(
         id=one.identity,
-        topology=made.topology,
-        source=made.source,
-        issued_at=made.issued_at,
-        horizon_end=made.end,
-        run_id=made.run_id,
-        model_version=made.model_version,
+        topology=forecast.topology,
+        source=forecast.source,
+        issued_at=forecast.issued_at,
+        horizon_end=forecast.end,
+        run_id=forecast.run_id,
+        model_version=forecast.model_version,
         folder=str(one.order.folder),
-        history_digest=made.history_digest,
-        history_snapshot=made.history_snapshot,
+        history_digest=forecast.history_digest,
+        history_snapshot=forecast.history_snapshot,
     )
 
 

@@ -31,10 +31,10 @@ MAX_CHANGES = 400
 
 
 def day_before(
-    settings: Settings, config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, profiles: Profiles
+    settings: Settings, config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, profiles: Profiles
 ) -> LastDay | None:
     """The 24 hours before the decision. None, with the reason in the log, if their arrivals are unknown."""
-    schedule, topology = made.schedule, config.as_topology()
+    schedule, topology = entry.schedule, config.as_topology()
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
     learned = learned_planning(settings, ledger, config, profiles)
@@ -50,7 +50,7 @@ def day_before(
         history = read_history(settings.history_dir, config.topology, start=start, end=end)
         _check_whole(history, topology.sources, start, end)
         load = minute_load(history.series, may_be_silent=True)
-        plans, unknown = _plans(ledger, made, load.start)
+        plans, unknown = _plans(ledger, entry, load.start)
         known = ledger.minutes.count(config.topology, load.start, load.end)
         ran = _cost(plans, load.end, known) if plans else None
         first = plans[0][1] if plans else schedule.current
@@ -68,10 +68,10 @@ def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetim
             raise HistoryError(f"arrivals of {source} are known only from {series.start} to {series.end} of that day")
 
 
-def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
+def _plans(ledger: Ledger, entry: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
     """Plans with the moment from which each ran, from `start` to the decision; or none, and why they are unknown."""
-    schedule = made.schedule
-    if made.shadow:
+    schedule = entry.schedule
+    if entry.shadow:
         return [], f"in shadow mode `forescale shadow {schedule.topology}` shows it"
     verified = ledger.outcomes(schedule.topology, states=(StepState.VERIFIED,), limit=MAX_CHANGES)
     known = [(outcome.verified_at, step) for step, outcome in verified if outcome.verified_at is not None]

@@ -247,7 +247,7 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
 def published(
     settings: Settings,
     request: PlanRequest,
-    made: ScheduleEntry,
+    entry: ScheduleEntry,
     ledger: Ledger,
     forecasts: Mapping[str, Forecast],
     last_day: LastDay | None = None,
@@ -257,12 +257,12 @@ def published(
     """
     config = request.config
     if request.footing.rung.plans:
-        settle(config, ledger, made, request.now)
+        settle(config, ledger, entry, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
-    track_schedule(settings, request.entries, made, report)
-    return _planned(made, ledger, forecasts, report, last_day)
+    report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
+    track_schedule(settings, request.entries, entry, report)
+    return _planned(entry, ledger, forecasts, report, last_day)
 
 
 def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
@@ -299,13 +299,13 @@ def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
 
 
 def _planned(
-    made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
+    entry: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
 ) -> PlannedSchedule:
-    schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
+    schedule, steps = entry.schedule, ledger.steps(schedule_id=entry.id)
     footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
         topology=schedule.topology,
-        schedule_id=made.id,
+        schedule_id=entry.id,
         steps=tuple(
             PlannedStep(
                 step.id,
@@ -329,12 +329,12 @@ def _planned(
             }
             for source, forecast in forecasts.items()
         },
-        budget=budget_use(ledger, made),
+        budget=budget_use(ledger, entry),
         report=report,
         summary=schedule_summary(_why(schedule, footing), steps),
-        shadow=made.shadow,
+        shadow=entry.shadow,
         floor=in_floor_mode(schedule),
-        asks=asks(ledger, made),
+        asks=asks(ledger, entry),
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),

@@ -175,16 +175,16 @@ def _standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Hol
 
 
 def _marked(
-    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
+    requests: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
 ) -> dict[str, PlanRequest]:
     """If anything is shared, each schedule depends on all others: mark the requests accordingly."""
     mark = ALONE
     if terms != FleetTerms():
         held = {name: None if each is None else [str(each.schedule.current.instances)] for name, each in fixed.items()}
-        rests_on = {name: dict(each.derived_from) for name, each in asked.items()}
+        rests_on = {name: dict(each.derived_from) for name, each in requests.items()}
         body = json.dumps([rests_on, held, asdict(terms)], sort_keys=True, default=sorted)
         mark = hashlib.sha256(body.encode()).hexdigest()[:12]
-    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in asked.items()}
+    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in requests.items()}
 
 
 def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
@@ -194,10 +194,13 @@ def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
 
 
 def _check_running(
-    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], quotas: Sequence[Quota], fleet: Path | None
+    requests: Mapping[str, PlanRequest],
+    fixed: Mapping[str, Holding | None],
+    quotas: Sequence[Quota],
+    fleet: Path | None,
 ) -> None:
     """Raises PlanError for a quota that what runs now exceeds."""
-    running = {name: max(each.running.instances, each.start.plan.instances) for name, each in asked.items()}
+    running = {name: max(each.running.instances, each.start.plan.instances) for name, each in requests.items()}
     running |= {name: each.running for name, each in fixed.items() if each is not None}
     for quota in quotas:
         of = {name: count for name, count in running.items() if name in quota.topologies}
@@ -215,7 +218,7 @@ def _under(
     terms: FleetTerms,
     settings: Settings,
     pool: TopologyWorkers,
-    asked: Mapping[str, PlanRequest],
+    requests: Mapping[str, PlanRequest],
     planned: Mapping[str, tuple[PlanningCase, ScalingSchedule]],
     fixed: Mapping[str, Holding],
 ) -> _Shared:
@@ -225,12 +228,12 @@ def _under(
     failures: dict[str, str] = {}
 
     def replanned(at_most: Mapping[str, int]) -> Mapping[str, ScalingSchedule]:
-        tasks = {name: (asked[name], planned[name][0], count) for name, count in at_most.items()}
+        tasks = {name: (requests[name], planned[name][0], count) for name, count in at_most.items()}
         made, failed = pool.each("plan within the quotas", partial(_planned_again, settings), tasks)
         failures.update(failed)
         return made
 
-    wishes = [*(_holding(asked[name], schedule) for name, schedule in own.items()), *fixed.values()]
+    wishes = [*(_holding(requests[name], schedule) for name, schedule in own.items()), *fixed.values()]
     grants = granted(wishes, terms.quotas, replanned)
     short = shortages(wishes, grants, terms.quotas)
     bounds = {name: ChangeBounds(case.terms, case.rules) for name, (case, _) in planned.items()}

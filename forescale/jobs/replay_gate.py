@@ -32,10 +32,11 @@ class GateBounds:
 
 
 def worse_than(
-    done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: GateBounds
+    done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], baseline: Path, bounds: GateBounds
 ) -> list[str]:
     """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
-    answer: of this replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.
+    answer: of this replay, as `--json` gives it; policies: that it was to replay; baseline: a file with the answer of
+    another.
 
     Raises FileError if the file is missing or incomplete, or has another span, target, topology or other terms.
     """
@@ -67,19 +68,19 @@ def worse_than(
             f"baseline {baseline} has {'; '.join(apart)}; replay the same span (--from, --until) on the same terms, or "
             "write a new baseline"
         )
-    if partly := [name for name in asked if name in seeds and seeds[name] != done.terms.seeds]:
+    if partly := [name for name in policies if name in seeds and seeds[name] != done.terms.seeds]:
         raise FileError(
             f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of "
             f"{count_of(done.terms.seeds, 'seed')}; see its notes for the reason, and write a new baseline"
         )
-    if lacking := sorted(set(asked) - set(numbers)):
+    if lacking := sorted(set(policies) - set(numbers)):
         raise FileError(
             f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, "
             "or write a new baseline"
         )
     found = []
     replayed = {score.policy: score.seeds for score in done.scores}
-    for name in asked:
+    for name in policies:
         if replayed.get(name, 0) != done.terms.seeds:
             found.append(
                 f"{name}: replayed with {replayed.get(name, 0)} of {count_of(done.terms.seeds, 'seed')}; see the notes"

@@ -59,15 +59,15 @@ def report(settings: Settings, schedule_id: str) -> Path:
     return path
 
 
-def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
+def _check_plans(config: TopologyConfig, entry: ScheduleEntry) -> None:
     """Raises PlanError if the topology file is no longer that of the schedule."""
     topology = config.as_topology()
     try:
-        for plan in (made.schedule.current, *(step.plan for step in made.schedule.steps)):
+        for plan in (entry.schedule.current, *(step.plan for step in entry.schedule.steps)):
             plan.check(topology)
     except ModelError as error:
         raise PlanError(
-            f"schedule {made.id} does not fit the topology file ({error}); restore the file of that time to write the "
+            f"schedule {entry.id} does not fit the topology file ({error}); restore the file of that time to write the "
             "report again"
         ) from None
 
@@ -91,7 +91,7 @@ def write_schedule_report(
     config: TopologyConfig,
     settings: Settings,
     ledger: Ledger,
-    made: ScheduleEntry,
+    entry: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
     *,
     outcome: DecisionOutcome | None = None,
@@ -101,7 +101,7 @@ def write_schedule_report(
 
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
-    topology, planning, schedule = config.as_topology(), config.planning, made.schedule
+    topology, planning, schedule = config.as_topology(), config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
     profiles = kept_profiles(config, settings)
     peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
@@ -121,7 +121,7 @@ def write_schedule_report(
         return CapacityStep(start, end, plan, mst, usable)
 
     decision = DecisionReport(
-        schedule_id=made.id,
+        schedule_id=entry.id,
         schedule=schedule,
         history=_recent_history(config, settings, schedule.made_at),
         forecasts=forecasts,
@@ -133,23 +133,23 @@ def write_schedule_report(
         then_estimate=estimated(largest, peak) if peak and schedule.steps else None,
         declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
-        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
+        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=entry.id))},
         outcome=outcome,
-        shadow_days=_shadow_days(ledger, made) if made.shadow else None,
-        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=made.shadow),
+        shadow_days=_shadow_days(ledger, entry) if entry.shadow else None,
+        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=entry.shadow),
         last_day=last_day,
     )
     folder = settings.reports_dir / config.topology
-    write_whole(decision_picture(decision), folder / f"{made.id}.svg")
-    written = write_whole(render_report(decision), folder / f"{made.id}.html")
-    ledger.record_report(made.id, str(written))
+    write_whole(decision_picture(decision), folder / f"{entry.id}.svg")
+    written = write_whole(render_report(decision), folder / f"{entry.id}.html")
+    ledger.record_report(entry.id, str(written))
     return written
 
 
-def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
+def _shadow_days(ledger: Ledger, entry: ScheduleEntry) -> tuple[ShadowDay, ...]:
     """Days accrued since its shadow began; empty once another shadow has begun."""
-    span = ledger.shadow.span(made.schedule.topology)
-    return () if span is None else accrued_days(ledger, span, made.schedule.topology)
+    span = ledger.shadow.span(entry.schedule.topology)
+    return () if span is None else accrued_days(ledger, span, entry.schedule.topology)
 
 
 def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetime) -> ArrivalHistory | None:
@@ -182,18 +182,20 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
         return {}
 
 
-def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
+def _outcome(
+    config: TopologyConfig, settings: Settings, ledger: Ledger, entry: ScheduleEntry
+) -> DecisionOutcome | None:
     """The arrivals, lag and steps after the decision, as far as known; None while nothing is. If a cluster keeps no
     record of its lag, something is known only after a step has been deployed.
     """
-    schedule, clock = made.schedule, clock_of(settings)
+    schedule, clock = entry.schedule, clock_of(settings)
     start, end = schedule.made_at, min(schedule.end, clock.now())
     # A shadow did not cause what ran: `forescale shadow` compares the two.
-    if made.shadow or end <= start:
+    if entry.shadow or end <= start:
         return None
     steps = {
         step.position - 1: known
-        for step in ledger.steps(schedule_id=made.id)
+        for step in ledger.steps(schedule_id=entry.id)
         if (known := ledger.outcome(step.id)) is not None
     }
     record = cluster_of(config, settings, clock).record(start, end)
@@ -214,9 +216,9 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
     return DecisionOutcome(ArrivalHistory(config.topology, arrived), lag, steps) if arrived else None
 
 
-def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
+def _record_violations(ledger: Ledger, entry: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
     """Record in the ledger the violation minutes while each step's plan ran."""
-    for step in ledger.steps(schedule_id=made.id):
+    for step in ledger.steps(schedule_id=entry.id):
         known = ledger.outcome(step.id)
         if known is None or known.verified_at is None or outcome.lag.largest_s is None:
             continue

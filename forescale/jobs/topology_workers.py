@@ -85,7 +85,7 @@ class WorkerProcesses:
         what: str,
         work: Callable[[Task], Result],
         tasks: Mapping[str, Task],
-        found: dict[str, Result | Failure],
+        results: dict[str, Result | Failure],
     ) -> None:
         _report(self._progress, what, 0, len(tasks))
         try:
@@ -93,8 +93,8 @@ class WorkerProcesses:
                 self._pool.submit(_guarded, work, task): name for name, task in tasks.items()
             }
             for future in as_completed(waiting):
-                found[waiting[future]] = future.result()
-                _report(self._progress, what, len(found), len(tasks))
+                results[waiting[future]] = future.result()
+                _report(self._progress, what, len(results), len(tasks))
         except BrokenProcessPool:
             self._renew()
 
@@ -145,10 +145,10 @@ def spark_workers(settings: Settings, progress: Progress | None = None) -> Itera
         yield SparkWorkers(session, progress)
 
 
-def _triaged(made: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
+def _triaged(results: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
     return (
-        {name: each for name, each in made.items() if not isinstance(each, Failure)},
-        {name: each.cause for name, each in made.items() if isinstance(each, Failure)},
+        {name: each for name, each in results.items() if not isinstance(each, Failure)},
+        {name: each.cause for name, each in results.items() if isinstance(each, Failure)},
     )
 
 

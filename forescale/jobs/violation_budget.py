@@ -64,10 +64,10 @@ def past_minutes(ledger: Ledger, topology: str, at: datetime, *, shadow: bool) -
     return MinuteCount(MINUTES * len(within), sum(day.violation_minutes for day in within))
 
 
-def budget_use(ledger: Ledger, made: ScheduleEntry) -> BudgetUse:
+def budget_use(ledger: Ledger, entry: ScheduleEntry) -> BudgetUse:
     """Budget and use of a recorded schedule."""
-    schedule = made.schedule
-    past = past_minutes(ledger, schedule.topology, schedule.made_at, shadow=made.shadow)
+    schedule = entry.schedule
+    past = past_minutes(ledger, schedule.topology, schedule.made_at, shadow=entry.shadow)
     return BudgetUse(schedule.allowed_minutes, past.known, past.in_violation)
 
 

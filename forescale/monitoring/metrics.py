@@ -38,36 +38,38 @@ class MetricDefinition:
         return ending if ending in ("seconds", "ratio", "bytes") else ""
 
 
-def _one(name: str, told: str, value: Callable[[Standing], Value]) -> MetricDefinition:
-    return MetricDefinition(name, told, lambda standing: [({}, value(standing))])
+def _one(name: str, help_text: str, value: Callable[[Standing], Value]) -> MetricDefinition:
+    return MetricDefinition(name, help_text, lambda standing: [({}, value(standing))])
 
 
-def _of_source(name: str, told: str, value: Callable[[SourceStanding], Value]) -> MetricDefinition:
+def _of_source(name: str, help_text: str, value: Callable[[SourceStanding], Value]) -> MetricDefinition:
     return MetricDefinition(
-        name, told, lambda standing: [({"source": of.source}, value(of)) for of in standing.sources], ("source",)
+        name, help_text, lambda standing: [({"source": of.source}, value(of)) for of in standing.sources], ("source",)
     )
 
 
 def _of_horizon(
-    name: str, told: str, field: Literal["scores", "drifts"], value: Callable[..., Value]
+    name: str, help_text: str, field: Literal["scores", "drifts"], value: Callable[..., Value]
 ) -> MetricDefinition:
     def read(standing: Standing) -> Samples:
         for of in standing.sources:
             for each in getattr(of, field):
                 yield {"source": of.source, "horizon_s": str(each.horizon_s)}, value(each)
 
-    return MetricDefinition(name, told, read, ("source", "horizon_s"))
+    return MetricDefinition(name, help_text, read, ("source", "horizon_s"))
 
 
-def _of_schedule(name: str, told: str, value: Callable[[ScalingSchedule], Value]) -> MetricDefinition:
-    return _one(name, told, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule))
+def _of_schedule(name: str, help_text: str, value: Callable[[ScalingSchedule], Value]) -> MetricDefinition:
+    return _one(
+        name, help_text, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule)
+    )
 
 
-def _of_budget(name: str, told: str, value: Callable[[Budget], Value]) -> MetricDefinition:
-    return _one(name, told, lambda standing: None if standing.budget is None else value(standing.budget))
+def _of_budget(name: str, help_text: str, value: Callable[[Budget], Value]) -> MetricDefinition:
+    return _one(name, help_text, lambda standing: None if standing.budget is None else value(standing.budget))
 
 
-def _of_change(name: str, told: str, which: Literal["predicted", "measured"], key: str) -> MetricDefinition:
+def _of_change(name: str, help_text: str, which: Literal["predicted", "measured"], key: str) -> MetricDefinition:
     """A metric of the newest verified deployment."""
 
     def value(standing: Standing) -> Value:
@@ -76,7 +78,7 @@ def _of_change(name: str, told: str, which: Literal["predicted", "measured"], ke
         numbers: Mapping[str, float] = getattr(standing.last_change[1], which)
         return numbers.get(key)
 
-    return _one(name, told, value)
+    return _one(name, help_text, value)
 
 
 def _time(moment: datetime | None) -> Value:

@@ -102,13 +102,13 @@ def _tell(
     return taken
 
 
-def _end_others(settings: Settings, known: Standings, found: Sequence[Incident], ledger: Ledger) -> None:
+def _end_others(settings: Settings, known: Standings, incidents: Sequence[Incident], ledger: Ledger) -> None:
     """Mark incidents no longer seen as over, except those that may be hidden in unreadable rows."""
     now = clock_of(settings).now()
     whole = {each.topology for each in known.known if not each.damaged}
     for topology in (*(each.topology for each in known.known), *known.unread):
         for kind in LASTING if topology in whole else (IncidentKind.UNREAD,):
-            lasting = [each for each in found if each.topology == topology and each.kind is kind]
+            lasting = [each for each in incidents if each.topology == topology and each.kind is kind]
             subjects = [subject for each in lasting for subject in each.subjects]
             ledger.notices.end_others(topology, kind.value, subjects, now)
 

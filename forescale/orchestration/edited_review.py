@@ -43,9 +43,9 @@ def _overrides(typed: str) -> bool:
     return typed.lower() == "yes"
 
 
-def ask_again(made: "EditedSchedule") -> str:
+def ask_again(edited_schedule: "EditedSchedule") -> str:
     """Start a run of `plan`, which finds the edited schedule as the newest for the same forecasts and asks for its
     review; a newer forecast replaces it. Returns the id of the run, one per edited schedule. Must run inside an Airflow
     task.
     """
-    return create_run("plan", f"edited-{made.schedule_id}", {"topology": made.topology})
+    return create_run("plan", f"edited-{edited_schedule.schedule_id}", {"topology": edited_schedule.topology})

@@ -58,14 +58,14 @@ class _Event(Protocol):
     extra: Mapping[str, Any]
 
 
-def topologies_to_do(asked: str | None, events: Mapping[Any, Iterable[_Event]], folder: Path) -> list[str]:
+def topologies_to_do(requested: str | None, events: Mapping[Any, Iterable[_Event]], folder: Path) -> list[str]:
     """Names of topologies, each once: the requested one, or those in the events, or else all in the folder.
 
     Several quick events make one run, so every event counts; an event without a topology (made by hand in the UI)
     stands for all. Raises ValueError if the folder holds no topology file.
     """
-    if asked:
-        return [asked]
+    if requested:
+        return [requested]
     extras = [event.extra for queued in events.values() for event in queued]
     if extras and all("topology" in extra for extra in extras):
         return list(dict.fromkeys(str(extra["topology"]) for extra in extras))

@@ -55,28 +55,35 @@ def calibration_model(topology: str) -> str:
     return f"calibration-{model_name(topology)}"
 
 
-def log_calibration(made: MadeCalibration, settings: Settings) -> str:
+def log_calibration(calibration: MadeCalibration, settings: Settings) -> str:
     """Store a calibration as a run and a model version, which becomes the champion. Returns `name/number`.
 
     Raises TrackingError, within seconds, if MLflow is not installed, or the store does not answer or refuses.
     """
     tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
     client = connected_client(settings.tracking_uri)
-    experiment = tracker.experiment_id(made.topology.name)
-    with store_errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
-        run_name = f"calibration {made.topology.name} {made.measured_at:%Y-%m-%d %H:%M}"
+    experiment = tracker.experiment_id(calibration.topology.name)
+    with store_errors(settings.tracking_uri, f"recording the calibration of {calibration.topology.name!r}"):
+        run_name = f"calibration {calibration.topology.name} {calibration.measured_at:%Y-%m-%d %H:%M}"
         run_id = open_run(
-            client, experiment, run_name, topology=made.topology.name, kind="calibration", tags=_drift_tags(made.drifts)
+            client,
+            experiment,
+            run_name,
+            topology=calibration.topology.name,
+            kind="calibration",
+            tags=_drift_tags(calibration.drifts),
         )
         with failing(client, run_id):
-            _log_values(client, run_id, made)
+            _log_values(client, run_id, calibration)
             with TemporaryDirectory(prefix="forescale-") as scratch:
                 numbers, folder = Path(scratch) / "calibration", Path(scratch) / MODEL
-                write_calibration(numbers, made.topology, made.profiles, made.measured_at.isoformat())
-                save_calibration(made.topology, numbers, folder)
+                write_calibration(
+                    numbers, calibration.topology, calibration.profiles, calibration.measured_at.isoformat()
+                )
+                save_calibration(calibration.topology, numbers, folder)
                 client.log_artifacts(run_id, str(folder), MODEL)
             # Champion at once: its artifacts are already stored.
-            version = register_version(client, run_id, calibration_model(made.topology.name), CHAMPION)
+            version = register_version(client, run_id, calibration_model(calibration.topology.name), CHAMPION)
         client.set_terminated(run_id, "FINISHED")
     return version
 
@@ -107,16 +114,16 @@ def _drift_tags(drifts: Sequence[Drift]) -> dict[str, str]:
     return {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in drifts}
 
 
-def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> None:
+def _log_values(client: "MlflowClient", run_id: str, calibration: MadeCalibration) -> None:
     from mlflow.entities import Param
 
     params = {
-        "measured_at": made.measured_at.isoformat(),
-        "samples": made.samples,
-        "operators": str(len(made.profiles)),
+        "measured_at": calibration.measured_at.isoformat(),
+        "samples": calibration.samples,
+        "operators": str(len(calibration.profiles)),
     }
     client.log_batch(run_id, params=[Param(key, value[:MAX_TAG]) for key, value in params.items()])
-    log_metrics(client, run_id, _metrics(made.profiles, made.drifts))
+    log_metrics(client, run_id, _metrics(calibration.profiles, calibration.drifts))
 
 
 def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]:

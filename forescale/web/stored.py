@@ -27,8 +27,8 @@ def decision_file(settings: Settings, ledger: Ledger, topology: str, schedule_id
     return _text(settings, _decision_path(settings, made, ending), f"run `forescale report {made.id}`")
 
 
-def has_decision_file(settings: Settings, made: ScheduleEntry, ending: str) -> bool:
-    return _is_stored(settings, _decision_path(settings, made, ending))
+def has_decision_file(settings: Settings, entry: ScheduleEntry, ending: str) -> bool:
+    return _is_stored(settings, _decision_path(settings, entry, ending))
 
 
 def forecast_file(settings: Settings, topology: str, source: str) -> str:
@@ -50,8 +50,8 @@ def has_replay_file(settings: Settings, topology: str) -> bool:
     return _is_stored(settings, replay_page_file(settings, topology))
 
 
-def _decision_path(settings: Settings, made: ScheduleEntry, ending: str) -> Path:
-    return settings.reports_dir / made.schedule.topology / f"{made.id}{ending}"
+def _decision_path(settings: Settings, entry: ScheduleEntry, ending: str) -> Path:
+    return settings.reports_dir / entry.schedule.topology / f"{entry.id}{ending}"
 
 
 def _is_stored(settings: Settings, path: Path) -> bool:

@@ -55,11 +55,11 @@ def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, 
     return told
 
 
-def _unread(config: TopologyConfig, source: str, told: SourceBacklog) -> SourceBacklog:
-    """The consumer group's unread messages; `told` if there is no group or Kafka fails."""
+def _unread(config: TopologyConfig, source: str, reported: SourceBacklog) -> SourceBacklog:
+    """The consumer group's unread messages; `reported` if there is no group or Kafka fails."""
     try:
         group = consumer_group(config)
         unread = group.unread(source) if group is not None else None
     except HistoryError as error:
-        return replace(told, unmeasured=f"{told.unmeasured}; {error}")
-    return told if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)
+        return replace(reported, unmeasured=f"{reported.unmeasured}; {error}")
+    return reported if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)

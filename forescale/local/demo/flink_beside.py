@@ -161,9 +161,9 @@ class _Driven:
         self.schedule = self.schedule.then(at_s, rate_per_s)
         self.schedule.write(self.running.folder, SOURCE)
 
-    def _bring(self, wanted: PhysicalPlan) -> Stop:
+    def _bring(self, plan: PhysicalPlan) -> Stop:
         """The stop, in seconds since the epoch."""
-        verified = bring_to(self._cluster, wanted, self._clock)
+        verified = bring_to(self._cluster, plan, self._clock)
         if verified.downtime_s is None:
             raise LocalFlinkError(f"Flink reports no downtime of {JOB.name}; keep its rescale history on")
         running_s = verified.running_since.timestamp()

@@ -34,10 +34,10 @@ class KnownJob:
         return EngineTerms(self.downtime_s, checkpoints=self.checkpoints, buffered=self.buffered)
 
 
-def simulated(topology: Topology, script: LoadScript, given: KnownJob) -> LoadTrack:
+def simulated(topology: Topology, script: LoadScript, job: KnownJob) -> LoadTrack:
     """Simulate a topology with one source. Nothing waits at the beginning."""
     (source,) = topology.sources
-    world = Reality(topology, given.profiles, given.terms, Differences(), 0.0, script.end_s)
+    world = Reality(topology, job.profiles, job.terms, Differences(), 0.0, script.end_s)
     traces = {source: ArrivalTrace(_Counted(script.schedule, script.end_s))}
     first = dict(script.first.parallelism)
     state = started(world.network(first, 0.0), first, 0.0)

@@ -65,21 +65,21 @@ def outcome_table(decision: DecisionReport, outcome: DecisionOutcome) -> Table |
     return Table(columns, tuple(rows)) if rows else None
 
 
-def _row(decision: DecisionReport, index: int, step: ScheduledStep, came: Outcome | None) -> tuple[Cell, ...]:
+def _row(decision: DecisionReport, index: int, step: ScheduledStep, outcome: Outcome | None) -> tuple[Cell, ...]:
     size = count_of(step.plan.instances, "instance")
     return (
         Cell(f"{index + 1}", (decision.state(index), size), strong=True),
-        Cell(day_moment(came.verified_at) if came and came.verified_at else "not measured", strong=True),
+        Cell(day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured", strong=True),
         Cell(day_moment(step.in_place_at)),
-        Cell(duration(came.downtime_s) if came and came.downtime_s is not None else "not measured"),
+        Cell(duration(outcome.downtime_s) if outcome and outcome.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
-        Cell(_catch_up(came)),
+        Cell(_catch_up(outcome)),
         Cell(duration(step.catch_up_s)),
     )
 
 
-def _catch_up(came: Outcome | None) -> str:
-    measured = came.measured if came else {}
+def _catch_up(outcome: Outcome | None) -> str:
+    measured = outcome.measured if outcome else {}
     if "catch_up_s" in measured:
         return duration(measured["catch_up_s"])
     at_least_s = measured.get("catch_up_at_least_s")

@@ -123,10 +123,14 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def span(start: datetime, end: datetime, told: Callable[[datetime], str] = moment) -> str:
-    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as `told` writes it, is repeated only if it changes."""
+def span(start: datetime, end: datetime, format_moment: Callable[[datetime], str] = moment) -> str:
+    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as format_moment writes it, is repeated only if it changes."""
     same_day = start.astimezone(UTC).date() == end.astimezone(UTC).date()
-    return f"{told(start)}–{end.astimezone(UTC):%H:%M}" if same_day else f"{told(start)} – {told(end)}"
+    return (
+        f"{format_moment(start)}–{end.astimezone(UTC):%H:%M}"
+        if same_day
+        else f"{format_moment(start)} – {format_moment(end)}"
+    )
 
 
 def parallelism_change(old: PhysicalPlan, new: PhysicalPlan) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ class _Axis:
         }
 
 
-def _axis(values: Sequence[float], steps: Sequence[float], told: Callable[[float], str]) -> _Axis:
+def _axis(values: Sequence[float], steps: Sequence[float], format_value: Callable[[float], str]) -> _Axis:
     """Ticks at these steps in each decade; zero is drawn a decade below the smallest other value."""
     given = np.array(values, dtype=np.float64)
     some = given[given > 0] if (given > 0).any() else np.array([1.0])
@@ -146,7 +146,7 @@ def _axis(values: Sequence[float], steps: Sequence[float], told: Callable[[float
     low, high = float(at.min()), max(float(at.max()), float(at.min()) + 0.3)
     room = _EDGE * (high - low)
     decades = range(math.floor(math.log10(some.min())), math.ceil(high) + 1)
-    ticks = [(math.log10(step) + decade, told(step * 10.0**decade)) for decade in decades for step in steps]
+    ticks = [(math.log10(step) + decade, format_value(step * 10.0**decade)) for decade in decades for step in steps]
     seen = [(tick, text) for tick, text in ticks if math.log10(some.min()) - room <= tick <= high + room]
     return _Axis(at, (low - room, high + room), [(none, "none"), *seen] if (given == 0).any() else seen)
 

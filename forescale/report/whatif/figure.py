@@ -36,17 +36,17 @@ _LOAD_LINE = "#555555"
 _LABEL, _PHONE_LABEL = 22, 17
 
 
-def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
+def latency_figure(whatif: WhatIf, curves: Curves) -> ReportFigure | None:
     """p95 over the load, one line per plan, up to its saturation; None if all latencies are zero."""
-    shown = {name: curve for name, curve in found.plans.items() if curve.p95_s.size}
+    shown = {name: curve for name, curve in curves.plans.items() if curve.p95_s.size}
     if not shown:
         return None
-    plot = go.Figure(layout=_over_loads(whatif, found, "p95 latency"))
+    plot = go.Figure(layout=_over_loads(whatif, curves, "p95 latency"))
     key = []
     for name, curve in shown.items():
         told = [f"p95 {seconds(p95)}" for p95 in curve.p95_s.tolist()]
-        key.append(_add_line(plot, whatif, found, name, curve.load_per_s, curve.p95_s, told))
-    key += _add_marks(plot, whatif, found, shown)
+        key.append(_add_line(plot, whatif, curves, name, curve.load_per_s, curve.p95_s, told))
+    key += _add_marks(plot, whatif, curves, shown)
     low, high = (log10(edge(p95 for curve in shown.values() for p95 in curve.p95_s.tolist())) for edge in (min, max))
     ticks = _time_ticks(low, high)
     plot.update_yaxes(
@@ -58,7 +58,7 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
     )
     return ReportFigure(
         title="Latency over the load",
-        description=f"p95 latency over the load, {_in_words(whatif, found)}.",
+        description=f"p95 latency over the load, {_in_words(whatif, curves)}.",
         plot=plot,
         key=(*key, *_verticals(plot, whatif)),
         wide=_look(380, 76, 10),
@@ -66,19 +66,19 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
     )
 
 
-def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
+def throughput_figure(whatif: WhatIf, curves: Curves) -> ReportFigure:
     """Processed share of the offered load."""
-    plot = go.Figure(layout=_over_loads(whatif, found, "taken in per second"))
-    plot.add_trace(line([0, found.end_per_s], [0, found.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
+    plot = go.Figure(layout=_over_loads(whatif, curves, "taken in per second"))
+    plot.add_trace(line([0, curves.end_per_s], [0, curves.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
     key = []
-    for name, curve in found.plans.items():
+    for name, curve in curves.plans.items():
         told = [f"takes in {rate(taken)}" for taken in curve.taken_per_s.tolist()]
-        key.append(_add_line(plot, whatif, found, name, curve.offered_per_s, curve.taken_per_s, told))
-    top = max(float(curve.taken_per_s.max()) for curve in found.plans.values())
+        key.append(_add_line(plot, whatif, curves, name, curve.offered_per_s, curve.taken_per_s, told))
+    top = max(float(curve.taken_per_s.max()) for curve in curves.plans.values())
     plot.update_yaxes(range=[0, 1.08 * top])
     return ReportFigure(
         title="Processed share of the offered load",
-        description=f"Processed over offered events, {_in_words(whatif, found)}.",
+        description=f"Processed over offered events, {_in_words(whatif, curves)}.",
         plot=plot,
         key=(*key, KeyEntry("all that is offered", "line", "#bbbbbb"), *_verticals(plot, whatif)),
         wide=_look(300, 76, 10),
@@ -219,13 +219,13 @@ def _busy_words(one: OperatorEstimate) -> str:
     return f"{busy}, on average {percent(_mean(one))} of {count_of(one.parallelism, 'instance')}"
 
 
-def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
+def _over_loads(whatif: WhatIf, curves: Curves, y_title: str) -> go.Layout:
     one = len(whatif.load_per_s) == 1
     return bare_layout(y_title).update(
         hovermode="closest",
         yaxis={"ticklabelstandoff": 4},
         xaxis={
-            "range": [0, *rounded([found.end_per_s])],
+            "range": [0, *rounded([curves.end_per_s])],
             "title": {"text": "events per second" if one else _SUM, "standoff": 6},
             "exponentformat": "none",
             "separatethousands": True,
@@ -279,21 +279,23 @@ def _marks(
 
 
 def _add_line(
-    plot: go.Figure, whatif: WhatIf, found: Curves, name: str, load_per_s: Floats, y: Floats, told: list[str]
+    plot: go.Figure, whatif: WhatIf, curves: Curves, name: str, load_per_s: Floats, y: Floats, hover_texts: list[str]
 ) -> KeyEntry:
-    """Add the line of a plan over the load. told: hover text of each point."""
-    at = list(found.plans).index(name)
+    """Add the line of a plan over the load. hover_texts: one for each point."""
+    at = list(curves.plans).index(name)
     dash, look = DASHES[at % len(DASHES)]
-    hover = [f"{label(name)}<br>{_at(whatif, load)}<br>{text}" for load, text in zip(load_per_s, told, strict=True)]
+    hover = [
+        f"{label(name)}<br>{_at(whatif, load)}<br>{text}" for load, text in zip(load_per_s, hover_texts, strict=True)
+    ]
     plot.add_trace(
         line(rounded(load_per_s), y, label(name), COLOURS[at], 2.2, dash, hovertext=hover, hovertemplate=_HOVER)
     )
     return KeyEntry(shortened(name), look, COLOURS[at])
 
 
-def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
+def _add_marks(plot: go.Figure, whatif: WhatIf, curves: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
     """Add marks at the end of each line, and at the table's values at the load."""
-    colours = {name: COLOURS[at] for at, name in enumerate(found.plans)}
+    colours = {name: COLOURS[at] for at, name in enumerate(curves.plans)}
     key = []
     ends = {name: curve for name, curve in shown.items() if isfinite(curve.mst_per_s)}
     if ends:
@@ -313,7 +315,7 @@ def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, 
         key.append(KeyEntry("full: beyond it the backlog grows", "cross", INK))
     told = {
         name: of.latency.p95_s
-        for name in found.plans
+        for name in curves.plans
         if (of := whatif.estimates[name]).stable and of.latency is not None and of.latency.p95_s > 0
     }
     if told:
@@ -366,9 +368,9 @@ def _at(whatif: WhatIf, load_per_s: float) -> str:
     return f"{rate(load_per_s)}, {percent(load_per_s / whatif.total_per_s)} of the load"
 
 
-def _in_words(whatif: WhatIf, found: Curves) -> str:
-    ends = ", ".join(f"{label(name)} is full at {rate(curve.mst_per_s)}" for name, curve in found.plans.items())
-    return f"0 to {rate(found.end_per_s)}: {ends}; the load is {rate(whatif.total_per_s)}"
+def _in_words(whatif: WhatIf, curves: Curves) -> str:
+    ends = ", ".join(f"{label(name)} is full at {rate(curve.mst_per_s)}" for name, curve in curves.plans.items())
+    return f"0 to {rate(curves.end_per_s)}: {ends}; the load is {rate(whatif.total_per_s)}"
 
 
 def _time_ticks(low: float, high: float) -> list[float]:

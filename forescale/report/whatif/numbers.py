@@ -64,13 +64,13 @@ def curves(whatif: WhatIf) -> Curves:
     return Curves(plans, end_per_s)
 
 
-def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
+def off_the_table(whatif: WhatIf, lines: Curves) -> float | None:
     """Largest relative difference of the lines from the table's p95 at the load; None if no plan carries it."""
-    told = {name: whatif.estimates[name].latency for name in found.plans if whatif.estimates[name].stable}
+    told = {name: whatif.estimates[name].latency for name in lines.plans if whatif.estimates[name].stable}
     off = [
         abs(float(np.interp(whatif.total_per_s, curve.load_per_s, curve.p95_s)) / latency.p95_s - 1)
         for name, latency in told.items()
-        if latency is not None and latency.p95_s > 0 and (curve := found.plans[name]).p95_s.size
+        if latency is not None and latency.p95_s > 0 and (curve := lines.plans[name]).p95_s.size
     ]
     return max(off, default=None)
 

@@ -51,9 +51,9 @@ def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
     return [figure for figure in figures if figure is not None]
 
 
-def _how(whatif: WhatIf, found: Curves) -> str:
+def _how(whatif: WhatIf, curves: Curves) -> str:
     mix = ", in the same mix of sources" if len(whatif.load_per_s) > 1 else ""
-    off = off_the_table(whatif, found)
+    off = off_the_table(whatif, curves)
     agreement = "" if off is None else f" They agree within {_rounded_up(off)} at this load."
     return (
         f"Curves over the load{mix} use a fast approximation (three moments); dots are the table's exact values."

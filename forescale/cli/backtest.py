@@ -76,7 +76,7 @@ def backtest(
             progress=None if as_json else status.update,
         )
         names = [*(forecaster.name for forecaster in forecasters), DEPLOYED]
-        write_predictions(_kept(predicted, told, refusals), out, series, horizons_s, QUANTILES, names)
+        write_predictions(_collected(predicted, told, refusals), out, series, horizons_s, QUANTILES, names)
     spoke = {name for one in told for name in one.peak_per_s}
     refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
     scores = prequential_scores(told, series, horizons_s, QUANTILES)
@@ -117,7 +117,9 @@ def backtest(
         plain(f"drawn in {plot}")
 
 
-def _kept(predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]) -> Iterator[Predicted]:
+def _collected(
+    predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]
+) -> Iterator[Predicted]:
     for one in predicted:
         kept.append(one)
         yield one

@@ -109,7 +109,7 @@ def evaluate(
     where = read_site_file(site, shape) if site else no_site(shape.engine)
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
-    asked = _asked(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
+    asked = _asked_load(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
     loads = [evaluated_load(settings, config, each) for each in asked]
     if quantile and len(quantile) > 1:
         loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
@@ -183,7 +183,7 @@ def _say_loads(loads: Sequence[EvaluatedLoad]) -> None:
         plain(f"load: {rates} ({_origin(load)})")
 
 
-def _asked(
+def _asked_load(
     load: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None, *, several: bool
 ) -> list[AskedLoad]:
     if several:

@@ -85,7 +85,7 @@ def init(
     timezone = None if timezone is None else known_timezone(timezone)
     settings = settings_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
-    kind = _asked(places, interactive=interactive)
+    kind = _engine_to_ask(places, interactive=interactive)
     target = DraftTarget(name, out, force)
     target.check()
     if kind is None:
@@ -120,7 +120,7 @@ def init(
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
-def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
+def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str | None:
     """The kind of engine to ask; None if only a person is asked. Raises ClusterError."""
     kinds = [kind for kind, place in places.items() if place is not None]
     if interactive and not any(DESCRIBED[kind].asks for kind in kinds):

@@ -36,21 +36,21 @@ def prune(
             plain(f"{one.kind} {one.name}, of {one.dated:%Y-%m-%d}")
     if done.removable and not dry_run:
         if not yes:
-            typer.confirm(f"remove {_told(done.removable)}?", abort=True, err=True)
+            typer.confirm(f"remove {_in_words(done.removable)}?", abort=True, err=True)
         done = replace(pruned(settings, retention, done.removable), removable=done.removable)
     if as_json:
         say_json(done)
     elif not done.removable:
         plain("nothing is old enough and unused")
     else:
-        plain(f"removed {_told(done.removed)}" if done.removed else "nothing was removed")
+        plain(f"removed {_in_words(done.removed)}" if done.removed else "nothing was removed")
     for topology, why in done.untracked.items():
         typer.echo(f"forescale: runs and model versions of {topology} are left: {why}", err=True)
     if done.untracked:
         raise typer.Exit(1)
 
 
-def _told(removables: "Sequence[Removable]") -> str:
+def _in_words(removables: "Sequence[Removable]") -> str:
     from forescale.jobs.prune import counted
 
     return ", ".join(f"{count} × {kind}" for kind, count in counted(removables).items())

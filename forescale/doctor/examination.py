@@ -77,11 +77,11 @@ def _examine(check: Check, findings: _Findings, expected: Expected) -> None:
     if lacking := [one.check for one in before if one.verdict is not CheckVerdict.GOOD]:
         verdict, detail, remedy = CheckVerdict.UNCHECKED, f"{' and '.join(lacking)} must be good first", ""
     else:
-        verdict, detail, remedy = _found(check, expected)
+        verdict, detail, remedy = _run_check(check, expected)
     findings[check.of, check.name].set_result(Finding(check.of, check.name, verdict, detail, remedy))
 
 
-def _found(check: Check, expected: Expected) -> tuple[CheckVerdict, str, str]:
+def _run_check(check: Check, expected: Expected) -> tuple[CheckVerdict, str, str]:
     result: Future[str] = Future()
     _started(_run, check, result)
     try:

@@ -37,8 +37,8 @@ class HistorySpan:
         start, end = max(self.start, self.history_start), min(self.end, self.history_end)
         if start >= end:
             raise HistoryError(
-                f"topology {self.topology!r} has no arrival history from {_told(self.start)} to {_told(self.end)}; "
-                f"it covers {_told(self.history_start)} to {_told(self.history_end)}: ask for a span within"
+                f"topology {self.topology!r} has no arrival history from {_shown(self.start)} to {_shown(self.end)}; "
+                f"it covers {_shown(self.history_start)} to {_shown(self.history_end)}: ask for a span within"
             )
         return replace(self, start=start, end=end)
 
@@ -77,11 +77,11 @@ def history_span(
     if begins >= ends:
         if asked_start is not None and asked_end is not None:
             raise HistoryError(
-                f"--from {_told(begins)} is not before --to {_told(ends)}; swap them, or give other times"
+                f"--from {_shown(begins)} is not before --to {_shown(ends)}; swap them, or give other times"
             )
         raise HistoryError(
             f"topology {topology!r} has no arrival history {'from' if asked_start else 'before'} "
-            f"{_told(begins if asked_start else ends)}; it covers {_told(first)} to {_told(last)}: ask within"
+            f"{_shown(begins if asked_start else ends)}; it covers {_shown(first)} to {_shown(last)}: ask within"
         )
     return HistorySpan(topology, manifest.snapshot, manifest.window_s, begins, ends, first, last)
 
@@ -95,5 +95,5 @@ def _bounds(folder: Folder, manifest: Manifest) -> tuple[datetime, datetime]:
     return from_us(int(window_starts_us(rows).min())), manifest.built_until or last_window_end(folder, manifest)
 
 
-def _told(at: datetime) -> str:
+def _shown(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at.second == at.microsecond == 0 else f"{at:%Y-%m-%d %H:%M:%S}"

@@ -157,7 +157,7 @@ def _deployed(settings: Settings, step_id: str) -> Deployment:
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
     config = topology_config(step.topology, settings)
-    if why := _held(config, step):
+    if why := _withheld_because(config, step):
         raise PlanError(why)
     cluster = cluster_of(config, settings, clock)
     _refuse_withheld(step, config, ledger, cluster, clock)
@@ -190,7 +190,7 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
     deployed, failed, held = [], {}, {}
     cut_short = ledger.steps(topology=config.topology, states=(StepState.DEPLOYING,))
     for step in (*cut_short, *ledger.due_steps(now, topology=config.topology)):
-        if why := _held(config, step):
+        if why := _withheld_because(config, step):
             held[step.id] = why
             continue
         try:
@@ -208,7 +208,7 @@ def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, 
     return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
 
 
-def _held(config: TopologyConfig, step: StepEntry) -> str:
+def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
     """Why a step is not deployed in shadow mode; empty if it is. A deployment that has begun is finished, and a plan
     that a person requested is deployed.
     """

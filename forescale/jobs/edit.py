@@ -107,16 +107,21 @@ def edit(
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
-    let_in = _let_in(made.schedule)
+    overridden_before = _overridden_before(made.schedule)
     passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.min_parallelism)
-    passed = tuple(limit for limit in passed if limit not in let_in)
+    passed = tuple(limit for limit in passed if limit not in overridden_before)
     check_override(passed, override=override, why=why)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
-    schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
+    schedule = _with_reason(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
     newest = ledger.schedules(config.topology, limit=1)[0]
-    of = {"edited from": made.id, "edited by": by, "edited because": why, PAST: _BETWEEN.join((*let_in, *passed))}
+    of = {
+        "edited from": made.id,
+        "edited by": by,
+        "edited because": why,
+        PAST: _BETWEEN.join((*overridden_before, *passed)),
+    }
     schedule = replace(
         schedule,
         # Later than the newest, which it replaces even if the clock stands still.
@@ -185,7 +190,7 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
     return step
 
 
-def _let_in(schedule: ScalingSchedule) -> tuple[str, ...]:
+def _overridden_before(schedule: ScalingSchedule) -> tuple[str, ...]:
     """Limits that earlier edits overrode: the same limits with the same values need no second reason."""
     past = schedule.derived_from.get(PAST, "")
     return tuple(past.split(_BETWEEN)) if past else ()
@@ -225,7 +230,7 @@ def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> Scali
     return replace(schedule, steps=steps)
 
 
-def _told(
+def _with_reason(
     schedule: ScalingSchedule,
     step: StepEntry,
     number: int,

@@ -139,7 +139,7 @@ def _forecasts(
     wanted = [one for one in every if one.order.source not in entries]
     if wanted:
         kept = {one.order.source: one.order.trained for one in every if one.version is not None}
-        made, failed = _made(wanted, kept, request, config, settings, progress)
+        made, failed = _made_batch(wanted, kept, request, config, settings, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
@@ -213,7 +213,7 @@ def wanted_forecast(
     else:
         young = is_young(whole.between(whole.start, until))
         lent = lend(series) if lend is not None and young else NOTHING_LENT
-    seen = _seen(series, now, terms.step_s, lent)
+    seen = _data_digest(series, now, terms.step_s, lent)
     told = f"|{calendar.digest()}" if calendar.events else ""
     told += "".join(f"|{shape.digest}" for shape in lent.shapes)
     identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
@@ -236,7 +236,7 @@ def wanted_forecast(
     return Wanted(identity, order, None if fresh is None else fresh.model_version, series, lent.shapes)
 
 
-def _seen(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
+def _data_digest(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
     """Digest of the data a forecast would use. Raises ForecastError if that is too little, with notes on siblings."""
     try:
         return known_history(series, now, step_s, least_days(lent.shapes)).digest()
@@ -255,7 +255,7 @@ def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
     return known if fresh else None
 
 
-def _made(
+def _made_batch(
     wanted: Sequence[Wanted],
     kept: Mapping[str, Path],
     request: ForecastRequest,
@@ -283,7 +283,7 @@ def _made(
         request.model_dump(mode="json"),
     )
     batch = tracker.begin(head)
-    held = {source: _held(of_source) for source, of_source in drifts.items()}
+    held = {source: _past_scores(of_source) for source, of_source in drifts.items()}
     orders = [
         replace(
             one.order, notes=held.get(one.order.source, ()), trained=_unrecorded(one.order.trained, one.version is None)
@@ -359,7 +359,7 @@ def _tell_demoted(tracker: MlflowTracker, order: ForecastTask) -> None:
         log.warning("version %s is not tagged as demoted: %s", order.model_version, error)
 
 
-def _held(drifts: Sequence[Drift]) -> tuple[str, ...]:
+def _past_scores(drifts: Sequence[Drift]) -> tuple[str, ...]:
     """Scores of past forecasts, stored with the next one."""
     return tuple(
         f"{drift.horizon_s} s: the p95 held in {drift.coverage:.1%} of {drift.completed} past forecasts"

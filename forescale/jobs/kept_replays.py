@@ -69,15 +69,15 @@ class KeptReplays:
         for field in fields(contest):
             asking = ASKING.get(field.name)
             if asking is None or base in asking:
-                told.append(f"{field.name}={_told(getattr(contest, field.name))}")
+                told.append(f"{field.name}={_as_text(getattr(contest, field.name))}")
         return self.folder / f"{hashlib.sha256('|'.join(told).encode()).hexdigest()[:24]}.parquet"
 
 
 def digest_of(*values: object) -> str:
-    return hashlib.sha256("|".join(map(_told, values)).encode()).hexdigest()[:24]
+    return hashlib.sha256("|".join(map(_as_text, values)).encode()).hexdigest()[:24]
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, Load):
         return value.digest()
     if isinstance(value, PipelineForecasts | Variation):

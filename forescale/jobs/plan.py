@@ -133,14 +133,14 @@ def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPla
     ledger = ledger_of(settings)
     request = plan_request(settings, topology_config(topology, settings), ledger, candidates)
     forecasts = request.forecasts()
-    made = made_before(request, ledger)
+    made = earlier_schedule(request, ledger)
     if made is None:
-        made = kept(request, _made(settings, request, ledger, forecasts), ledger)
+        made = kept(request, _new_schedule(settings, request, ledger, forecasts), ledger)
     last_day = day_before(settings, request.config, ledger, made, kept_profiles(request.config, settings))
     return published(settings, request, made, ledger, forecasts, last_day)
 
 
-def _made(
+def _new_schedule(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> ScalingSchedule:
     """The schedule; it holds the running plan if there is nothing to plan by."""
@@ -288,7 +288,7 @@ def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
         logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 
 
-def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
+def earlier_schedule(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
     """The schedule made earlier from the same forecasts for the same running plan, until it is over: a task that runs
     again makes no other.
     """

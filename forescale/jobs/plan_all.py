@@ -18,8 +18,8 @@ from forescale.jobs.fleet_standing import standing
 from forescale.jobs.plan import (
     PlannedSchedule,
     PlanRequest,
+    earlier_schedule,
     kept,
-    made_before,
     plan_request,
     published,
     request_case,
@@ -92,12 +92,12 @@ def plan_all(
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
     ledger = ledger_of(settings)
     with spark_workers(settings, progress) if spark else WorkerProcesses(count, progress) as pool:
-        asked, failed = pool.each("read", partial(_asked, settings), configs)
+        asked, failed = pool.each("read", partial(_request, settings), configs)
         failures |= failed
         fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}
         asked = _marked(asked, fixed, terms)
         _check_running(asked, fixed, terms.quotas, fleet)
-        entries = {name: entry for name, each in asked.items() if (entry := made_before(each, ledger)) is not None}
+        entries = {name: entry for name, each in asked.items() if (entry := earlier_schedule(each, ledger)) is not None}
         # Under shared terms, schedules are recorded together or not at all.
         together = fleet is None or len(entries) == len(asked)
         entries = entries if together else {}
@@ -141,7 +141,7 @@ def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, Topology
     return found, failures
 
 
-def _asked(settings: Settings, config: TopologyConfig) -> PlanRequest:
+def _request(settings: Settings, config: TopologyConfig) -> PlanRequest:
     return plan_request(settings, config, ledger_of(settings))
 
 

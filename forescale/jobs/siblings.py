@@ -56,7 +56,7 @@ class Lenders:
     def lent(self, young: ArrivalSeries) -> Lent:
         """What a young source may borrow now. A named sibling that cannot lend is reported and does no harm."""
         named = self.request.like.get(young.source, [])
-        return self._named(young, named) if named else self._found(young)
+        return self._named(young, named) if named else self._similar(young)
 
     def _named(self, young: ArrivalSeries, names: list[str]) -> Lent:
         siblings, notes = [], []
@@ -70,7 +70,7 @@ class Lenders:
                 notes.append(f"{SIBLINGS}: {name} lends nothing: {error}; wait for it, or name another in {field}")
         return Lent.by(siblings, notes)
 
-    def _found(self, young: ArrivalSeries) -> Lent:
+    def _similar(self, young: ArrivalSeries) -> Lent:
         name_them = f"name those that are in sources.{young.source}.like"
         if young.span_s < FOUND_FROM_S:
             days = FOUND_FROM_S / DAY_S

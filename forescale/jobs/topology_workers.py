@@ -72,15 +72,15 @@ class WorkerProcesses:
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
         found: dict[str, Result | Failure] = {}
-        self._all(what, work, tasks, found)
+        self._run_all(what, work, tasks, found)
         for name, task in tasks.items():
             if name not in found:
                 # A process died, and the pool with it: running tasks one by one shows which one kills it.
-                found[name] = self._alone(work, task)
+                found[name] = self._run_alone(work, task)
                 _report(self._progress, what, len(found), len(tasks))
         return _triaged({name: found[name] for name in tasks})
 
-    def _all(
+    def _run_all(
         self,
         what: str,
         work: Callable[[Task], Result],
@@ -98,7 +98,7 @@ class WorkerProcesses:
         except BrokenProcessPool:
             self._renew()
 
-    def _alone(self, work: Callable[[Task], Result], task: Task) -> Result | Failure:
+    def _run_alone(self, work: Callable[[Task], Result], task: Task) -> Result | Failure:
         try:
             return self._pool.submit(_guarded, work, task).result()
         except BrokenProcessPool:

@@ -42,7 +42,7 @@ def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: 
     """The allowed violations minus those used. First copies the cluster's record of lag, if any, into the ledger."""
     planning = config.planning
     if not planning.shadow:
-        _bring(config, ledger, cluster, now)
+        _record_lags(config, ledger, cluster, now)
     budget = recorded_budget(config, ledger, now)
     return PacedBudget(budget, _note(planning, budget))
 
@@ -71,7 +71,7 @@ def budget_use(ledger: Ledger, entry: ScheduleEntry) -> BudgetUse:
     return BudgetUse(schedule.allowed_minutes, past.known, past.in_violation)
 
 
-def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> None:
+def _record_lags(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> None:
     if (record := cluster.record(now - PACED, now)) is None:
         return
     ends_s = record.minute.astype(np.int64) + MINUTE_S

@@ -39,7 +39,7 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     """
     services = notified_services(settings)
     ledger = ledger_of(settings)
-    known, found = _looked_into(named_standings(settings, names, expected), ledger)
+    known, found = _incidents(named_standings(settings, names, expected), ledger)
     if send:
         _end_others(settings, known, found, ledger)
     told, due, refused = list[str](), list[str](), list[int]()
@@ -51,7 +51,7 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
         # After one refusal a service is not tried again in this run.
         if not send or service.number in refused:
             due.append(incident.title)
-        elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
+        elif (taken := _send(settings, ledger, service, incident, news)) is not None:
             (told if taken else due).append(incident.title)
             if not taken:
                 refused.append(service.number)
@@ -59,7 +59,7 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     return Notified(tuple(told), tuple(due), tuple(refused), known.lacking)
 
 
-def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
+def _incidents(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
     """The standings with further damage added, and the incidents of all topologies."""
     known, found = list[Standing](), list[Incident]()
     for standing in read.known:
@@ -81,7 +81,7 @@ def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
     return [of_kind(subject) for subject in incident.subjects]
 
 
-def _tell(
+def _send(
     settings: Settings, ledger: Ledger, service: Service, incident: Incident, news: Sequence[NoticeKey]
 ) -> bool | None:
     """Whether the service accepted it; None if another process is sending it."""

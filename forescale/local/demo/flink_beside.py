@@ -123,7 +123,7 @@ class _Driven:
         work, and the buffers' content then. Nothing waits at the end.
         """
         # The first is not counted: the JVM warms up.
-        downs_s = [self._bring(plan(enrich)).downtime_s for enrich in (2, 4, 2)][1:]
+        downs_s = [self._rescale_to(plan(enrich)).downtime_s for enrich in (2, 4, 2)][1:]
         self._wait_until_drained()
         self._rate_from(time.time() + _AHEAD_S, _MODERATE_PER_S)
         self._clock.wait(_AHEAD_S)
@@ -151,7 +151,7 @@ class _Driven:
         stops = []
         for at_s, wanted in script.rescales:
             self._clock.wait(begin_s + at_s - time.time())
-            stop = self._bring(wanted)
+            stop = self._rescale_to(wanted)
             stops.append(Stop(stop.stopped_s - begin_s, stop.running_s - begin_s))
             progress(f"{wanted.brief()} asked for at {at_s:g} s: down for {stops[-1].downtime_s:.2f} s")
         self._clock.wait(begin_s + script.end_s - time.time())
@@ -161,7 +161,7 @@ class _Driven:
         self.schedule = self.schedule.then(at_s, rate_per_s)
         self.schedule.write(self.running.folder, SOURCE)
 
-    def _bring(self, plan: PhysicalPlan) -> Stop:
+    def _rescale_to(self, plan: PhysicalPlan) -> Stop:
         """The stop, in seconds since the epoch."""
         verified = bring_to(self._cluster, plan, self._clock)
         if verified.downtime_s is None:

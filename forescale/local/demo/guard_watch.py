@@ -92,7 +92,7 @@ def watch_guard(
             looks = [look for look in ledger_of(settings).guard.looks(declared.name) if look.at >= asked]
             after_s = (ended - begun).total_seconds()
             turns.append(_watched(declared, turn, looks[-1] if looks else None, after_s))
-            progress(_told(turn))
+            progress(_in_a_line(turn))
             action = _newest_action(turns)
             if action is not None and action.state is not GuardState.OPEN:
                 break
@@ -124,7 +124,7 @@ def _watched(topology: Topology, turn: Guarding, look: Look | None, after_s: flo
     return WatchedTurn(after_s, taken_per_s, backlog, look.waiting.lag_s, turn)
 
 
-def _told(turn: Guarding) -> str:
+def _in_a_line(turn: Guarding) -> str:
     counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
     if turn.judged is not None:
         return f"{counts}; {turn.judged.action} was {turn.judged.state}: {turn.judged.verdict}"

@@ -67,7 +67,7 @@ def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
         *([Sentence("Mode", _mode())] if in_floor_mode(decision.schedule) else []),
-        Sentence("Asked of you", _asked(decision)),
+        Sentence("Asked of you", _to_decide(decision)),
     )
 
 
@@ -162,7 +162,7 @@ def difference(other: Alternative, own_hours: float) -> str:
     return f"{'+' if share > 0 else '−'}{percent(abs(share))}"
 
 
-def _asked(decision: DecisionReport) -> str:
+def _to_decide(decision: DecisionReport) -> str:
     steps = decision.schedule.steps
     if decision.in_shadow:
         return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."

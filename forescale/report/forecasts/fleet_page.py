@@ -71,11 +71,11 @@ def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
     return (
         Sentence("Judged by", f"{sum(drift.completed for drift in judged):,} spans that are over, of all horizons."),
         Sentence("Growth", f"{told}."),
-        Sentence("Asked of you", _asked(rows)),
+        Sentence("Asked of you", _to_do(rows)),
     )
 
 
-def _asked(rows: Sequence[SeriesOutlook]) -> str:
+def _to_do(rows: Sequence[SeriesOutlook]) -> str:
     failed = sum(bool(row.cause) for row in rows)
     drifted = sum(bool(row.alarms) and not row.cause for row in rows)
     asked = []

@@ -64,7 +64,7 @@ def curves(whatif: WhatIf) -> Curves:
     return Curves(plans, end_per_s)
 
 
-def off_the_table(whatif: WhatIf, lines: Curves) -> float | None:
+def largest_difference(whatif: WhatIf, lines: Curves) -> float | None:
     """Largest relative difference of the lines from the table's p95 at the load; None if no plan carries it."""
     told = {name: whatif.estimates[name].latency for name in lines.plans if whatif.estimates[name].stable}
     off = [

@@ -100,7 +100,7 @@ def _described_flink(
         job,
         cluster=entry,
         cluster_remarks=[*deployment_remarks(deployment), _rights("flink")],
-        cluster_question=_taken_over(managers, "the parallelism"),
+        cluster_question=_take_over_question(managers, "the parallelism"),
     )
 
 
@@ -122,7 +122,7 @@ def _described_workloads(
         described.job,
         cluster=KubernetesEntry.model_validate(fields),
         cluster_remarks=[*remarks, _rights(*(scaled or ["replicas"]))],
-        cluster_question=_taken_over(described.managers, "the lower bounds" if scaled else "the replicas"),
+        cluster_question=_take_over_question(described.managers, "the lower bounds" if scaled else "the replicas"),
     )
 
 
@@ -131,7 +131,7 @@ def _rights(*manifests: str) -> str:
     return f"Permissions that it needs: {files}."
 
 
-def _taken_over(managers: Sequence[str], what: str) -> str:
+def _take_over_question(managers: Sequence[str], what: str) -> str:
     """Server-side apply refuses fields that another manager owns, unless they may be taken over."""
     if not managers:
         return ""

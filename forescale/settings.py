@@ -174,7 +174,7 @@ class Settings(BaseSettings):
         """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""
         return path if "://" in path else str(self.home / path)
 
-    def anywhere(self) -> "Settings":
+    def with_absolute_paths(self) -> "Settings":
         """The same with absolute paths, for processes with another working folder."""
         folders = {name: getattr(self, name).resolve() for name in ("home", "topologies", "mlruns")}
         return self.model_copy(update=folders)

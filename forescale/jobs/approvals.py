@@ -25,7 +25,7 @@ def settle(config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, at: dat
         _approve_small(config.planning.auto_approve.bounds, ledger, entry, at)
 
 
-def asks(ledger: Ledger, entry: ScheduleEntry) -> bool:
+def needs_review(ledger: Ledger, entry: ScheduleEntry) -> bool:
     """Whether a person must decide: a step is open, or steps approved earlier would be called off."""
     steps = ledger.steps(schedule_id=entry.id)
     if entry.shadow or not steps:

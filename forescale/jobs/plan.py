@@ -13,7 +13,7 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.approvals import asks, settle
+from forescale.jobs.approvals import needs_review, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
@@ -115,7 +115,7 @@ class PlanRequest:
     candidates: Mapping[str, PhysicalPlan]
 
     @property
-    def asked(self) -> dict[str, str]:
+    def expected_derivation(self) -> dict[str, str]:
         """The derived_from of a schedule that answers this request."""
         return {"candidates": "", **self.derived_from}
 
@@ -239,7 +239,11 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
     return ledger.schedule(
         ledger.record_schedule(
-            schedule, forecasts=ids, shadow=shadow, decides=request.footing.rung.plans, asked=request.asked
+            schedule,
+            forecasts=ids,
+            shadow=shadow,
+            decides=request.footing.rung.plans,
+            asked=request.expected_derivation,
         )
     )
 
@@ -293,7 +297,7 @@ def earlier_schedule(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | No
     again makes no other.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        if entry.schedule.answers(request.asked, request.now):
+        if entry.schedule.answers(request.expected_derivation, request.now):
             return entry
     return None
 
@@ -334,7 +338,7 @@ def _planned(
         summary=schedule_summary(_why(schedule, footing), steps),
         shadow=entry.shadow,
         floor=in_floor_mode(schedule),
-        asks=asks(ledger, entry),
+        asks=needs_review(ledger, entry),
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),

@@ -86,7 +86,7 @@ def plan_all(
     use the workers of the Spark master instead. Raises FileError if there are no topologies or the fleet file cannot
     be used; PlanError if a quota is below what runs, and as spark_workers.
     """
-    settings = settings.anywhere()
+    settings = settings.with_absolute_paths()
     configs, failures = _configs(settings, fleet)
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)

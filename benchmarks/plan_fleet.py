@@ -157,7 +157,7 @@ def measured(what: str, settings: Settings, fleet: Path | None, workers: int | N
             after_s = time.perf_counter() - began
             print(f"{what}: {phase}, {done} of {of} after {after_s:.1f} s", file=sys.stderr, flush=True)
 
-    made = plan_all(settings, fleet, workers=workers, spark=workers is None, told=told)
+    made = plan_all(settings, fleet, workers=workers, spark=workers is None, progress=told)
     wall_s, spent_s = time.perf_counter() - began, all_cpu_s() - before_s
     for name, cause in list(made.failures.items())[:3]:
         print(f"{name}: {cause}", file=sys.stderr)

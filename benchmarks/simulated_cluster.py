@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 sys.path.pop(0)
 
 from forescale.local.demo.flink_beside import MEASURED, MeasuredScript, measured_script
-from forescale.local.demo.load_script import RescaleOutcome, Track
+from forescale.local.demo.load_script import LoadTrack, RescaleOutcome
 from forescale.local.flink.local_cluster import local_flink
 
 LABELS = {
@@ -33,7 +33,7 @@ LABELS = {
 }
 
 
-def table(flink: Track, simulated: Track) -> str:
+def table(flink: LoadTrack, simulated: LoadTrack) -> str:
     """As Markdown, ready for docs/replay.md."""
     pairs = [(flink.outcome(number), simulated.outcome(number)) for number in range(len(flink.stops))]
     heads = " | ".join(f"{way}: Flink | simulator | difference" for way in ("up", "down"))
@@ -51,7 +51,7 @@ def _cells(name: str, flink: RescaleOutcome, simulated: RescaleOutcome) -> tuple
     return (*shown, "–" if difference is None else f"{100 * difference:+.0f} %")  # type: ignore[return-value]
 
 
-def page(flink: Track, simulated: Track) -> str:
+def page(flink: LoadTrack, simulated: LoadTrack) -> str:
     """Chart of both: the backlog, and the part of it at the source."""
     figure = go.Figure()
     for name, of, colour in (("Flink", flink, "#d55e00"), ("simulator", simulated, "#0072b2")):

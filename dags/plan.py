@@ -43,12 +43,12 @@ def plan_dag():
             from forescale.jobs.review import review
             from forescale.orchestration.deploy_runs import create_deploy_runs
             from forescale.orchestration.edited_review import ask_again, edited
-            from forescale.orchestration.review_operator import Answer
+            from forescale.orchestration.review_operator import ReviewAnswer
             from forescale.settings import Settings
             from modeling.errors import ModelError
             from planner.errors import LedgerError, PlanError
 
-            settings, answer = Settings(), taken_over(Answer, decision)
+            settings, answer = Settings(), taken_over(ReviewAnswer, decision)
             schedule_id = taken_over(PlannedSchedule, schedule).schedule_id
             if answer.edit is not None:
                 try:

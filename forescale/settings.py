@@ -17,7 +17,7 @@ from forescale.places import IN_CHECKOUT, PROJECT, default_home
 SETTINGS_FILE = "forescale.env"
 PREFIX = "FORESCALE_"
 DATABASES = frozenset({"sqlite", "postgresql", "mysql", "mssql"})
-"""Schemes of what MLflow can keep its records in."""
+"""URL schemes of the databases that MLflow can use."""
 
 
 class SettingsFileError(ValueError):
@@ -36,10 +36,10 @@ def _in_home(folder: str, in_checkout: str) -> Callable[[dict[str, Any]], Path]:
 
 
 class Settings(BaseSettings):
-    """Where things are kept and who decides. Every field is an environment variable with the prefix FORESCALE_, and may
-    stand in the settings file of the home. The environment has precedence.
+    """Where data is kept and who decides. Every field is an environment variable with the prefix FORESCALE_, and may
+    be set in the settings file of the home. The environment has precedence.
 
-    Raises SettingsFileError where that file holds something else, and pydantic's ValidationError for wrong values.
+    Raises SettingsFileError if that file holds anything else, and pydantic's ValidationError for wrong values.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", hide_input_in_errors=True)
@@ -55,14 +55,14 @@ class Settings(BaseSettings):
     mlruns: Path = Field(
         default_factory=_in_home("mlruns", "mlruns"), description="Default tracking database and artifacts."
     )
-    mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="Where reports link to.")
+    mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="MLflow's address in links of reports.")
     airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")
     airflow_database_url: SecretStr | None = Field(
         default=None,
         description="SQLAlchemy URL of the Airflow that `forescale up` runs; SQLite under home by default.",
     )
-    airflow_user: str = Field(default="admin", description="Who reads Airflow's REST API.")
-    airflow_password: SecretStr | None = Field(default=None, description="Of that user.")
+    airflow_user: str = Field(default="admin", description="User for Airflow's REST API.")
+    airflow_password: SecretStr | None = Field(default=None, description="Password of that user.")
     review: bool = Field(default=True, description="Whether a person must approve a schedule before it is deployed.")
     override_users: str = Field(
         default="admin", description="Users of Airflow who may override limits, with commas between; empty: nobody."
@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     spark_memory: str = Field(default="1g", description="Heap of the Spark driver, as Spark writes it.")
     spark_settings: dict[str, str] = Field(default={}, description="Further settings of Spark, as JSON.")
     fan_out_from: int = Field(
-        default=16, ge=1, le=1_000_000, description="Sources from which on they are forecast over Spark."
+        default=16, ge=1, le=1_000_000, description="Number of sources from which on they are forecast over Spark."
     )
     history_uri: str | None = Field(
         default=None,
@@ -88,13 +88,13 @@ class Settings(BaseSettings):
     )
 
     notify_urls: SecretStr | None = Field(
-        default=None, description="Where messages go: Apprise URLs with spaces between them; none: nobody is told."
+        default=None, description="Receivers of messages: Apprise URLs with spaces between them; none: nothing is sent."
     )
     scaling_url: str | None = Field(
         default=None, description="Airflow as people reach it: messages link to its pages *Scaling*."
     )
     reports_url: str | None = Field(
-        default=None, description="Where the folder of reports is served: messages link there where no Airflow is."
+        default=None, description="Where the folder of reports is served: messages link there if there is no Airflow."
     )
 
     @classmethod
@@ -106,7 +106,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is passed in, then the environment, then the file of the home that those two name."""
+        """Arguments first, then the environment, then the settings file of the home that those two name."""
         home = Path(init_settings().get("home") or env_settings().get("home") or default_home())
         try:
             return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
@@ -162,40 +162,40 @@ class Settings(BaseSettings):
 
     @property
     def tracking_is_a_database(self) -> bool:
-        """Whether jobs write straight into MLflow's database, with no server in between."""
+        """Whether jobs write directly to MLflow's database, without a server in between."""
         return self.tracking_uri.partition(":")[0].partition("+")[0] in DATABASES
 
     @property
     def artifact_root(self) -> str | None:
-        """Where artifacts are kept beside a database; a server decides by itself (None)."""
+        """Folder of artifacts beside a database; None with a server, which decides itself."""
         return (self.mlruns.resolve() / "artifacts").as_uri() if self.tracking_is_a_database else None
 
     def below_home(self, path: str) -> str:
         """A relative path below home; an absolute one, or one with a scheme (s3://…), as it is."""
         return path if "://" in path else str(self.home / path)
 
-    def anywhere(self) -> "Settings":
-        """The same for processes of another working folder: without relative paths."""
+    def with_absolute_paths(self) -> "Settings":
+        """The same with absolute paths, for processes with another working folder."""
         folders = {name: getattr(self, name).resolve() for name in ("home", "topologies", "mlruns")}
         return self.model_copy(update=folders)
 
     def shown(self) -> dict[str, str]:
-        """Every setting as people may see it: without passwords."""
+        """Every setting, without passwords, for display."""
         values = self.model_dump(mode="json") | {"tracking_uri": self.tracking_uri}
-        # Keys of object stores among them: which setting is a secret only Spark knows.
+        # Hide all Spark settings: they may hold keys of object stores, and we cannot tell which.
         values["spark_settings"] = dict.fromkeys(self.spark_settings, "***")
         return {name: _without_password(str(value)) for name, value in values.items()}
 
 
 class _HomeFile(DotEnvSettingsSource):
-    """The settings file of a home; an unknown setting in it is an error, as a typing error would change who decides."""
+    """The settings file of a home. An unknown setting is an error: a misspelt one might change who decides."""
 
     def __call__(self) -> dict[str, Any]:
         fields = self.settings_cls.model_fields
         for variable, value in self.env_vars.items():
             name = variable.upper()
             if not name.startswith(PREFIX):
-                continue  # of Java, of Spark, of a cloud: for whoever loads the file into the environment
+                continue  # variables of Java, Spark or a cloud, for those who load the file into the environment
             field = name.removeprefix(PREFIX).lower()
             if field == "home":
                 raise SettingsFileError(f"{self.env_file}: {name} cannot stand in the home that it names; remove it")
@@ -210,7 +210,7 @@ class _HomeFile(DotEnvSettingsSource):
 
 
 def _without_password(text: str) -> str:
-    """The same, with ***@ for the user and password of a URL, and ?*** for its query, which may hold them too."""
+    """The URL with ***@ for user and password, and ?*** for its query, which may hold them too."""
     scheme, separator, rest = without_credentials(text).partition("://")
     if not separator:
         return text

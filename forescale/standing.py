@@ -1,4 +1,4 @@
-"""Where a topology stands at a moment of its clock: what metrics, messages and pages tell of it."""
+"""Where a topology stands at a moment of its clock, for metrics, messages and pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from planner.ledger.step_state import StepState
 
 @dataclass(frozen=True)
 class SourceStanding:
-    """issued_at, ends_at: of the newest forecast; history_end: of what is known. All are None where there is none, or
-    nobody looked. cause: why it could not be forecast the last time, empty where it was. scores, drifts: of past
+    """issued_at, ends_at: of the newest forecast; history_end: of the known history. Each is None if there is none or
+    it was not looked up. cause: why it could not be forecast the last time, empty if it could. scores, drifts: of past
     forecasts, per horizon.
     """
 
@@ -30,15 +30,14 @@ class SourceStanding:
 
 @dataclass(frozen=True)
 class Standing:
-    """schedule: the newest. ahead: steps that are deployed now or still may be, by their time. Since the newest
-    schedule, ended: those that were verified or rolled back, in that order; lost: those whose time went by before they
-    were deployed, whether or not they were called off already. last_change: the newest deployment that
-    was verified. budget: over the past week. open_action: of the guard. busy: by operator, share of the time that its
-    busiest instance worked when the guard last looked; empty where it never did.
+    """schedule: the newest. ahead: steps being deployed now or still to come, by time. Since the newest schedule,
+    ended: steps that were verified or rolled back, in that order; lost: steps whose time passed before they were
+    deployed, called off or not. last_change: the newest verified deployment. budget: over the past week. open_action:
+    of the guard. busy: by operator, utilisation of its busiest instance when the guard last looked; empty if it never
+    did.
 
-    no_file: why there is no topology file of it to be read, empty where there is one; without one calibrated_at,
-    learned and budget are None. damaged: what is wrong with what the ledger holds of it; all else is as if that were
-    not there.
+    no_file: why its topology file is missing or unreadable, empty if it can be read; without a file calibrated_at,
+    learned and budget are None. damaged: what is wrong with its ledger rows; the other fields ignore those rows.
     """
 
     topology: str
@@ -62,7 +61,7 @@ class Standing:
 
     @property
     def next_step(self) -> StepEntry | None:
-        """The one that is deployed now, or the first that waits."""
+        """The step being deployed now, or the first waiting one."""
         deploying = (step for step in self.ahead if step.state is StepState.DEPLOYING)
         return next(deploying, self.ahead[0] if self.ahead else None)
 
@@ -76,5 +75,5 @@ class Standings:
 
     @property
     def lacking(self) -> dict[str, str]:
-        """By topology, what could not be read: all of it, or some rows of the ledger."""
+        """By topology, what could not be read: everything, or some rows of the ledger."""
         return {each.topology: "; ".join(each.damaged) for each in self.known if each.damaged} | dict(self.unread)

@@ -6,7 +6,7 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.forecast import BacktestScore, Forecast
-from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
+from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from modeling.estimate import Estimate, OperatorEstimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
@@ -234,10 +234,10 @@ def declared() -> dict[str, OperatorProfile]:
     return {name: OperatorProfile(name, service_s) for name, service_s in services_s.items()}
 
 
-def sample_decision(source: str = SOURCE) -> Decision:
+def sample_decision(source: str = SOURCE) -> DecisionReport:
     """Four rescales, ready for review."""
     steps = _steps(source)
-    return Decision(
+    return DecisionReport(
         schedule_id="s-5d41402abc4b",
         schedule=schedule(steps),
         history=history(source),
@@ -254,9 +254,9 @@ def sample_decision(source: str = SOURCE) -> Decision:
     )
 
 
-def hold_decision() -> Decision:
+def hold_decision() -> DecisionReport:
     """Nothing to change: the current plan carries what is forecast."""
-    return Decision(
+    return DecisionReport(
         schedule_id="s-7d793037a076",
         schedule=schedule((), "the current plan can use 1.26/s and no more than 0.97/s is planned for"),
         history=history(),

@@ -179,7 +179,7 @@ class CorrectedForecaster:
 
     def _weights_of(self, steps: int) -> Floats:
         # Beyond the fitted leads the last one applies: by then little of the current error is left.
-        return self.weights[np.minimum(np.arange(steps), self.weights.shape[0] - 1)]
+        return np.asarray(self.weights[np.minimum(np.arange(steps), self.weights.shape[0] - 1)])
 
     def _alike(self, start: datetime, ahead: int, is_open: Flags) -> tuple[ErrorRecord, Ints, Floats | None]:
         """Origins of past errors at about this time of day, with the record that contains the errors after them.

@@ -1,4 +1,4 @@
-"""`forescale backtest`: what the whole method would have said of any trace, origin by origin."""
+"""`forescale backtest`: what the whole method would have forecast for a trace, origin by origin."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -26,7 +26,7 @@ from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
 MAX_NUMBERS = 20_000_000
-"""Of one forecaster's paths; where steps are many, paths are fewer."""
+"""Bound on paths × steps of one forecaster: with many steps it draws fewer paths."""
 
 
 def backtest(
@@ -76,7 +76,7 @@ def backtest(
             progress=None if as_json else status.update,
         )
         names = [*(forecaster.name for forecaster in forecasters), DEPLOYED]
-        write_predictions(_kept(predicted, told, refusals), out, series, horizons_s, QUANTILES, names)
+        write_predictions(_collected(predicted, told, refusals), out, series, horizons_s, QUANTILES, names)
     spoke = {name for one in told for name in one.peak_per_s}
     refusals = {name: reason for name, reason in refusals.items() if name not in spoke}
     scores = prequential_scores(told, series, horizons_s, QUANTILES)
@@ -117,7 +117,9 @@ def backtest(
         plain(f"drawn in {plot}")
 
 
-def _kept(predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]) -> Iterator[Predicted]:
+def _collected(
+    predicted: Iterator[Predicted], kept: list[Predicted], refusals: Mapping[str, str]
+) -> Iterator[Predicted]:
     for one in predicted:
         kept.append(one)
         yield one

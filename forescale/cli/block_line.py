@@ -1,4 +1,4 @@
-"""One source of a history as one line of a terminal: its peaks as blocks, with gaps that no zero looks like."""
+"""One source of a history as one terminal line: peaks as blocks, with gaps that cannot be mistaken for zeros."""
 
 import numpy as np
 from rich.text import Text
@@ -24,7 +24,7 @@ def block_line(bins: BinnedWindows) -> Text:
         if np.isnan(value):
             text.append(GAP, style="dim")
             continue
-        # Whatever came is more than nothing: the lowest block begins right above zero.
+        # Any arrival shows: the lowest block begins right above zero.
         block = ZERO if value == 0 else BLOCKS[min(len(BLOCKS) - 1, int(value / top * len(BLOCKS)))]
         if bins.count_of(MISSING)[at]:
             text.append(block, style="red")

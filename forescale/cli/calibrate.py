@@ -66,7 +66,7 @@ def calibrate(
     with console.status(f"measuring {topology}"):
         calibration = calibrated(settings, topology, source, warm_s=warm, out=out, against=against, afresh=afresh)
     if not as_json:
-        # Before it is tracked: the file is there, whether or not the store answers.
+        # Written before tracking, so that the file exists even if the store does not answer.
         show_calibration(calibration.made, calibration.drifts)
         plain(f"profiles: {calibration.path}")
     version, untracked = "", ""

@@ -8,8 +8,8 @@ from modeling.calibration import CalibratedOperator, Marked
 
 
 def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
-    """All of it: per operator its profile, as in a profile file, and what became of samples; per source what was
-    offered; drifts.
+    """All fields. Per operator: its profile, as in a profile file, and the samples used and dropped; per source: the
+    offered load; drifts.
     """
     made = calibration.made
     return {
@@ -29,14 +29,14 @@ def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
     }
 
 
-def _operator(made: CalibratedOperator) -> dict[str, Any]:
+def _operator(calibrated: CalibratedOperator) -> dict[str, Any]:
     return {
-        "measured": made.used > 0,
-        **to_json(made.profile),
-        "used": made.used,
-        "dropped": [_marked(one) for one in made.dropped],
-        "censored": [_marked(one) for one in made.censored],
-        "notes": list(made.notes),
+        "measured": calibrated.used > 0,
+        **to_json(calibrated.profile),
+        "used": calibrated.used,
+        "dropped": [_marked(one) for one in calibrated.dropped],
+        "censored": [_marked(one) for one in calibrated.censored],
+        "notes": list(calibrated.notes),
     }
 
 

@@ -10,7 +10,7 @@ from modeling.inputs.scale_efficiency import LINEAR
 from modeling.wording import count_of
 
 
-def show_calibration(made: Calibrated, changed: Sequence[Drift]) -> None:
+def show_calibration(calibrated: Calibrated, changed: Sequence[Drift]) -> None:
     rows = [
         (
             name,
@@ -24,13 +24,13 @@ def show_calibration(made: Calibrated, changed: Sequence[Drift]) -> None:
             len(operator.dropped),
             len(operator.censored),
         )
-        for name, operator in made.operators.items()
+        for name, operator in calibrated.operators.items()
     ]
     columns = ["operator", "busy per tuple", "cv²", "tuples out per tuple in", "samples", "dropped", "censored"]
     console.print(table("95 % intervals in brackets", columns, rows))
-    for operator in made.operators.values():
+    for operator in calibrated.operators.values():
         _show_more(operator)
-    for source, load in made.offered.items():
+    for source, load in calibrated.offered.items():
         free, spans = load.spans
         plain(
             f"{source}: at least {load.rate_per_s:.4g}/s was offered; it was held back in all {spans} spans"

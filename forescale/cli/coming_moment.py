@@ -12,8 +12,8 @@ _BY_CLOCK = re.compile(r"(?:([a-z]{3})[a-z]*\.?\s+)?(\d{1,2}):(\d{2})", re.IGNOR
 
 
 def coming_moment(text: str, place: str, now: datetime, timezone: str) -> datetime:
-    """The next moment after now at which clocks of the time zone show a time, on a day of the week where one is named;
-    or an ISO time, UTC where it has no offset. Raises HistoryError that names the place.
+    """The first moment after now at which clocks of the time zone show the given time, on the given weekday if any.
+    An ISO time is taken as it is, as UTC if it has no offset. Raises HistoryError that names the place.
     """
     found = _BY_CLOCK.fullmatch(text.strip())
     if found is None:
@@ -27,6 +27,6 @@ def coming_moment(text: str, place: str, now: datetime, timezone: str) -> dateti
     return next(
         moment.astimezone(UTC)
         for moment in ahead
-        # Compared in UTC: an hour that comes twice is another moment each time.
+        # Compared in UTC: an hour that occurs twice is two different moments.
         if moment.astimezone(UTC) > now and day in ("", _DAYS[moment.weekday()])
     )

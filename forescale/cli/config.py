@@ -1,4 +1,4 @@
-"""`forescale config`: a home to begin with, whether settings and topology files can be used, schemas of files."""
+"""`forescale config`: make a home, check settings and topology files, print schemas of files."""
 
 import shlex
 from pathlib import Path
@@ -72,5 +72,5 @@ Kind = Literal["topology", "fleet", "plan", "profile", "samples", "site"]
 
 @app.command()
 def schema(kind: Annotated[Kind, typer.Argument(help="Kind of file.")]) -> None:
-    """Print the JSON schema of a kind of file, for editors and for whoever writes such files."""
+    """Print the JSON schema of a kind of file, for editors and for programs that write such files."""
     say_json(file_schema(kind))

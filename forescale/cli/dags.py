@@ -1,4 +1,4 @@
-"""`forescale dags`: how an Airflow that is there already comes to the DAGs."""
+"""`forescale dags`: connect an existing Airflow to the DAGs."""
 
 import json
 from pathlib import Path

@@ -86,7 +86,7 @@ def up(
 
 
 class _Progress:
-    """A line a stage as it happens, with the seconds since the start, and a spinner while nothing does."""
+    """Prints a line per stage with the seconds since the start; shows a spinner in between."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

@@ -56,8 +56,8 @@ def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
 
 
 def healing_json(healing: Healing) -> dict[str, Any]:
-    """failure: why the guard did not heal the job, None where it did. before, after: what was measured when the guard
-    decided and when it judged. turns: of all, with what each said.
+    """failure: why the guard did not heal the job, None if it did. before, after: measured when the guard decided and
+    when it judged. turns: every turn of the guard with its message.
     """
     watch = healing.watch
     return {
@@ -80,7 +80,7 @@ def show_healing(healing: Healing) -> None:
         if turn is not None
     ]
     plain(
-        f"{healing.offered_per_s:g}/s come, and by hand {healing.plan.brief()} was made too small: "
+        f"{healing.offered_per_s:g}/s arrive; {healing.plan.brief()} was made too small by hand: "
         f"{healing.too_small.brief()}"
     )
     columns = ["", "plan", "taken in", "waiting", "lag", "after the change"]

@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 def outcome_table(topology: str, outcomes: Sequence[tuple[StepEntry, Outcome]]) -> Table:
-    """A row per deployment; a dash where nothing was told."""
+    """A row per deployment; a dash where a value is unknown."""
     numbers = [what if how == "measured" else how for what, how, _ in _COLUMNS]
     rows = [
         (

@@ -1,4 +1,4 @@
-"""`forescale doctor`: what a decision needs and lacks, with what helps. The first command when something is wrong."""
+"""`forescale doctor`: what a decision needs and lacks, with the remedy. The first command when something is wrong."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +10,9 @@ from forescale.cli.expected import EXPECTED
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.doctor.diagnosis import diagnosed
-from forescale.doctor.examination import Verdict
+from forescale.doctor.examination import CheckVerdict
 
-SIGNS = {Verdict.GOOD: "✔", Verdict.BAD: "✘", Verdict.UNCHECKED: "·"}
+SIGNS = {CheckVerdict.GOOD: "✔", CheckVerdict.BAD: "✘", CheckVerdict.UNCHECKED: "·"}
 
 
 def doctor(
@@ -30,11 +30,11 @@ def doctor(
         if as_json:
             continue
         title = f"{finding.of}: {finding.check}" if finding.of and topology is None else finding.check
-        told = f"not checked: {finding.detail}" if finding.verdict is Verdict.UNCHECKED else finding.detail
+        told = f"not checked: {finding.detail}" if finding.verdict is CheckVerdict.UNCHECKED else finding.detail
         plain(f"{SIGNS[finding.verdict]} {title}: {told}")
         if finding.remedy:
             plain(f"  → {finding.remedy}")
-    good = not any(finding.verdict is Verdict.BAD for finding in findings)
+    good = not any(finding.verdict is CheckVerdict.BAD for finding in findings)
     if as_json:
         say_json({"good": good, "findings": [asdict(finding) for finding in findings]})
     if not good:

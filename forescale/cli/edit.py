@@ -1,4 +1,4 @@
-"""`forescale edit`: another plan or time for a step that waits, costed again before it is decided on."""
+"""`forescale edit`: another plan or time for a waiting step, with its cost estimated again before approval."""
 
 import getpass
 from typing import Annotated

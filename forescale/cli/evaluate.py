@@ -1,4 +1,4 @@
-"""`forescale evaluate`: what plans would do under a load; several of them ranked, with why each is not the first."""
+"""`forescale evaluate`: what plans would do under a load; ranks several and says why each is not the best."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
 MAX_IN_FULL = 8
-"""Plans that are told in full beside their ranking: as many as a page draws."""
+"""Number of plans shown in full beside their ranking, as many as a page draws."""
 
 
 def evaluate(
@@ -57,13 +57,13 @@ def evaluate(
         Path | None, typer.Option(help="Site file (YAML): containers, nodes, network, checkpoints.")
     ] = None,
     current: Annotated[
-        Path | None, typer.Option("--from", help="Plan that runs now: tells downtime and recovery of the change.")
+        Path | None, typer.Option("--from", help="Plan that runs now, to predict downtime and recovery of the change.")
     ] = None,
     arrival_cv2: Annotated[
         float | None,
         typer.Option(
             help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson. If absent, that of the "
-            "topology file, else what the history tells of a forecast's arrivals."
+            "topology file, else the one measured from a forecast's history."
         ),
     ] = None,
     quantile: Annotated[
@@ -109,7 +109,7 @@ def evaluate(
     where = read_site_file(site, shape) if site else no_site(shape.engine)
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
-    asked = _asked(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
+    asked = _asked_load(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
     loads = [evaluated_load(settings, config, each) for each in asked]
     if quantile and len(quantile) > 1:
         loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
@@ -183,7 +183,7 @@ def _say_loads(loads: Sequence[EvaluatedLoad]) -> None:
         plain(f"load: {rates} ({_origin(load)})")
 
 
-def _asked(
+def _asked_load(
     load: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None, *, several: bool
 ) -> list[AskedLoad]:
     if several:
@@ -196,13 +196,13 @@ def _asked(
     return [asked_load(load, quantiles[0], within_s, arrival_cv2)]
 
 
-def _best(found: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
-    names = [found.name(each) for each in found.plans[:MAX_IN_FULL]]
+def _best(ranking: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
+    names = [ranking.name(each) for each in ranking.plans[:MAX_IN_FULL]]
     return {name: plans[name] for name in names}
 
 
 def shown_names(paths: Sequence[Path]) -> dict[str, str]:
-    """What plans are called on a page, by their path: the file's name, with as many folders as tell them all apart."""
+    """Names of plans on a page, by path: the file's name, with as many folders as make all names distinct."""
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-parts:]) for path in paths]
         if len(set(names)) == len(names):
@@ -218,7 +218,7 @@ def _origin(load: EvaluatedLoad) -> str:
 
 
 def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:
-    """Raises ModelError for a node that no link of the site leads to; without all nodes, links are left out anyway."""
+    """Raises ModelError for a node that no link of the site leads to. Links are unused unless every node is named."""
     if site.network is None or not plan.places_nodes:
         return
     for container in plan.packing:
@@ -233,7 +233,7 @@ def _draw(
     topology: Topology,
     profiles: Profiles,
     plans: Mapping[str, PhysicalPlan],
-    found: Mapping[str, Evaluation],
+    evaluations: Mapping[str, Evaluation],
     terms: Terms,
     path: Path,
 ) -> None:
@@ -245,7 +245,7 @@ def _draw(
         topology=topology,
         profiles=profiles,
         plans={shown[name]: each for name, each in plans.items()},
-        estimates={shown[name]: each.estimate for name, each in found.items()},
+        estimates={shown[name]: each.estimate for name, each in evaluations.items()},
         load_per_s=terms.load.rate_per_s,
         origin=_origin(terms.load),
         site=terms.where.site,
@@ -255,8 +255,8 @@ def _draw(
         backlog=terms.backlog,
         violation={
             shown[name]: {target: one.probability for target, one in each.missed.items()}
-            for name, each in found.items()
+            for name, each in evaluations.items()
         },
-        enough={shown[name]: each.enough for name, each in found.items()},
+        enough={shown[name]: each.enough for name, each in evaluations.items()},
     )
     write_whole(render_whatif_page(whatif), path)

@@ -1,4 +1,4 @@
-"""An evaluated plan as plain fields for JSON: every number of it, infinite ones as they are."""
+"""An evaluated plan as plain fields for JSON: every number, infinite ones kept as infinite."""
 
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
-    """An estimate with its intervals, the probabilities that targets are missed, and what would mend it."""
+    """An estimate with its intervals, the probabilities that targets are missed, and what would remedy it."""
     return estimate_fields(evaluation.estimate) | {
         "max_lag_s": evaluation.max_lag_s,
         "time_to_violation_s": evaluation.time_to_violation_s,
@@ -33,9 +33,9 @@ def _fields(value: "DataclassInstance", but: str) -> dict[str, Any]:
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, Any]:
-    """Waits and latencies of an unstable plan are infinite; the command line writes null for that.
+    """Waits and latencies of an unstable plan are infinite; the command line writes null for infinity.
 
-    latency_s: mean by the fast approximation; latency: of whole distributions, with its mean.
+    latency_s: mean, by the fast approximation. latency: mean and percentiles of whole distributions.
     """
     needs = estimate.resources
     return {

@@ -11,7 +11,7 @@ from modeling.uncertainty.estimate_intervals import Interval
 
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:
-    """One plan: operators, containers, what it carries, how long tuples take, how sure that is, what is in the way."""
+    """One plan: operators, containers, throughput, latency, uncertainty, and what limits it."""
     _show_estimate(name, evaluation)
     _show_uncertainty(evaluation)
     _show_lag(evaluation)
@@ -109,12 +109,12 @@ def _show_uncertainty(evaluation: Evaluation) -> None:
 
 
 def _show_lag(evaluation: Evaluation) -> None:
-    """When the lag passes its target, and what a tuple waits behind what waits already; nothing where neither is."""
+    """When the lag will exceed its target, and how long a new tuple waits behind the backlog; nothing if unknown."""
     within_s = evaluation.time_to_violation_s
     if math.isfinite(within_s):
         plain(f"lag passes {evaluation.max_lag_s:g} s " + (f"after {seconds(within_s)}" if within_s > 0 else "already"))
     if evaluation.drain_wait_s > 0:
-        plain(f"a tuple that comes now waits {seconds(evaluation.drain_wait_s)} behind the backlog")
+        plain(f"a tuple that arrives now waits {seconds(evaluation.drain_wait_s)} behind the backlog")
 
 
 def _interval(ends: Interval) -> str:
@@ -122,7 +122,7 @@ def _interval(ends: Interval) -> str:
 
 
 def seconds(value_s: float) -> str:
-    """For people: milliseconds below one second, `unstable` without end."""
+    """In milliseconds below one second; `unstable` if infinite."""
     if not math.isfinite(value_s):
         return "unstable"
     return f"{value_s * 1e3:.3g} ms" if 0 < value_s < 1 else f"{value_s:.3g} s"
@@ -143,7 +143,7 @@ def _latency(estimate: Estimate) -> str:
 
 
 def _remedy(evaluation: Evaluation) -> str:
-    """What is full where it is no operator, and what would mend it where no excuse tells that."""
+    """A remedy for the bottleneck unless an excuse names one; a full container or link is always named."""
     full = evaluation.estimate.bottleneck
     if isinstance(full, OperatorLimit):
         told = any(full.operator in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)

@@ -1,4 +1,4 @@
-"""What can be wrong with the world; any other exception is a defect and shows its traceback."""
+"""Expected errors: wrong input or surroundings. Any other exception is a defect and shows its traceback."""
 
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forescale.files.file_error import FileError

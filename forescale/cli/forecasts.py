@@ -1,4 +1,4 @@
-"""`forescale forecasts`: write and show the pages on forecasts, and whether these still do as they were tested."""
+"""`forescale forecasts`: write pages on forecasts and show whether they still perform as in their backtests."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +43,7 @@ def forecasts(
 
 
 def _cells(one: "SourcePage") -> tuple[str, str, str, str]:
-    """The peak of the longest horizon, and of the longest that has been judged how good it was."""
+    """The peak of the longest horizon, and the scores of the longest horizon that has been judged."""
     peaks = one.p95_per_s
     peak = f"{number(peaks[max(peaks)])} within {duration(max(peaks))}" if peaks else "–"
     judged = [horizon_s for horizon_s, drift in one.drifts.items() if drift.completed]

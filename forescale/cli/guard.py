@@ -18,7 +18,7 @@ Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the
 
 
 MAX_PAUSE_S = 300.0
-"""Between turns of a watch whose cluster does not answer, unless its turns are farther apart anyway."""
+"""Longest pause between turns while the cluster does not answer, unless the turns are farther apart anyway."""
 
 
 class _LooksByDefault(TyperGroup):
@@ -40,9 +40,7 @@ app = typer.Typer(
 def look(
     context: typer.Context,
     topology: Topology,
-    once: Annotated[
-        bool, typer.Option("--once", help="One turn; for cron, where the DAG guard does not do it.")
-    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="One turn; for cron, if the DAG guard is off.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Turns at intervals, until Ctrl-C.")] = False,
     every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
     as_json: AsJson = False,
@@ -107,7 +105,7 @@ def lift_barred(
 
 
 def _watch(settings: "Settings", topology: str, every_s: float, *, as_json: bool) -> None:
-    """A cluster or ledger that does not answer does not end the watch: it is asked less and less often till it does."""
+    """An unreachable cluster or ledger does not end the watch: it is asked less and less often until it answers."""
     import sys
 
     from forescale.jobs.guard import guard

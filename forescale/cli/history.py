@@ -1,4 +1,4 @@
-"""`forescale history`: build the arrival history, look at it, check it, and record sources that keep nothing."""
+"""`forescale history`: build, show and check the arrival history, and record sources that keep none."""
 
 from typing import Annotated
 

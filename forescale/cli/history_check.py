@@ -1,4 +1,4 @@
-"""`forescale history check`: how far the history can be trusted, and whether that is as far as is asked."""
+"""`forescale history check`: how complete the history is, against the bounds of `arrivals.quality`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -89,7 +89,7 @@ def _say_windows(found: Named) -> None:
 
 
 def _say_checks(checks: list[QualityCheck]) -> None:
-    """A bound each: of the source that is farthest off, and each source that breaks it with its remedy."""
+    """Per bound: the source that is closest to it, and each source that breaks it, with the remedy."""
     rows = []
     for bound in dict.fromkeys(one.bound for one in checks):
         of_bound = [one for one in checks if one.bound == bound]
@@ -107,7 +107,7 @@ def _say_checks(checks: list[QualityCheck]) -> None:
 
 
 def _share(share: float) -> str:
-    """With enough digits to hold it against its limit.
+    """With enough digits to compare it with its limit.
 
     >>> [_share(value).replace(NBSP, " ") for value in (0.0, 0.01, 0.01004, 0.89996, 0.9, 1.0)]
     ['0 %', '1 %', '1.004 %', '89.996 %', '90 %', '100 %']
@@ -115,5 +115,5 @@ def _share(share: float) -> str:
     return f"{100 * share:.5g}{NBSP}%"
 
 
-def _body(found: SourceQuality) -> dict[str, Any]:
-    return {**asdict(found), "share_observed": found.complete}
+def _body(quality: SourceQuality) -> dict[str, Any]:
+    return {**asdict(quality), "share_observed": quality.complete}

@@ -1,4 +1,4 @@
-"""`forescale history record`: read what keeps nothing, once or steadily, and write it down."""
+"""`forescale history record`: record readings of a source that keeps no history, once or at intervals."""
 
 import math
 import signal
@@ -19,7 +19,7 @@ from forescale.jobs.record import record as record_once
 from forescale.local.processes import signals_handled
 
 NOTHING_TO_RECORD = (
-    "nothing has to be recorded: its source keeps what came, and `forescale history build` reads it there"
+    "nothing has to be recorded: the source keeps its arrivals, and `forescale history build` reads them there"
 )
 
 
@@ -63,6 +63,6 @@ def record(
 
 
 def _body(topology: str, readings: Readings | None) -> dict[str, Any]:
-    """steady: whether the source is one that has to be recorded."""
+    """steady: whether the source has to be recorded."""
     told = readings or Readings(0, 0)
     return {"topology": topology, "steady": readings is not None, **asdict(told)}

@@ -89,9 +89,9 @@ def show(
 
 
 def _of_days(bins: BinnedWindows) -> list[dict[str, Any]]:
-    """A day of one source each. peak_per_s: of all windows that counted; peak_status: of the window that it is of.
+    """One row per source and day. peak_per_s: largest rate of all counted windows; peak_status: status of that window.
 
-    Where none did, arrivals and peak are not known: None, never zero.
+    Where no window counted, arrivals and peak are unknown: None, never zero.
     """
     statuses = (OBSERVED, THROTTLED, PARTIAL)
     peaks = {status: bins.peak_per_s(status) for status in statuses}
@@ -99,7 +99,7 @@ def _of_days(bins: BinnedWindows) -> list[dict[str, Any]]:
     for at, start in enumerate(bin_starts(bins)):
         if not bins.with_windows()[at]:
             continue
-        # Of equals the one that can be trusted most, which max finds first.
+        # Of equal windows the most trustworthy one, which max finds first.
         of = max(statuses, key=lambda status: float(np.nan_to_num(peaks[status][at], nan=-1.0)))
         peak = float(peaks[of][at])
         rows.append(

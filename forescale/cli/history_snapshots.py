@@ -17,7 +17,7 @@ def snapshots(context: typer.Context, topology: Name, as_json: AsJson = False) -
     """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
     settings = settings_of(context)
     name = topology_config(topology, settings).topology
-    # It is an error to ask for those of a topology without a history.
+    # Asking for snapshots of a topology without a history is an error.
     keep_s = read_commit(settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]
     kept = kept_snapshots(settings.history_dir, name)
     until = {

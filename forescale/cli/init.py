@@ -1,4 +1,4 @@
-"""`forescale init`: a topology file from what runs, or from answers; calibrated, and with the next command."""
+"""`forescale init`: write a topology file from a running job or from answers, calibrate it, print the next command."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -85,7 +85,7 @@ def init(
     timezone = None if timezone is None else known_timezone(timezone)
     settings = settings_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
-    kind = _asked(places, interactive=interactive)
+    kind = _engine_to_ask(places, interactive=interactive)
     target = DraftTarget(name, out, force)
     target.check()
     if kind is None:
@@ -120,8 +120,8 @@ def init(
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
-def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
-    """The kind of the engine that is to be asked, None where a person alone is. Raises ClusterError."""
+def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str | None:
+    """The kind of engine to ask; None if only a person is asked. Raises ClusterError."""
     kinds = [kind for kind, place in places.items() if place is not None]
     if interactive and not any(DESCRIBED[kind].asks for kind in kinds):
         kinds.append("")
@@ -133,7 +133,7 @@ def _asked(places: dict[str, str | None], *, interactive: bool) -> str | None:
 
 
 def _measured(settings: "Settings", drafted: "DraftedTopology", spans: int) -> "tuple[CalibratedTopology | None, str]":
-    """The first calibration, or why there is none: the file is there and good all the same."""
+    """The first calibration, or why there is none; the topology file is valid either way."""
     try:
         with console.status(f"measuring {drafted.topology}"):
             return first_calibration(settings, drafted, spans), ""

@@ -1,4 +1,4 @@
-"""A job described by answers on a terminal, for engines that nobody can ask, and for what one does not tell."""
+"""A job described by answers on a terminal: for engines without an interface, and for what an interface omits."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from planner.clusters.job_description import DescribedOperator, DescribedStream,
 
 _ANSWERED = "as answered"
 MAX_INSTANCES = 32768
-"""As Flink has them."""
+"""Flink's limit."""
 
 
 def interview(name: str | None) -> DescribedJob:
@@ -26,7 +26,9 @@ def interview(name: str | None) -> DescribedJob:
             typer.echo("give each operator a name of its own, and at least one", err=True)
             continue
         parallelism = typer.prompt(f"  instances of {operator} now", default="1", value_proc=_at_least_1, err=True)
-        most = typer.prompt(f"  most instances of {operator}", default="128", value_proc=_at_least_1, err=True)
+        most = typer.prompt(
+            f"  maximum number of instances of {operator}", default="128", value_proc=_at_least_1, err=True
+        )
         operators[operator] = DescribedOperator(operator, operator, parallelism, most, _service_s(operator), _ANSWERED)
     streams = [stream for name_ in operators for stream in _streams_into(name_, list(operators))]
     job = JobDescription(name, engine, "answers on a terminal", False, "as answered", list(operators.values()), streams)
@@ -34,7 +36,7 @@ def interview(name: str | None) -> DescribedJob:
 
 
 def completed(described: DescribedJob) -> DescribedJob:
-    """Ask for what the engine left open: service times, and streams where it knows none."""
+    """Ask for what the engine does not report: service times, and streams where it knows none."""
     job = described.job
     for known in job.feeds.values():
         typer.echo(known.evidence, err=True)
@@ -54,7 +56,7 @@ def _timed(each: DescribedOperator) -> DescribedOperator:
 
 
 def _service_s(operator: str) -> float | None:
-    """None where it is not known."""
+    """None if unknown."""
     busy_ms = typer.prompt(
         f"  milliseconds that one instance of {operator} is busy with a tuple (empty: not known)",
         default="",
@@ -66,7 +68,7 @@ def _service_s(operator: str) -> float | None:
 
 
 def _streams_into(operator: str, known: list[str]) -> list[DescribedStream]:
-    """Asked for each operator: what it reads."""
+    """Ask which operators this one reads."""
     while True:
         read = typer.prompt(
             f"Operators that {operator} reads, with commas (empty for a source)",
@@ -108,7 +110,7 @@ def _at_least_1(answer: str) -> int:
 
 
 def _milliseconds(answer: str) -> float | None:
-    """None where it is not known."""
+    """None if unknown."""
     if not answer.strip():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Options that say as whom an engine is asked: the fields of the section `cluster`, whose secrets stand elsewhere."""
+"""Login options for an engine: the fields of the section `cluster`, which names secrets and never holds them."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ KubeContext = Annotated[str | None, typer.Option(help="Context of the kubeconfig
 
 
 def login_fields(headers_env: list[str] | None, **given: str | Path | None) -> dict[str, Any]:
-    """What is given, by field. Files by their absolute paths: the topology file is read from elsewhere.
+    """The given fields, by name. Paths become absolute, because the topology file is read from elsewhere.
 
     Raises ClusterError for a header without a variable.
     """

@@ -43,14 +43,14 @@ COMMANDS = {
     "config": "A home, its settings and topology files.",
     "dags": "Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings.",
 }
-"""The line of each command in `forescale --help`: known without importing what the command needs."""
+"""The line of each command in `forescale --help`, known without importing the command."""
 
 MODULES = {"demo-flink": "demo", "up": "demo"}
-"""In forescale.cli, where it is not of the command's name."""
+"""Module in forescale.cli, where its name differs from the command's."""
 
 
 def application(command: str | None) -> typer.Typer:
-    """The application, with `command` imported; the others have but their line, as one run calls one command."""
+    """The application with `command` imported. The others have only their help line: one run calls one command."""
     app = typer.Typer(
         name="forescale",
         no_args_is_help=True,
@@ -85,7 +85,7 @@ def _forescale(
 
 
 def _not_imported() -> None:
-    raise AssertionError("a command that is not asked for has run")
+    raise AssertionError("a command that was not requested has run")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,9 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _check_text(given: Sequence[str]) -> None:
-    """Raises FileError for an argument that no file and no message could repeat."""
-    for number, word in enumerate(given, start=1):
+def _check_text(arguments: Sequence[str]) -> None:
+    """Raises FileError for an argument with a null byte or invalid UTF-8, which no path or message could hold."""
+    for number, word in enumerate(arguments, start=1):
         try:
             word.encode()
             wrong = "holds a null byte; leave it out" if "\0" in word else ""
@@ -122,7 +122,7 @@ def _check_text(given: Sequence[str]) -> None:
 
 
 def _expected(error: Exception) -> str | None:
-    """What is wrong with the world, in a line; None for anything else, which is a defect and shows its traceback."""
+    """An expected error as one line; None for any other, which is a defect and shows its traceback."""
     from forescale.cli.expected import EXPECTED
 
     if isinstance(error, EXPECTED):
@@ -137,7 +137,7 @@ def _expected(error: Exception) -> str | None:
         first = error.errors()[0]
         field, *within = [str(part) for part in first["loc"]]
         message = f"setting {PREFIX}{field.upper()}: {first['msg'].removeprefix('Value error, ')}"
-        # Only what stands alone is repeated: settings of others, and addresses, may hold a password.
+        # Repeat only values of plain fields: others, and addresses, may hold a password.
         alone = isinstance(first["input"], str | int | float) and not within and first["type"] != "value_error"
         return message + (f" (given: {shown(first['input'])})" if alone else "")
     return None

@@ -1,4 +1,4 @@
-"""`forescale notify`: messages about what somebody should know of."""
+"""`forescale notify`: messages about new incidents."""
 
 from dataclasses import asdict
 from pathlib import Path

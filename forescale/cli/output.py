@@ -18,30 +18,30 @@ from rich.table import Table
 from forescale.codec import to_json
 from forescale.files.atomic import check_replaceable
 
-# Into a file or a pipe there is no width to keep to; 80 columns would fold every table.
+# A file or a pipe has no width; Rich's default of 80 columns would fold every table.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 MAX_PROCESSES = 1024
-"""More are no number of cores but a slip of the finger."""
+"""More is a typing error, not a number of cores."""
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
 
 
 def say_in_any_encoding() -> None:
-    """What a terminal's encoding lacks is written as an escape, whatever it is; the rest as it stands."""
+    """Write characters that the terminal's encoding lacks as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def say_json(body: object) -> None:
-    """One JSON document on standard output, of plain values or of a job's result. What is infinite is `null`: JSON has
-    no word for it.
+    """Print plain values or a job's result as one JSON document on standard output. Infinite numbers become `null`:
+    JSON has no infinity.
     """
     body = to_json(body) if is_dataclass(body) else body
     sys.stdout.write(json.dumps(_finite(body), indent=2, default=str) + "\n")
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
-    """A table whose cells are plain text: nothing in them is taken for markup."""
+    """A table of plain-text cells: Rich markup in them is not interpreted."""
     made = Table(title=escape(title), title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
     for number, column in enumerate(columns):
         made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
@@ -51,7 +51,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) 
 
 
 def check_output(option: str, path: Path | None, failure: Callable[[str], Exception]) -> None:
-    """Fails where a file that an option asks for could not be written: before hours of work for it, not after."""
+    """Fail before hours of work, not after, if the output file of an option cannot be written."""
     if path is None:
         return
     try:
@@ -65,14 +65,14 @@ def check_output(option: str, path: Path | None, failure: Callable[[str], Except
 
 
 def check_page(plot: Path | None, failure: Callable[[str], Exception]) -> None:
-    """Fails where --plot is given and is no name of a page, or cannot be written."""
+    """Fail if --plot is not the name of a page or cannot be written."""
     if plot is not None and plot.suffix.lower() not in (".html", ".htm"):
         raise failure(f"--plot {plot} is not the name of a page; give one that ends in .html")
     check_output("--plot", plot, failure)
 
 
 def plain(text: str) -> None:
-    """A line as it is."""
+    """Print a line without markup or wrapping."""
     console.print(escape(text), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""The option by which a person passes limits that protect the job."""
+"""The option by which a person overrides the limits that protect the job."""
 
 from typing import Annotated
 

@@ -134,48 +134,48 @@ def pack(
         _show(made, packer, out)
 
 
-def _show(made: "Packed", packer: str, out: Path | None) -> None:
+def _show(packed: "Packed", packer: str, out: Path | None) -> None:
     rows = []
-    for container, (cores, memory_mib, disk_mib) in zip(made.plan.packing, made.used, strict=True):
+    for container, (cores, memory_mib, disk_mib) in zip(packed.plan.packing, packed.used, strict=True):
         held = ", ".join(map(str, container.instances))
         rows.append((container.id, container.node or "-", f"{cores:.4g}", f"{memory_mib:.0f}", f"{disk_mib:.0f}", held))
     columns = ["container", "node", "cores", "memory (MiB)", "disk (MiB)", "instances"]
-    console.print(table(f"{packer}: {made.plan.brief()}", columns, rows))
-    cores, memory_mib, disk_mib = made.needed
+    console.print(table(f"{packer}: {packed.plan.brief()}", columns, rows))
+    cores, memory_mib, disk_mib = packed.needed
     plain(
-        f"{count_of(len(made.plan.packing), 'container')} of at least {cores:.4g} cores, {memory_mib:.0f} MiB, "
+        f"{count_of(len(packed.plan.packing), 'container')} of at least {cores:.4g} cores, {memory_mib:.0f} MiB, "
         f"{disk_mib:.0f} MiB "
-        f"of disk, padding included; by volume no fewer than {made.least} would do"
+        f"of disk, padding included; by volume no fewer than {packed.min_containers} would do"
     )
-    if made.stay is not None:
-        plain(f"{made.stay} of the running instances stay in their containers")
-    for note in made.notes:
+    if packed.stay is not None:
+        plain(f"{packed.stay} of the running instances stay in their containers")
+    for note in packed.notes:
         plain(f"note: {note}")
     if out is not None:
         plain(f"plan written to {out}")
 
 
-def _fields(made: "Packed", packer: str, out: Path | None) -> dict[str, object]:
+def _fields(packed: "Packed", packer: str, out: Path | None) -> dict[str, object]:
     names = ("cores", "memory_mib", "disk_mib")
     return {
         "packer": packer,
-        "plan_id": made.plan.plan_id,
-        "plan": plan_fields(made.plan),
+        "plan_id": packed.plan.plan_id,
+        "plan": plan_fields(packed.plan),
         "containers": [
             {"id": container.id, "node": container.node, "instances": len(container.instances)}
             | dict(zip(names, map(float, used), strict=True))
-            for container, used in zip(made.plan.packing, made.used, strict=True)
+            for container, used in zip(packed.plan.packing, packed.used, strict=True)
         ],
-        "container_size": dict(zip(names, map(float, made.needed), strict=True)),
-        "least_containers": made.least,
-        "stay": made.stay,
-        "notes": list(made.notes),
+        "container_size": dict(zip(names, map(float, packed.needed), strict=True)),
+        "least_containers": packed.min_containers,
+        "stay": packed.stay,
+        "notes": list(packed.notes),
         "out": None if out is None else str(out),
     }
 
 
 def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
-    """Those that are named; else all that the site knows, with as many containers as need be."""
+    """The named nodes; else all nodes of the site, with any number of containers."""
     named: dict[str, int | None] = {}
     for text in texts:
         name, equals, count = text.partition("=")

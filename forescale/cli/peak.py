@@ -1,4 +1,4 @@
-"""`forescale peak`: how high the load comes until any moment, by the newest forecast."""
+"""`forescale peak`: the peak of the load until any moment, by the newest forecast."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,7 @@ def peak(
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     until: Annotated[
         str | None,
-        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; as far as the forecast reaches if absent."),
+        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; the end of the forecast if absent."),
     ] = None,
     start: Annotated[
         str | None, typer.Option("--from", help="Start of the span, in the same form; now if absent.")
@@ -54,17 +54,17 @@ def peak(
     _show(found, zone)
 
 
-def _show(found: "ComingPeak", zone: str) -> None:
+def _show(peak: "ComingPeak", zone: str) -> None:
     from zoneinfo import ZoneInfo
 
     from forescale.report.kit.wording import percent, rate
 
-    begin, end = (at.astimezone(ZoneInfo(zone)) for at in (found.start, found.end))
-    plain(f"{found.topology}, {begin:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M} {zone}:")
-    every = dict(found.per_s) | ({"all together": found.together_per_s} if found.together_per_s else {})
+    begin, end = (at.astimezone(ZoneInfo(zone)) for at in (peak.start, peak.end))
+    plain(f"{peak.topology}, {begin:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M} {zone}:")
+    every = dict(peak.per_s) | ({"all together": peak.together_per_s} if peak.together_per_s else {})
     for source, quantiles in every.items():
         for quantile, per_s in quantiles.items():
-            plain(f"  with {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
-    plain(f"forecast of {found.issued_at:%Y-%m-%d %H:%M} UTC")
-    for note in found.notes:
+            plain(f"  with a probability of {percent(quantile)} the peak of {source} is at most {rate(per_s)}")
+    plain(f"forecast of {peak.issued_at:%Y-%m-%d %H:%M} UTC")
+    for note in peak.notes:
         plain(note)

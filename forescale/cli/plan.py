@@ -69,7 +69,7 @@ def plan(
 
 
 def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[str, PhysicalPlan]":
-    """By their file names."""
+    """Candidate plans by file name."""
     from forescale.files.plan_folder import plan_paths, read_plan_files
     from forescale.wiring.parts import topology_config
 
@@ -77,32 +77,32 @@ def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[st
     return {Path(path).name: plan for path, plan in read_plan_files(plan_paths([candidates]), shape).items()}
 
 
-def show_schedule(made: "PlannedSchedule") -> None:
-    price = "" if made.price is None else f", at a price of {made.price:.4g}"
-    plain(f"schedule {made.schedule_id}: {made.why} ({made.cost_instance_hours:.0f} instance-hours{price})")
-    if made.floor:
+def show_schedule(planned: "PlannedSchedule") -> None:
+    price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
+    plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
+    if planned.floor:
         plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
-    if made.cause and made.rung.plans:
-        plain(f"planned by: {made.rung.words}: {made.cause}")
-    for excuse in made.excuses:
+    if planned.cause and planned.rung.plans:
+        plain(f"planned by: {planned.rung.words}: {planned.cause}")
+    for excuse in planned.excuses:
         plain(f"not possible: {excuse}")
-    if made.steps:
-        rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in made.steps]
+    if planned.steps:
+        rows = [(f"{step.deploy_at:%Y-%m-%d %H:%M}", step.plan, step.state, step.step_id) for step in planned.steps]
         console.print(table("", ["deploy at (UTC)", "plan", "state", "step"], rows))
-        for step in made.steps:
+        for step in planned.steps:
             plain(f"{step.step_id}: {_change(step)}")
-    for other in (*made.alternatives, *made.candidates):
+    for other in (*planned.alternatives, *planned.candidates):
         plain(f"{other.name}: {other.excuse}")
-    if made.last_day is not None:
+    if planned.last_day is not None:
         from forescale.report.decision.last_day_words import last_day_sentences
 
-        for sentence in last_day_sentences(made.last_day):
+        for sentence in last_day_sentences(planned.last_day):
             plain(sentence)
-    plain(f"report: {made.report}")
+    plain(f"report: {planned.report}")
 
 
 def _change(step: "PlannedStep") -> str:
-    """What a step disrupts, and what its plan costs."""
+    """The disruption that a step causes, and the cost of its plan."""
     told = [] if step.disruption is None else [str(step.disruption)]
     told.append(f"down for {step.downtime_s:.3g} s")
     if step.price_per_hour is not None and step.more_per_hour is not None:
@@ -119,12 +119,12 @@ def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spa
     with Progress(*columns, console=console, transient=True, disable=as_json) as progress:
         bars = dict[str, TaskID]()
 
-        def told(what: str, done: int, of: int) -> None:
+        def advance(what: str, done: int, of: int) -> None:
             if what not in bars:
                 bars[what] = progress.add_task(what, total=of)
             progress.update(bars[what], completed=done, total=of)
 
-        made = plan_all(settings, fleet, workers=workers, spark=spark, told=told)
+        made = plan_all(settings, fleet, workers=workers, spark=spark, progress=advance)
     if as_json:
         say_json(made)
     else:
@@ -133,7 +133,7 @@ def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spa
         raise typer.Exit(1)
 
 
-def _show_fleet(made: "PlannedFleet") -> None:
+def _show_fleet(fleet: "PlannedFleet") -> None:
     rows = [
         (
             each.topology,
@@ -143,17 +143,17 @@ def _show_fleet(made: "PlannedFleet") -> None:
             each.steps[0].plan if each.steps else "hold",
             f"{each.cost_instance_hours:.0f}",
         )
-        for each in made.schedules
+        for each in fleet.schedules
     ]
     columns = ["topology", "schedule", "rescales", "first at (UTC)", "plan", "instance-hours"]
     console.print(table("", columns, rows))
-    for topology, why in made.short.items():
+    for topology, why in fleet.short.items():
         plain(f"{topology}: {why}")
-    for sentence in (*made.moved, *made.stuck):
+    for sentence in (*fleet.moved, *fleet.stuck):
         plain(sentence)
-    for topology in made.uncounted:
+    for topology in fleet.uncounted:
         plain(f"{topology}: its instances are unknown and not counted within the quotas")
-    for topology, cause in made.failures.items():
+    for topology, cause in fleet.failures.items():
         plain(f"{topology} is not planned for: {cause}")
-    if any(each.steps and not each.shadow for each in made.schedules):
+    if any(each.steps and not each.shadow for each in fleet.schedules):
         plain("approve each with: forescale deploy approve SCHEDULE")

@@ -1,4 +1,4 @@
-"""`forescale prune`: remove what is old and in nobody's use, after it has been listed and agreed to."""
+"""`forescale prune`: remove old, unused data, after listing it and asking."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def prune(
     context: typer.Context,
-    older_than: Annotated[float, typer.Option(min=1, max=36_525, help="In days; whatever is newer stays.")] = 90.0,
+    older_than: Annotated[float, typer.Option(min=1, max=36_525, help="Days; newer data stays.")] = 90.0,
     keep: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Newest of each kind that stay, however old they are.")
     ] = 300,
@@ -36,21 +36,21 @@ def prune(
             plain(f"{one.kind} {one.name}, of {one.dated:%Y-%m-%d}")
     if done.removable and not dry_run:
         if not yes:
-            typer.confirm(f"remove {_told(done.removable)}?", abort=True, err=True)
+            typer.confirm(f"remove {_in_words(done.removable)}?", abort=True, err=True)
         done = replace(pruned(settings, retention, done.removable), removable=done.removable)
     if as_json:
         say_json(done)
     elif not done.removable:
         plain("nothing is old enough and unused")
     else:
-        plain(f"removed {_told(done.removed)}" if done.removed else "nothing was removed")
+        plain(f"removed {_in_words(done.removed)}" if done.removed else "nothing was removed")
     for topology, why in done.untracked.items():
         typer.echo(f"forescale: runs and model versions of {topology} are left: {why}", err=True)
     if done.untracked:
         raise typer.Exit(1)
 
 
-def _told(removables: "Sequence[Removable]") -> str:
+def _in_words(removables: "Sequence[Removable]") -> str:
     from forescale.jobs.prune import counted
 
     return ", ".join(f"{count} × {kind}" for kind, count in counted(removables).items())

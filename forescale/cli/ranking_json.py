@@ -11,11 +11,13 @@ from modeling.inputs.targets import ANY
 from planner.ranking import RankedPlan
 
 SCHEMA_VERSION = 1
-"""Of the answer; a field that changes its name or meaning raises it."""
+"""Version of the answer; raised when a field changes its name or meaning."""
 
 
 def ranking_fields(topology: str, ranking: Ranking, loads: Sequence[EvaluatedLoad]) -> dict[str, Any]:
-    """targets: what is bounded, by field of Targets. samples: pairs of a path and a draw that probabilities rest on."""
+    """targets: the bounded quantities, by field of Targets. samples: number of (path, draw) pairs that the
+    probabilities are computed from.
+    """
     found = ranking.candidates
     return {
         "schema_version": SCHEMA_VERSION,
@@ -34,7 +36,7 @@ def ranking_fields(topology: str, ranking: Ranking, loads: Sequence[EvaluatedLoa
 
 
 def _plan_fields(ranking: Ranking, rank: int, one: RankedPlan) -> dict[str, Any]:
-    """headroom: by what factor the load could grow, at the load where that is least."""
+    """headroom: factor by which the load could grow, at the load where it is smallest."""
     found, number = ranking.candidates, one.number
     missed = found.violations
     return {

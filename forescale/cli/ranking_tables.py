@@ -1,4 +1,4 @@
-"""Ranked plans for people: a table, best first, and under it why each is not the first."""
+"""Ranked plans for people: a table, best first, and below it why each is not the best."""
 
 import math
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from modeling.inputs.targets import ANY
 from planner.ranking import RankedPlan
 
 MAX_SHOWN = 20
-"""Plans that a person reads of; --json tells all."""
+"""Number of plans in the table; --json lists all."""
 
 
 def show_ranking(ranking: Ranking, names: Mapping[str, str]) -> None:
-    """names: what plans are called, by their path."""
+    """names: displayed name of each plan, by path."""
     shown = ranking.plans[:MAX_SHOWN]
     targets = [name for name in ranking.candidates.violations.probability if name != ANY]
     bounded = ranking.candidates.estimates.latency is not None
@@ -38,7 +38,7 @@ def show_ranking(ranking: Ranking, names: Mapping[str, str]) -> None:
 
 
 def _row(ranking: Ranking, one: RankedPlan, targets: list[str], *, bounded: bool) -> tuple[object, ...]:
-    """Bottleneck and latency at the load that leaves least headroom."""
+    """Bottleneck and latency are those at the load that leaves the least headroom."""
     found, number = ranking.candidates, one.number
     load = int(found.estimates.headroom_factor[number].argmin())
     cells: list[object] = [f"{one.probability:.1%}"]

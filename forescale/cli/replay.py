@@ -12,7 +12,7 @@ from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
-from forescale.jobs.replay_gate import Bounds, worse_than
+from forescale.jobs.replay_gate import GateBounds, worse_than
 from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
@@ -88,7 +88,8 @@ def replay(
     ] = None,
     anew: Annotated[bool, typer.Option(help="Discard kept forecasts and replays.")] = False,
     gate: Annotated[
-        Path | None, typer.Option(help="An earlier answer with --json; exits with 1 where this replay is worse.")
+        Path | None,
+        typer.Option(help="Baseline: the --json answer of an earlier replay; exits with 1 if this one is worse."),
     ] = None,
     gate_cost: Annotated[float, typer.Option(min=0, help="Allowed increase in instance-hours, as a share.")] = 0.02,
     gate_violations: Annotated[
@@ -134,7 +135,9 @@ def replay(
 
         write_whole(render_replay_page(read_timeline(out), against), plot)
     answer = to_json(done)
-    worse = [] if gate is None else worse_than(done, answer, request.policies, gate, Bounds(gate_cost, gate_violations))
+    worse = (
+        [] if gate is None else worse_than(done, answer, request.policies, gate, GateBounds(gate_cost, gate_violations))
+    )
     if as_json:
         say_json(answer | ({"plot": str(plot)} if plot else {}) | ({"worse": worse} if gate else {}))
     else:

@@ -1,4 +1,4 @@
-"""`forescale report`: write the report of a decision anew, with what has come of it."""
+"""`forescale report`: write the report of a decision again, with its outcomes so far."""
 
 from typing import Annotated
 

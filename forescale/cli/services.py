@@ -1,4 +1,4 @@
-"""`forescale services`: where micro-services saturate whose threads are held while others answer."""
+"""`forescale services`: where micro-services saturate, given that calls hold the caller's threads."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def services(
     ] = None,
     routing: Annotated[
         CallRouting,
-        typer.Option(help="shared: calls go to replicas that are free, the most that can be carried; random: to any."),
+        typer.Option(help="shared: calls go to free replicas, which gives the upper bound; random: to any replica."),
     ] = CallRouting.SHARED,
     profile: Annotated[
         str | None,

@@ -77,20 +77,20 @@ def observe(context: typer.Context, topology: Topology, as_json: AsJson = False)
     plain(f"{seen.observed_at:%Y-%m-%d %H:%M:%S} UTC: {seen.plan}, {seen.status}; {lag}")
 
 
-def _show(found: "Shadow") -> None:
+def _show(record: "Shadow") -> None:
     from forescale.report.decision.shadow_table import COLUMNS, comparison_sentences, row_of
     from planner.shadow.comparison import compared
 
-    title = f"{found.topology} in shadow mode since {found.since:%Y-%m-%d %H:%M} UTC"
-    rows = [(f"{day.day}", *row_of(compared([day]))) for day in found.days]
-    if found.days:
-        console.print(table(title, COLUMNS, [*rows, ("all", *row_of(found.total))]))
+    title = f"{record.topology} in shadow mode since {record.since:%Y-%m-%d %H:%M} UTC"
+    rows = [(f"{day.day}", *row_of(compared([day]))) for day in record.days]
+    if record.days:
+        console.print(table(title, COLUMNS, [*rows, ("all", *row_of(record.total))]))
     else:
         plain(f"{title}: no whole day has been accrued yet")
-    for day, why in found.pending.items():
+    for day, why in record.pending.items():
         plain(f"{day} is not accrued: {why}")
-    for told in comparison_sentences(found.days):
+    for told in comparison_sentences(record.days):
         plain(f"{told.label}: {told.text}")
-    for note in found.notes:
+    for note in record.notes:
         plain(note)
-    plain(f"forescale would run {found.plan} now")
+    plain(f"forescale would run {record.plan} now")

@@ -1,4 +1,4 @@
-"""Options of `forescale evaluate` that say something of sources."""
+"""Options of `forescale evaluate` that give values per source."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,14 +8,14 @@ from forescale.jobs.evaluation_load import AskedLoad
 from modeling.errors import ModelError
 
 NEWEST = "forecast"
-"""As a load: the newest forecast of every source."""
+"""Value of --load that stands for the newest forecast of every source."""
 
 MIN_PER_S, MAX_PER_S = 1e-9, 1e12
-"""Bounds of a rate that is not 0: one event in thirty years, and more than any source brings."""
+"""Bounds of a nonzero rate: one event in thirty years, and more than any source delivers."""
 
 
 def asked_load(texts: Sequence[str], quantile: float, within_s: int | None, arrival_cv2: float | None) -> AskedLoad:
-    """Of `SOURCE=RATE` texts, folders of forecasts, and the word `forecast`. Raises ModelError for what is none."""
+    """Parse `SOURCE=RATE` texts, folders of forecasts, and the word `forecast`. Raises ModelError for anything else."""
     if not 0 < quantile < 1:
         raise ModelError(f"--quantile {quantile:g} is no quantile; give a number between 0 and 1, such as 0.95")
     others = [text for text in texts if text != NEWEST]
@@ -29,9 +29,10 @@ def asked_load(texts: Sequence[str], quantile: float, within_s: int | None, arri
 def asked_loads(
     texts: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None
 ) -> list[AskedLoad]:
-    """One or several: a source that is given several rates has one in each load, one with a single rate has it in all;
-    each of them at each quantile of the forecasts' peaks. Raises ModelError as `asked_load`, and where sources have
-    different numbers of rates.
+    """One load or several. A source with several rates has one in each load; a source with a single rate has it in all
+    loads. Every load is repeated at each quantile of the forecasts' peaks.
+
+    Raises ModelError as `asked_load`, and where sources have different numbers of rates.
     """
     rates: dict[str, list[str]] = {}
     others = []
@@ -59,11 +60,13 @@ def asked_loads(
 
 
 def sources_numbers(
-    option: str, texts: Sequence[str], least: float, most: float, otherwise: str = ""
+    option: str, texts: Sequence[str], minimum: float, maximum: float, otherwise: str = ""
 ) -> dict[str, float]:
-    """Numbers by source, of `SOURCE=NUMBER` texts, each 0 or from least to most. otherwise: what else the option takes.
+    """Numbers by source, from `SOURCE=NUMBER` texts. Each is 0, or between minimum and maximum.
 
-    Raises ModelError for what is none, for a number out of bounds and for a source given twice.
+    otherwise: what else the option takes.
+
+    Raises ModelError for any other text, for a number out of bounds and for a source given twice.
     """
     numbers: dict[str, float] = {}
     for text in texts:
@@ -76,8 +79,8 @@ def sources_numbers(
             raise ModelError(
                 f"{option} {text!r} is not SOURCE=NUMBER{otherwise}; give it like {option} 'ingest=1.2'"
             ) from None
-        if not (number == 0 or least <= number <= most):
-            bounds = f"0 to {most:g}" if least == 0 else f"0, or {least:g} to {most:g}"
+        if not (number == 0 or minimum <= number <= maximum):
+            bounds = f"0 to {maximum:g}" if minimum == 0 else f"0, or {minimum:g} to {maximum:g}"
             raise ModelError(f"{option} {text}: {number:g} is out of bounds; give {bounds}")
         if source in numbers:
             raise ModelError(

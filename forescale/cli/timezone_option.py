@@ -1,4 +1,4 @@
-"""The option `--timezone`: whose clock days and weeks go by."""
+"""The option `--timezone`: the time zone that days and weeks follow."""
 
 from forecasting.errors import CalendarError
 from forecasting.local_time import zone

@@ -1,1 +1,1 @@
-"""Everything that a decision needs, checked in the order in which it is needed, each with what helps."""
+"""Checks of everything that a decision needs, in the order of need, each with its remedy."""

@@ -14,10 +14,10 @@ from forescale.settings import Settings
 def diagnosed(
     settings: Settings, expected: Expected, topology: str | None = None, fleet: Path | None = None
 ) -> Iterator[Finding]:
-    """Findings in the order in which things are needed.
+    """Findings in the order of need.
 
-    expected: errors that say what is wrong with the world. topology: name or path; None for every file in the folder.
-    fleet: a file in it that is none of a topology.
+    expected: errors about wrong input or surroundings; all others are defects. topology: name or path; None for every
+    file in the folder. fleet: the file in that folder that is a fleet file, not a topology file.
     """
     names = [path.stem for path in topology_files(settings.topologies, fleet)] if topology is None else [topology]
     of_topologies = [replace(check, of=name) for name in names for check in topology_checks(Patient(settings, name))]

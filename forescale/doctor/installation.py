@@ -10,7 +10,7 @@ from modeling.wording import count_of
 
 NEEDED_DAGS = ("aggregate", "forecast", "plan", "deploy")
 IMPORT_S = 30.0
-"""MLflow and its like take seconds to load, and longer where the machine is busy."""
+"""Time limit for imports: MLflow takes seconds to load, longer on a busy machine."""
 
 
 def installation_checks(settings: Settings) -> list[Check]:
@@ -31,7 +31,9 @@ def _settings(settings: Settings) -> str:
     if not kept.is_dir() or not os.access(kept, os.W_OK | os.X_OK):
         raise AilmentError(f"{kept} cannot be written to", "give this user its rights, or set FORESCALE_HOME")
     if not settings.topologies.is_dir():
-        raise AilmentError(f"{settings.topologies} is no folder", "set FORESCALE_TOPOLOGIES to that of topology files")
+        raise AilmentError(
+            f"{settings.topologies} is no folder", "set FORESCALE_TOPOLOGIES to the folder of topology files"
+        )
     return f"home {home}, topologies {settings.topologies}, clock {settings.clock}"
 
 

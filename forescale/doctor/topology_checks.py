@@ -24,17 +24,18 @@ from planner.fallback import CALIBRATION, why_stale
 
 MIN_LEARNT = timedelta(days=1)
 MIN_BORROWED = timedelta(hours=3)
-"""Where siblings are named."""
+"""Least history needed where siblings are named."""
 CALIBRATED_FOR = timedelta(days=7)
-"""How old a calibration may be: what operators cost changes with each release of the job."""
+"""Maximum age of a calibration: operator costs change with each release of the job."""
 CLOCKS_APART_S = 30.0
-"""Between this machine and the cluster: a minute's load is counted in the minute before or after beyond it."""
+"""Maximum difference between the clocks of this machine and the cluster: beyond it a minute's load is counted in the
+wrong minute."""
 LOOKED_AT_WINDOWS = 10
 
 
 @dataclass(frozen=True)
 class Patient:
-    """What the checks of a topology share; each part is made when the first check asks for it. name: or path."""
+    """What the checks of a topology share; each part is read when first needed. name: of the topology, or its path."""
 
     settings: Settings
     name: str
@@ -76,7 +77,7 @@ def _file(patient: Patient) -> str:
 
 
 def _clocks(patient: Patient) -> str:
-    """The clock can be read, and nothing was kept at a time that it has not reached."""
+    """The clock can be read, and no stored data is dated in the future."""
     now = patient.now
     until = built_until(patient.settings.history_dir, patient.config.topology)
     if until is not None and until > now + timedelta(seconds=CLOCKS_APART_S):
@@ -95,13 +96,13 @@ def _arrivals(patient: Patient) -> str:
     with arrival_source(config, settings, patient.now) as source:
         width_us = section.window_s * 1_000_000
         end_us = (to_us(patient.now) - int(source.unsettled_s * 1e6)) // width_us * width_us
-        # Until when it has settled by itself; one window less for what is under way.
+        # The end of what has settled; one window less for data still under way.
         end = datetime.fromtimestamp(end_us / 1e6, patient.now.tzinfo) - timedelta(seconds=section.window_s)
         start = max(
             end - timedelta(seconds=LOOKED_AT_WINDOWS * section.window_s), _next_window(source.first_moment(), width_us)
         )
         if start >= end:
-            return f"{source.place} answers; it has told of less than a window of {section.window_s} s so far"
+            return f"{source.place} answers; it has reported less than a window of {section.window_s} s so far"
         arrivals = source.read(start, end, section.window_s).sources
         place = source.place
     silent = [name for name in config.as_topology().sources if name not in arrivals or not arrivals[name].alive.size]
@@ -120,9 +121,9 @@ def _next_window(moment: datetime, width_us: int) -> datetime:
 
 
 def _event_files(path: str) -> str:
-    """Only whether they are there: counting them takes a Spark session."""
+    """Check only that files exist: counting events takes a Spark session."""
     if "://" in path:
-        raise NotUsedError(f"{path.partition('://')[0]}://… is read by Spark; `forescale history build` tells")
+        raise NotUsedError(f"{path.partition('://')[0]}://… is read by Spark; `forescale history build` checks it")
     files = [each for each in Path(path).rglob("*") if each.is_file()] if Path(path).is_dir() else []
     files = [Path(path)] if Path(path).is_file() else files
     if not files:

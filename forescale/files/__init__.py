@@ -1,1 +1,1 @@
-"""Every file that people or other tools write for forescale, read and checked; and how files are written whole."""
+"""Reads and checks every file that people or other tools write for forescale; writes files atomically."""

@@ -1,4 +1,4 @@
-"""The section `arrivals` of a topology file: where arrivals are read from, and how good their history must be."""
+"""The section `arrivals` of a topology file: where arrivals are read from, and how complete their history must be."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class QualityEntry(BaseModel):
-    """What `forescale history check` asks of the history. Shares are of the windows, and of the rows that were read."""
+    """Bounds that `forescale history check` applies. Shares are of the windows, or of the rows that were read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,8 +34,8 @@ class QualityEntry(BaseModel):
 
 
 class _Arrivals(BaseModel):
-    """What all sources have. window_s: width of the history's windows. lateness_s: windows younger than this are read
-    again, for what came late.
+    """Fields of every kind of source. window_s: width of the history's windows. lateness_s: windows younger than this
+    are read again, to include late events.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,20 +45,20 @@ class _Arrivals(BaseModel):
     quality: QualityEntry = QualityEntry()
 
     def of_the_source(self) -> dict[str, Any]:
-        """What the source that is read over a network takes, under the same names; the rest is of the history."""
+        """The fields that a source read over a network takes, under the same names; the others concern the history."""
         return self.model_dump(exclude={"kind", "window_s", "lateness_s", "quality", "password_env", "group"})
 
     def sources_named(self) -> Mapping[str, Collection[str]]:
-        """The sources that the section names, by the field that does: all must be of the topology."""
+        """The sources that the section names, by field; all must belong to the topology."""
         return {}
 
 
 class EventsEntry(_Arrivals):
     """Raw events in files; see forecasting.arrivals.counting.event_files. Relative paths are below FORESCALE_HOME.
 
-    coverage: a Parquet or CSV file (source, alive_from, alive_to) that tells when the feed was alive: a window without
-    events is zero where it was, and missing where it was not. Without it the feed counts as alive between two events
-    that are at most max_silence_s apart.
+    coverage: a Parquet or CSV file (source, alive_from, alive_to) with the spans in which the feed was alive. A window
+    without events is zero inside them and missing outside. Without the file the feed counts as alive between two
+    events that are at most max_silence_s apart.
     """
 
     kind: Literal["events"] = "events"
@@ -77,10 +77,10 @@ class EventsEntry(_Arrivals):
 
 
 class KafkaEntry(_Arrivals):
-    """Topics, counted by their offsets. topics: source → topic or topics. settings: of the client, librdkafka's.
+    """Topics, counted by their offsets. topics: source → topic or topics. settings: of the client, as in librdkafka.
 
-    group: under which the topology reads them. password_env: environment variable that holds sasl.password, which no
-    file should.
+    group: consumer group of the topology. password_env: environment variable that holds sasl.password, which belongs
+    in no file.
     """
 
     kind: Literal["kafka"]
@@ -105,7 +105,7 @@ class KafkaEntry(_Arrivals):
         return {"topics": self.topics}
 
     def password(self) -> SecretStr | None:
-        """Raises ValueError where the environment lacks it."""
+        """Raises ValueError if the environment lacks it."""
         return None if self.password_env is None else secret(self.password_env)
 
 
@@ -113,7 +113,7 @@ class _OverHttp(HttpAccess, _Arrivals):
     url: str
 
     def of_the_source(self) -> dict[str, Any]:
-        """With the headers of every request. Raises ValueError where the environment lacks one."""
+        """With the headers of every request. Raises ValueError if the environment lacks one."""
         fields = super().of_the_source()
         for name in ("headers_env", "token_env"):
             del fields[name]
@@ -137,7 +137,7 @@ class PrometheusEntry(_OverHttp):
 
 
 class HeronEntry(_OverHttp):
-    """Heron's tracker, which keeps three hours. spouts: source → spout; streams: source → its streams."""
+    """Heron's tracker, which keeps three hours of history. spouts: source → spout; streams: source → its streams."""
 
     kind: Literal["heron"]
     cluster: str
@@ -151,7 +151,7 @@ class HeronEntry(_OverHttp):
 
 
 class StormEntry(_OverHttp):
-    """Storm's UI, which keeps nothing: `forescale history record` reads it steadily. spouts: source → spout."""
+    """Storm's UI, which keeps no history: `forescale history record` records it. spouts: source → spout."""
 
     kind: Literal["storm"]
     spouts: dict[str, str]

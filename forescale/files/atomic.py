@@ -1,4 +1,4 @@
-"""Text files that appear whole: a reader sees the old file or the new one, never half of it."""
+"""Atomic writing of text files: a reader sees the old file or the new one, never half of it."""
 
 import errno
 import os
@@ -7,10 +7,10 @@ from tempfile import NamedTemporaryFile
 
 
 def write_whole(text: str, path: Path, *, anew: bool = False, mode: int = 0o644) -> Path:
-    """Written beside it under a name of its own, so that writers do not meet; the last one stands.
+    """Write a temporary file of a unique name beside it and rename it, so that writers do not collide; the last wins.
 
-    anew: only where there is no such file yet, else FileExistsError. Raises OSError, also where something else than a
-    file is there: a file in the place of a device or a pipe would be its end.
+    anew: only if no such file exists, else FileExistsError. Raises OSError, also if the path is not a regular file:
+    replacing a device or a pipe would destroy it.
     """
     check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def write_whole(text: str, path: Path, *, anew: bool = False, mode: int = 0o644)
 
 
 def check_replaceable(path: Path) -> None:
-    """Raises OSError where the path is there and no regular file."""
+    """Raises OSError if the path exists and is not a regular file."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it", str(path))
     if path.exists() and not path.is_file():

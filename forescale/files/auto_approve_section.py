@@ -1,4 +1,4 @@
-"""`planning.auto_approve` of a topology file: changes that are small enough to be deployed without being asked for."""
+"""`planning.auto_approve` of a topology file: changes small enough to be deployed without approval by a person."""
 
 from typing import Annotated
 
@@ -10,10 +10,10 @@ from planner.auto_approval import ApprovalBounds
 
 
 class AutoApproveSection(BaseModel):
-    """What is within all bounds that are given is approved; at least one is given. max_step: instances that one step
-    starts or stops, over all operators. max_cost_instance_hours: of a schedule, more than holding the plan that runs
-    would cost; max_cost_price: likewise in the currency of the prices, where these are told.
-    max_violation_probability: that any minute of its horizon is in violation.
+    """A schedule within all given bounds is approved; at least one bound is required. max_step: instances that one
+    step starts or stops, over all operators. max_cost_instance_hours: cost of a schedule above holding the running
+    plan; max_cost_price: the same in the currency of the prices, where prices are known. max_violation_probability:
+    probability that any minute of its horizon is in violation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

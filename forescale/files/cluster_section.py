@@ -15,4 +15,4 @@ ClusterSection = Annotated[
     SimulatorEntry | FlinkEntry | FlinkOperatorEntry | HeronClusterEntry | KubernetesEntry | StormClusterEntry,
     Field(discriminator="kind"),
 ]
-"""A new kind is a file of `forescale/files/clusters` and a name here."""
+"""To add a kind, add a file in `forescale/files/clusters` and its class here."""

@@ -1,4 +1,4 @@
-"""The section `events` of a topology file: what is known beforehand of the days to come, and outages of the past."""
+"""The section `events` of a topology file: holidays and other events known in advance, and past outages."""
 
 import datetime
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Sources = Annotated[list[Name], Field(min_length=1)]
 
 
 def _is_written_out(given: Any) -> Any:
-    # A bare number would be taken for seconds since 1970.
+    # pydantic would read a bare number as seconds since 1970.
     if not isinstance(given, str | datetime.date):
         raise ValueError("is no date or time; write it out, such as 2026-11-27 or 2026-11-27 18:00")
     return given
@@ -60,8 +60,8 @@ class _Strict(BaseModel):
 
 
 class HolidaysPlace(_Strict):
-    """The public holidays of a place. country, subdivision: ISO 3166, such as DE and BY. time_zone: whose midnights
-    begin and end its days.
+    """The public holidays of a place. country, subdivision: ISO 3166, such as DE and BY. time_zone: its midnights begin
+    and end the days.
     """
 
     country: Annotated[str, Field(min_length=2, max_length=8)]
@@ -71,7 +71,7 @@ class HolidaysPlace(_Strict):
 
     @model_validator(mode="after")
     def _is_a_place(self) -> Self:
-        # Where the library is lacking, nothing is refused before a forecast is asked for: other jobs do without it.
+        # If the library is missing, only forecasts fail: other jobs do not need it.
         if holidays_can_be_told():
             refuse_unknown_place(self.country, self.subdivision)
         return self
@@ -87,7 +87,7 @@ class HolidaysEntry(_Strict):
         return self.holidays.sources
 
     def events(self, start: datetime.datetime, end: datetime.datetime) -> tuple[Event, ...]:
-        # A local year begins and ends up to 14 h away from that of UTC.
+        # A local year begins and ends up to 14 h away from the UTC year.
         day = datetime.timedelta(days=1)
         place = self.holidays
         return public_holidays(
@@ -100,8 +100,8 @@ class HolidaysEntry(_Strict):
 
 
 class EventEntry(_Strict):
-    """One event: a whole `date`, or from `start` to `end`, by the clocks of time_zone; what bears its own offset needs
-    none. label: alike for events that are alike. ratio: load during it divided by usual load, where that is known.
+    """One event: a whole `date`, or from `start` to `end`, in time_zone; times with their own offset need none. label:
+    the same for events that are alike. ratio: load during the event divided by usual load, if known.
     """
 
     label: Name
@@ -126,7 +126,7 @@ class EventEntry(_Strict):
         return (self.event(),)
 
     def event(self) -> Event:
-        """Raises ValueError where its times do not make a span."""
+        """Raises ValueError if its times do not make a span."""
         start, end = self._span()
         sources = None if self.sources is None else tuple(self.sources)
         return Event(self.kind, self.label, start, end, sources, self.ratio)
@@ -170,6 +170,6 @@ EventsSection = list[
 def event_calendar(
     section: Sequence[HolidaysEntry | EventEntry], start: datetime.datetime, end: datetime.datetime
 ) -> EventCalendar:
-    """The events of a section that touch [start, end). Raises CalendarError where holidays cannot be told."""
+    """The events of a section that touch [start, end). Raises CalendarError if holidays cannot be computed."""
     events = [event for entry in section for event in entry.events(start, end)]
     return EventCalendar(tuple(events)).between(start, end)

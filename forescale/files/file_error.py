@@ -1,4 +1,4 @@
-"""What is wrong with a file that people or other tools write: one error, in words that name place, value and remedy."""
+"""One error for all unusable input files, in words that name place, value and remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ GONE = {
     "planning.slot_s": "schedules have no slots any more",
     "planning.safety_s": "lead_s is how much earlier a larger plan is asked for",
 }
-"""Fields of 0.1 that 0.2 has not, each with what stands in its place."""
+"""Fields of 0.1 that were removed in 0.2, each with its replacement."""
 
 
 class FileError(ValueError):
@@ -26,9 +26,9 @@ class FileError(ValueError):
 
 @contextmanager
 def field_errors(file: object, remedy: str = "") -> Iterator[None]:
-    """What pydantic or the model refuses becomes a FileError that names the file, and each field on a line.
+    """Turn a pydantic or model error into a FileError that names the file, with one line per field.
 
-    remedy: where a file of that kind is described.
+    remedy: says where a file of that kind is described.
     """
     try:
         yield
@@ -40,13 +40,13 @@ def field_errors(file: object, remedy: str = "") -> Iterator[None]:
 
 
 def _sentence(file: object, problem: "ErrorDetails") -> str:
-    """What pydantic found, with the file and the field."""
+    """pydantic's finding, with the file and the field."""
     place = [str(part) for part in problem["loc"]]
     if place[:1] == ["arrivals"]:
-        # Between the section and its field stands the kind of source that it was taken for.
+        # pydantic puts the kind of source between the section and its field.
         del place[1:2]
     if place[:1] == ["events"]:
-        # As with arrivals, behind the number of the entry.
+        # As with arrivals, after the number of the entry.
         del place[2:3]
     field = ".".join(place) or "(file)"
     if problem["type"] == "missing":
@@ -57,6 +57,6 @@ def _sentence(file: object, problem: "ErrorDetails") -> str:
         return f"{file}: {field} is not a known field; remove it or correct its name"
     message = problem["msg"].removeprefix("Value error, ")
     given = problem["input"]
-    # Only what stands alone is repeated: a whole section may hold an address with a password.
+    # Repeat only plain values: a whole section may hold an address with a password.
     alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
     return f"{file}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")

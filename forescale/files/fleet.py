@@ -1,4 +1,4 @@
-"""The fleet file: YAML with what topologies share: quotas of instances, and how far apart large rescales stay."""
+"""The fleet file: YAML with what topologies share: quotas of instances, and the least time between large rescales."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -37,7 +37,7 @@ class QuotaEntry(_Strict):
         return self
 
     @property
-    def most(self) -> int:
+    def max_instances(self) -> int:
         return self.instances or (self.nodes or 0) * (self.instances_per_node or 0)
 
 
@@ -54,7 +54,7 @@ class GroupEntry(QuotaEntry):
 
 
 class StaggerEntry(_Strict):
-    """Rescales that start large_instances or more are apart_s from each other."""
+    """Rescales that start large_instances or more are at least apart_s apart."""
 
     large_instances: Count
     apart_s: Annotated[float, Field(gt=0, le=86400)]
@@ -73,11 +73,11 @@ class FleetEntry(_Strict):
             raise ValueError("nothing is shared; give a quota, groups or stagger")
         of: dict[frozenset[str], str] = {}
         for name, group in self.groups.items():
-            if self.quota is not None and group.most > self.quota.most:
+            if self.quota is not None and group.max_instances > self.quota.max_instances:
                 raise ValueError(
-                    f"groups.{name} may hold {count_of(group.most, 'instance')} and all topologies together "
-                    f"{self.quota.most}; "
-                    f"lower groups.{name} to {self.quota.most} or less, or raise quota"
+                    f"groups.{name} may hold {count_of(group.max_instances, 'instance')} and all topologies together "
+                    f"{self.quota.max_instances}; "
+                    f"lower groups.{name} to {self.quota.max_instances} or less, or raise quota"
                 )
             if (other := of.setdefault(frozenset(group.topologies), name)) != name:
                 raise ValueError(f"groups {other} and {name} have the same topologies; leave one of them out")
@@ -85,12 +85,12 @@ class FleetEntry(_Strict):
 
 
 def sections_of_a_fleet(fields: Collection[str]) -> list[str]:
-    """Those of a file's fields that only a fleet file has; none where the file is of another kind."""
+    """The given fields that only a fleet file has; empty for a topology file."""
     return [] if "topology" in fields else [name for name in FleetEntry.model_fields if name in fields]
 
 
 def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:
-    """topologies: names of all that are planned. Raises FileError naming file, field, value and remedy."""
+    """topologies: names of all planned topologies. Raises FileError naming file, field, value and remedy."""
     body = yaml_fields(path, "fleet file", EXAMPLE)
     with field_errors(path):
         entry = FleetEntry.model_validate(body)
@@ -100,9 +100,10 @@ def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:
                 f"{path}: groups.{name}.topologies names the unknown topology {unknown[0]!r}; correct it, or add its "
                 f"file; known are {', '.join(sorted(topologies))}"
             )
-    whole = [] if entry.quota is None else [Quota("the quota", frozenset(topologies), entry.quota.most)]
+    whole = [] if entry.quota is None else [Quota("the quota", frozenset(topologies), entry.quota.max_instances)]
     groups = [
-        Quota(f"the quota of {name}", frozenset(group.topologies), group.most) for name, group in entry.groups.items()
+        Quota(f"the quota of {name}", frozenset(group.topologies), group.max_instances)
+        for name, group in entry.groups.items()
     ]
     stagger = None if entry.stagger is None else Stagger(entry.stagger.large_instances, entry.stagger.apart_s)
     return FleetTerms((*whole, *groups), stagger)

@@ -1,4 +1,4 @@
-"""`planning.freeze` of a topology file: spans in which nothing is deployed, by the clock of some place."""
+"""`planning.freeze` of a topology file: spans in which nothing is deployed, in local time."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun"
 
 class FreezeWindow(BaseModel):
     """Each day of days, or of dates from first_date to last_date, from `from` to `until`; until is on the next day
-    where it is not after `from`. timezone: an IANA name, whose clock it goes by.
+    unless it is after `from`. timezone: an IANA name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,7 +27,7 @@ class FreezeWindow(BaseModel):
     @field_validator("from_", "until", mode="before")
     @classmethod
     def _is_a_clock_time(cls, given: object) -> object:
-        # YAML 1.1 reads 18:00 without quotes as minutes of base 60, and pydantic such a number as seconds.
+        # YAML 1.1 reads an unquoted 18:00 as a base-60 number, and pydantic reads that as seconds.
         if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 24 * 60:
             return time(given // 60, given % 60)
         if isinstance(given, int | float):
@@ -60,7 +60,7 @@ class FreezeWindow(BaseModel):
         return self
 
     def spans(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-        """Those that meet [start, end), in order, as moments with a time zone. They move with the place's clock."""
+        """The spans that overlap [start, end), in order, as moments with a time zone. They follow daylight saving."""
         zone = ZoneInfo(self.timezone)
         found = []
         day = start.astimezone(zone).date() - timedelta(days=1)
@@ -68,7 +68,7 @@ class FreezeWindow(BaseModel):
             if self._is_on(day):
                 begins = datetime.combine(day, self.from_, zone)
                 over = day if self.until > self.from_ else day + timedelta(days=1)
-                # Where the clock goes back, an hour comes twice: it ends with the second.
+                # When the clock goes back, an hour occurs twice: the window ends with the second.
                 ends = datetime.combine(over, self.until, zone).replace(fold=1)
                 if begins < min(end, ends) and ends > start:
                     found.append((begins, ends))

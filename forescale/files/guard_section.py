@@ -8,10 +8,10 @@ from forescale.files.bounded_numbers import NotNegative, Positive
 
 
 class GuardSection(BaseModel):
-    """mode: advise tells what it would do, act does it. window_s: of metrics that a diagnosis rests on. settle_s: from
-    when a plan runs until its effect is judged. utilisation: wanted after a scaling. drain_s: in which a backlog is to
-    be gone. min_dwell_s: least time that a plan runs before it is lowered. blacklist_after: failures in a row that bar
-    an action under a diagnosis.
+    """mode: advise only says what it would do, act does it. window_s: span of the metrics behind a diagnosis. settle_s:
+    from when a plan runs until its effect is judged. utilisation: target after a scaling. drain_s: time within which a
+    backlog must be gone. min_dwell_s: least time that a plan runs before it is lowered. blacklist_after: failures in a
+    row that bar an action under a diagnosis.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,7 +27,7 @@ class GuardSection(BaseModel):
     @field_validator("mode", mode="before")
     @classmethod
     def _off_is_a_word(cls, given: object) -> object:
-        # YAML takes an off without quotes for false.
+        # YAML reads an unquoted off as false.
         return "off" if given is False else given
 
     @model_validator(mode="after")

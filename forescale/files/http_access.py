@@ -1,4 +1,4 @@
-"""How a section of a topology file says as whom a server is asked over HTTP, and which certificates it is known by."""
+"""Login and certificates for a server over HTTP, in a section of a topology file."""
 
 import os
 from pathlib import Path
@@ -20,8 +20,7 @@ AbsolutePath = Annotated[str, Field(pattern="^/")]
 
 class HttpAccess(BaseModel):
     """token_env: environment variable that holds a bearer token. headers_env: header → environment variable that holds
-    what is sent in it. ca_file: absolute path of certificates in PEM that the server's is checked against, in place of
-    the known ones.
+    its value. ca_file: absolute path of PEM certificates to check the server's against, instead of the system's.
     """
 
     token_env: EnvironmentVariable | None = None
@@ -36,20 +35,20 @@ class HttpAccess(BaseModel):
         return self
 
     def headers(self) -> dict[str, SecretStr]:
-        """Of every request. Raises ValueError where the environment lacks one, or holds what no header can be."""
+        """Headers of every request. Raises ValueError if the environment lacks one or holds an invalid header value."""
         headers = {name: _sent(variable) for name, variable in self.headers_env.items()}
         if self.token_env is not None:
             headers["Authorization"] = SecretStr(f"Bearer {_sent(self.token_env).get_secret_value()}")
         return headers
 
     def connection(self) -> Connection:
-        """Raises ValueError where the environment lacks a header."""
+        """Raises ValueError if the environment lacks a header."""
         return Connection(headers=self.headers(), ca_file=self.ca_file, timeout_s=self.timeout_s)
 
 
 class MutualAccess(HttpAccess):
-    """token_file: absolute path of a file that holds a bearer token, read anew by each command: it may be renewed.
-    certificate_file, key_file: absolute paths of the certificate and key in PEM that are shown to the server.
+    """token_file: absolute path of a file that holds a bearer token; each command reads it again, so the token may be
+    rotated. certificate_file, key_file: absolute paths of the client certificate and its key in PEM.
     """
 
     token_file: AbsolutePath | None = None
@@ -67,14 +66,14 @@ class MutualAccess(HttpAccess):
         return self
 
     def headers(self) -> dict[str, SecretStr]:
-        """Of every request. Raises ValueError where the environment or the file lacks one."""
+        """Headers of every request. Raises ValueError if the environment or the file lacks one."""
         headers = super().headers()
         if self.token_file is not None:
             headers["Authorization"] = SecretStr(f"Bearer {_token(Path(self.token_file))}")
         return headers
 
     def connection(self) -> Connection:
-        """Raises ValueError where the environment or the file lacks a secret."""
+        """Raises ValueError if the environment or the file lacks a secret."""
         shown = Connection(certificate_file=self.certificate_file, key_file=self.key_file)
         return super().connection() | shown
 
@@ -97,7 +96,7 @@ def _token(path: Path) -> str:
 
 
 def _sent(variable: str) -> SecretStr:
-    """What the environment holds for a header. HTTP knows no header of several lines, and none beyond ASCII."""
+    """The header value that a variable holds. HTTP headers are single lines of ASCII."""
     value = secret(variable).get_secret_value().strip()
     if not (value and value.isascii() and value.isprintable()):
         raise ValueError(
@@ -108,7 +107,7 @@ def _sent(variable: str) -> SecretStr:
 
 
 def secret(variable: str) -> SecretStr:
-    """What the environment holds. Raises ValueError where it lacks it."""
+    """The value of an environment variable. Raises ValueError if it is not set."""
     if variable not in os.environ:
-        raise ValueError(f"the environment holds no {variable}, which is to hold a secret; set it")
+        raise ValueError(f"the environment variable {variable}, which should hold a secret, is not set; set it")
     return SecretStr(os.environ[variable])

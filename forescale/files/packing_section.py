@@ -15,9 +15,9 @@ Count = AllInstances
 
 
 class PackingSection(BaseModel):
-    """packer: by its name. site: of a site file, which has the size of containers, the nodes and the prices; relative
-    to FORESCALE_HOME. nodes: how many containers each holds, null for as many as need be; those of the site if absent.
-    The others are the options of `forescale pack`.
+    """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices; relative
+    to FORESCALE_HOME. nodes: how many containers each node holds, null for no limit; by default the site's nodes.
+    The other fields are the options of `forescale pack`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,7 +50,7 @@ class PackingSection(BaseModel):
         return self
 
     def offer(self, site: Site, prices: SitePrices) -> Offer:
-        """Raises PlanError for a node that the site does not know, or gives no price where others have one."""
+        """Raises PlanError for a node that the site does not know, or that has no price where others have one."""
         known = site_nodes(site)
         if self.nodes and known and (unknown := sorted(set(self.nodes) - known)):
             raise PlanError(

@@ -20,7 +20,7 @@ _DOCUMENTED = "see docs/topology-file.md for one"
 
 
 ContainerId = Annotated[StrictInt, Field(ge=-(2**31), lt=2**31)]
-"""Or the index of an instance."""
+"""Id of a container, or index of an instance."""
 
 
 class _ContainerEntry(BaseModel):
@@ -53,7 +53,7 @@ def read_plan_file(path: Path, topology: Topology) -> PhysicalPlan:
 
 
 def _json_fields(path: Path) -> dict[str, Any]:
-    """Read as JSON, tens of times faster than as the YAML that it is too. Empty where it is none: YAML tells why."""
+    """Read as JSON, tens of times faster than as YAML. Empty if it is not JSON: the YAML reader then says why."""
     if path.suffix.lower() == ".json":
         with suppress(OSError, ValueError, RecursionError):
             body = json.loads(bounded_text(path), object_pairs_hook=_unique)
@@ -62,21 +62,21 @@ def _json_fields(path: Path) -> dict[str, Any]:
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises ValueError for a key that stands twice."""
+    """Raises ValueError for a duplicate key."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key is given twice")
     return fields
 
 
 def check_plan_path(path: Path) -> None:
-    """Raises FileError for a name that tells no format."""
+    """Raises FileError for a name whose suffix is not a known format."""
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
-        raise FileError(f"plan file {path}: the name tells no format; let it end in .json or .yaml")
+        raise FileError(f"plan file {path}: the name shows no format; use one that ends in .json or .yaml")
 
 
 def write_plan_file(plan: PhysicalPlan, path: Path) -> Path:
-    """As `read_plan_file` reads it, nodes included: JSON or YAML by its name. Raises FileError and OSError."""
+    """Write a file for `read_plan_file`, nodes included: JSON or YAML by its suffix. Raises FileError and OSError."""
     check_plan_path(path)
     fields = plan_fields(plan)
     if path.suffix.lower() == ".json":

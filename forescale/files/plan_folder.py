@@ -1,4 +1,4 @@
-"""Plan files that are named, and those of folders, as plans that are all different."""
+"""Plans of named files and of folders; duplicates are errors."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +12,8 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def plan_paths(given: Sequence[Path]) -> list[Path]:
-    """Files as they are given; in the place of a folder all plan files in it, by name, hidden ones left out. Raises
-    FileError for a folder without any, and for a file that is given twice.
+    """The given files in order; a folder stands for all plan files in it, by name, without hidden ones. Raises
+    FileError for a folder without any, and for a file given twice.
     """
     found: dict[Path, Path] = {}
     for path in given:
@@ -25,7 +25,7 @@ def plan_paths(given: Sequence[Path]) -> list[Path]:
 
 
 def read_plan_files(paths: Sequence[Path], topology: Topology) -> dict[str, PhysicalPlan]:
-    """By path. Raises FileError as read_plan_file, and for two files that hold the same plan."""
+    """Plans by path. Raises FileError as read_plan_file, and for two files with the same plan."""
     plans: dict[str, PhysicalPlan] = {}
     known: dict[str, Path] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""`planning` of a topology file: what must hold, what is allowed, and what a rescale costs."""
+"""`planning` of a topology file: targets, limits, and the cost of a rescale."""
 
 from typing import Annotated, Literal
 
@@ -13,21 +13,21 @@ from modeling.inputs.operator_profile import MAX_CV2
 
 
 class Planning(BaseModel):
-    """What must hold, what a rescale costs, and what is allowed.
+    """Targets, limits, and the cost of a rescale.
 
     max_lag_s: a minute with more seconds of backlog than this is a violation. allow: share of the minutes that may be
-    in violation, or price_per_violation_minute in instance-hours; where neither is given, a tenth of what quantile
-    leaves. quantile: of the peaks that steps tell as their load. max_utilisation: what the busiest instance may be
-    planned for; None leaves that to the budget. max_latency_s: mean end to end; max_p95_latency_s: its p95.
+    in violation; or price_per_violation_minute, in instance-hours. If neither is given, allow is a tenth of 1 -
+    quantile. quantile: of the peaks that steps report as their load. max_utilisation: limit for the busiest instance;
+    None leaves that to the budget. max_latency_s: mean end to end; max_p95_latency_s: its p95.
     downtime_s: of a rescale. lead_s: from asking for instances until they are there. min_dwell_s: from the end of a
-    rescale until the next is asked for. max_catch_up_s: for how long a deployment watches what waits drain.
-    rescale_cost_instance_hours: what one rescale is worth avoiding; beside that started_cost_instance_hours, of each
-    instance that it starts or stops, and moved_state_cost_instance_hours_per_gib, of state that it gives to another
-    instance. arrival_cv2: of the gaps between arrivals, in place of what the history tells of them.
-    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it
-    must hold. stale_s: an older forecast is not planned by. mode: shadow plans and reports, and deploys nothing, nor
-    does the guard; floor raises what runs to its plans, and leaves what lies above them to others. auto_approve: what
-    is small enough that nobody is asked; None asks for everything.
+    rescale until the next may be asked for. max_catch_up_s: how long a deployment waits for the backlog to drain.
+    rescale_cost_instance_hours: what avoiding one rescale is worth; added to it, started_cost_instance_hours per
+    instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for state that moves to another
+    instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from the history.
+    deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. stale_s: older
+    forecasts are not used. mode: shadow plans and reports, but neither it nor the guard deploys anything; floor raises
+    the running plan to its plans, and leaves anything above them to others. auto_approve: bounds within which no
+    approval is needed; None: everything needs approval.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class Planning(BaseModel):
     @field_validator("quantile")
     @classmethod
     def _is_forecast(cls, quantile: float) -> float:
-        # Between those that backtests calibrate, a quantile would be planned for as it comes.
+        # Backtests calibrate these quantiles only; any other would be used uncalibrated.
         if quantile not in QUANTILES:
             raise ValueError(f"{quantile} is not calibrated; give one of {', '.join(map(str, QUANTILES))}")
         return quantile
@@ -90,8 +90,8 @@ class Planning(BaseModel):
 
     @property
     def allowed_share(self) -> float:
-        """Of the minutes, that may be in violation. A tenth of what the quantile leaves, where no share is given:
-        a peak beyond it lasts for a part of its span alone.
+        """Share of the minutes that may be in violation. By default a tenth of 1 - quantile: a peak above the quantile
+        lasts only for part of its span.
         """
         return round((1 - self.quantile) / 10, 9) if self.allow is None else self.allow
 

@@ -1,7 +1,7 @@
 """Operator profiles as a JSON file, written by calibration and read by the planner and `forescale evaluate`.
 
-What stands in it is what `OperatorProfile` holds, field by field: one that is added there is read, written and in the
-schema without more ado.
+Its fields are those of `OperatorProfile`: a field added there is read, written and part of the schema without further
+code.
 """
 
 from datetime import datetime
@@ -20,9 +20,9 @@ from modeling.inputs.topology import Topology
 
 
 class ProfilesEntry(BaseModel):
-    """What calibration knows of the operators of a topology: times in seconds, selectivity per stream (`a->b`)."""
+    """What calibration measured of the operators of a topology: times in seconds, selectivity per stream (`a->b`)."""
 
-    # Passed on to the dataclasses: no unknown fields in them either.
+    # Also applies to the nested dataclasses: they allow no unknown fields either.
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     schema_version: Literal[1, 2] = 1
     topology: str
@@ -32,7 +32,7 @@ class ProfilesEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, body: Any) -> Any:
-        """An operator's name is the key that it stands under."""
+        """Take each operator's name from its key."""
         operators = body.get("operators") if isinstance(body, dict) else None
         if not isinstance(operators, dict):
             return body
@@ -46,7 +46,7 @@ class ProfilesEntry(BaseModel):
 
 
 def _in_words_of_now(profile: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 had words of its own for key histograms."""
+    """Translate the names that version 1 used for key histograms."""
     told = dict(profile)
     shares, hashes = told.pop("key_shares", None), told.pop("key_hashes", None)
     by_stream = told.pop("stream_key_shares", None)
@@ -70,7 +70,7 @@ def read_profile_file(
 ) -> dict[str, OperatorProfile]:
     """Profiles by operator. Raises FileError naming file, field, value and remedy.
 
-    topology: what they must be of; unchecked where None. called: what messages call the file, if not by its path.
+    topology: the one they must belong to; None: unchecked. called: name of the file in messages, if not its path.
     """
     name = called or str(path)
     try:
@@ -87,7 +87,7 @@ def read_profile_file(
 
 
 def measured_at(path: Path) -> datetime | None:
-    """When what stands in a profile file was measured, None where it does not say. Raises FileError or OSError."""
+    """When the profiles in a file were measured; None if it does not say. Raises FileError or OSError."""
     with field_errors(path, "; see docs/topology-file.md"):
         told = ProfilesEntry.model_validate_json(bounded_text(path)).measured_at
     try:
@@ -98,7 +98,7 @@ def measured_at(path: Path) -> datetime | None:
 
 
 def _check(of: str, profiles: Profiles, topology: Topology) -> None:
-    """Raises ModelError where profiles of the topology `of` name what the topology does not have."""
+    """Raises ModelError if profiles of the topology `of` name something that the topology does not have."""
     if of != topology.name:
         raise ModelError(f"topology: {of!r} is not {topology.name!r}; give a profile of this topology")
     known = [operator.name for operator in topology.operators]

@@ -1,14 +1,14 @@
-"""Names of files for what may be called anything."""
+"""Safe file names for arbitrary texts."""
 
 import hashlib
 from urllib.parse import quote
 
-LONGEST = 120
+MAX_LENGTH = 120
 
 
 def safe_name(text: str) -> str:
-    """The text as a file name, another one for every other text; the end of a long one gives way to its digest."""
+    """A file name that is unique to the text; the end of a long text is replaced by its digest."""
     name = quote(text, safe=" ")
-    if len(name) > LONGEST:
-        name = f"{name[: LONGEST - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    if len(name) > MAX_LENGTH:
+        name = f"{name[: MAX_LENGTH - 13]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     return name

@@ -1,4 +1,4 @@
-"""Operator samples as a CSV or JSON file, for engines that we do not read ourselves: see docs/topology-file.md."""
+"""Operator samples as a CSV or JSON file, for engines that forescale does not read: see docs/topology-file.md."""
 
 import csv
 import io
@@ -21,16 +21,16 @@ from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
 MAX_BUSY = 1.5
-"""Busy and backpressured seconds over those of the span, beyond which they are no measurement but another unit."""
+"""Bound on (busy + backpressured seconds) / span: anything above is in another unit, not a measurement."""
 
 MAX_BY_INPUT = 1.01
-"""Sum of what each input brought over what came in all, beyond which both are not of the same: rounding is not more."""
+"""Bound on (sum over inputs) / total: rounding explains 1 %, more means that the two do not belong together."""
 
 MAX_INSTANCES = 2**31
-"""More than any engine numbers."""
+"""Bound of an instance's index, above any engine's numbering."""
 
 PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy_s": "busy_s_by"}
-"""Columns of a CSV file that are followed by a colon and a stream, such as `records_out:a->b`, and their fields."""
+"""CSV columns whose name ends in a colon and a stream, such as `records_out:a->b`, and their fields."""
 
 WHOLE = ("index", "parallelism", "threads")
 
@@ -38,7 +38,7 @@ NotNegative = Annotated[float, Field(ge=0, le=MAX_MEASURED)]
 
 
 class _SampleEntry(BaseModel):
-    """What one instance did over a span. index: counts from 0 within the operator. What is not known is left out."""
+    """What one instance did over a span. index: counts from 0 within the operator. Unknown values are left out."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
     operator: str
@@ -63,7 +63,7 @@ class _SampleEntry(BaseModel):
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
 OPTIONAL = tuple(name for name, field in _SampleEntry.model_fields.items() if field.default is None)
-"""Columns of a CSV file; what is counted by stream has columns of its own."""
+"""Optional CSV columns; counts by stream have their own columns."""
 
 
 class SamplesEntry(BaseModel):
@@ -75,7 +75,7 @@ class SamplesEntry(BaseModel):
 
 
 def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
-    """Samples of a topology; what ends in .json is JSON, all else CSV.
+    """Samples of a topology; a file that ends in .json is JSON, any other is CSV.
 
     Raises FileError naming file, line (CSV) or entry (JSON), field, value and remedy.
     """
@@ -95,16 +95,16 @@ def read_sample_file(path: Path, topology: Topology) -> list[OperatorSample]:
     return _checked(path, placed, topology)
 
 
-Placed = tuple[str, OperatorSample]
-"""Where in the file a sample stands, and the sample."""
+PlacedSample = tuple[str, OperatorSample]
+"""A sample's place in the file, and the sample."""
 
 
-def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
+def _of_json(path: Path, text: str, topology: Topology) -> Iterator[PlacedSample]:
     def refused(constant: str) -> float:
         raise FileError(f"{path} holds {constant}, which is no number; drop the sample, or give a finite number")
 
     try:
-        # Not by pydantic: it takes what is no JSON (NaN) for JSON, and does not say on which line an error is.
+        # Not by pydantic: it accepts NaN, which is not JSON, and does not say on which line an error is.
         body = json.loads(text, parse_constant=refused)
     except FileError:
         raise
@@ -118,7 +118,7 @@ def _of_json(path: Path, text: str, topology: Topology) -> Iterator[Placed]:
         yield f"samples.{number}", OperatorSample(**sample.model_dump())
 
 
-def _of_csv(path: Path, text: str) -> Iterator[Placed]:
+def _of_csv(path: Path, text: str) -> Iterator[PlacedSample]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader)]
@@ -189,7 +189,7 @@ def _number(where: str, cell: str, *, signed: bool) -> float:
     return number
 
 
-def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[OperatorSample]:
+def _checked(path: Path, placed: Sequence[PlacedSample], topology: Topology) -> list[OperatorSample]:
     known = {operator.name for operator in topology.operators}
     streams = {stream.name for stream in topology.streams}
     most = {operator.name: operator.max_parallelism for operator in topology.operators}
@@ -207,7 +207,7 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
         ends = {"records_out": leaving, "records_in_by": entering, "busy_s_by": entering}
         for field, allowed in ends.items():
             for stream, number in getattr(sample, field).items():
-                # A CSV file has a column for all rows: nothing counted there is nothing said.
+                # A CSV column exists for all rows: a count of zero there means nothing.
                 if stream not in streams or (stream not in allowed and number > 0):
                     raise FileError(
                         f"{where}: {field}: {stream!r} is no stream that "
@@ -231,10 +231,10 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
                 )
         timed = sample.began_s is not None
         same = (sample.operator, sample.index, sample.began_s) if timed else _all_of(sample)
-        # An instance may well be idle twice.
+        # An instance may be idle in two spans.
         if same in seen and (timed or tuples_seen(sample)):
             which = f"for the span that began at {sample.began_s:g} s" if timed else "with the same numbers"
-            more = "" if timed else ", or tell began_s of both"
+            more = "" if timed else ", or give began_s for both"
             raise FileError(
                 f"{where}: instance {sample.index} of {sample.operator!r} is given twice {which} "
                 f"(before: {seen[same]}); keep one of them{more}"
@@ -246,17 +246,19 @@ def _checked(path: Path, placed: Sequence[Placed], topology: Topology) -> list[O
     return checked
 
 
-def _check_instance(where: str, sample: OperatorSample, most: int) -> None:
-    """most: max_parallelism of the operator."""
-    if sample.parallelism is not None and not 1 <= sample.parallelism <= most:
+def _check_instance(where: str, sample: OperatorSample, max_parallelism: int) -> None:
+    """max_parallelism: of the operator."""
+    if sample.parallelism is not None and not 1 <= sample.parallelism <= max_parallelism:
         raise FileError(
             f"{where}: parallelism: {sample.parallelism} of {sample.operator!r}, which runs as 1 to "
-            f"{count_of(most, 'instance')}; "
+            f"{count_of(max_parallelism, 'instance')}; "
             "correct it, or max_parallelism in the topology file"
         )
-    if sample.index >= (sample.parallelism or most):
+    if sample.index >= (sample.parallelism or max_parallelism):
         with_so_many = (
-            f"a max_parallelism of {most}" if sample.parallelism is None else f"a parallelism of {sample.parallelism}"
+            f"a max_parallelism of {max_parallelism}"
+            if sample.parallelism is None
+            else f"a parallelism of {sample.parallelism}"
         )
         raise FileError(f"{where}: index: {sample.index} with {with_so_many}; count instances from 0")
 

@@ -26,10 +26,10 @@ def file_schema(kind: str) -> dict[str, Any]:
     schema = KINDS[kind].model_json_schema(by_alias=True)
     for part in schema.get("$defs", {}).values():
         if "description" in part:
-            # Of what a class says, the examples are for those who read its code.
+            # Doctests in a class's docstring are for readers of the code.
             part["description"] = part["description"].partition("\n\n>>>")[0]
     if profile := schema.get("$defs", {}).get("OperatorProfile"):
-        # Its name is the key that it stands under.
+        # The operator's name is its key.
         del profile["properties"]["operator"]
         profile["required"].remove("operator")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": f"forescale {kind} file"}

@@ -12,11 +12,11 @@ Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 
 
 class ServicesSection(BaseModel):
-    """threads: requests that one replica of each service serves at a time. requests: of each service the selector of
-    its histogram or summary of request durations, without _count and _sum, such as
-    `http_request_duration_seconds{job="gate"}`. calls: of each stream the selector of a counter that the caller keeps
-    of its calls; where it lacks, the callee's requests are the calls, which tells nothing where several call it.
-    replica_label: what tells replicas apart.
+    """threads: requests that one replica of each service serves at a time. requests: per service, the selector of its
+    histogram or summary of request durations, without _count and _sum, such as
+    `http_request_duration_seconds{job="gate"}`. calls: per stream, the selector of the caller's counter of its calls;
+    where it is missing, the callee's requests count as the calls, which fails where several services call it.
+    replica_label: label that distinguishes replicas.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,7 +34,7 @@ class ServicesSection(BaseModel):
         return requests
 
     def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
-        """streams: the callee of each. Raises ValueError for what is lacking or unknown."""
+        """streams: the callee of each. Raises ValueError for missing or unknown names."""
         fields: dict[str, Collection[str]] = {"threads": self.threads, "requests": self.requests}
         for field, named in fields.items():
             if unknown := sorted(set(named) - set(operators)):

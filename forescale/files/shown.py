@@ -1,11 +1,11 @@
-"""What a person gave, as messages repeat it."""
+"""Given values as messages repeat them."""
 
 MAX_SHOWN = 40
-"""Characters that are enough to find a value again."""
+"""Characters shown, enough to find the value again."""
 
 
 def shown(given: object) -> str:
-    """As Python writes it, cut where it is long.
+    """As Python writes it, cut if long.
 
     >>> shown("count")
     "'count'"

@@ -23,7 +23,7 @@ from modeling.rescaling.rescale_model import RescaleModel, declared_for, declare
 from modeling.rescaling.state import Restored
 from planner.pricing.site_prices import SitePrices
 
-# Far beyond what any site has, and far from where numbers overflow.
+# Far above what any site has, far below any overflow.
 Positive = Annotated[float, Field(ge=1e-9, le=1e12, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Factor = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
@@ -35,7 +35,7 @@ class _Strict(BaseModel):
 
 
 class ContainersEntry(_Strict):
-    """What every container may use; left out, nothing bounds it. price_per_hour: of one, in any currency."""
+    """What every container may use; fields left out are unlimited. price_per_hour: of one, in any currency."""
 
     cores: Positive | None = None
     memory_mib: Positive | None = None
@@ -43,8 +43,8 @@ class ContainersEntry(_Strict):
 
 
 class NodeEntry(_Strict):
-    """service_factor: by what factor service times are longer here than where they were measured. price_per_hour: while
-    it holds a container, in the currency of containers.
+    """service_factor: factor by which service times are longer here than where they were measured. price_per_hour:
+    while it holds a container, in the currency of containers.
     """
 
     service_factor: Factor = 1.0
@@ -52,7 +52,7 @@ class NodeEntry(_Strict):
 
 
 class LinkEntry(_Strict):
-    """What was measured between two nodes. delay_ms: one way. Pairs without a link are estimated."""
+    """Measurements between two nodes. delay_ms: one way. Pairs without a link are estimated."""
 
     first: str = Field(alias="from")
     second: str = Field(alias="to")
@@ -61,8 +61,8 @@ class LinkEntry(_Strict):
     bandwidth_mbit_per_s: Positive | None = None
 
 
-class StreamEntry(_Strict):
-    """bytes_per_tuple: as serialised. serialisation_s: to write and read a tuple, where service times lack it."""
+class StreamTransferEntry(_Strict):
+    """bytes_per_tuple: as serialised. serialisation_s: to write and read a tuple, if service times lack it."""
 
     bytes_per_tuple: NotNegative | None = None
     serialisation_s: NotNegative = 0.0
@@ -81,10 +81,10 @@ class MeasuredRescaleEntry(_Strict):
 
 
 class RescaleEntry(_Strict):
-    """What is known of rescales: declared where given, else what is usual for the engine; learnt from those measured.
+    """Known properties of rescales. Fields left out have the engine's usual values; measured rescales refine them.
 
     with_savepoint: all state is saved before the job stops. restored: what is read again. parallel_restore: by all
-    instances at once, so that GiB of restores are those of the instance that reads most.
+    instances at once, so that the GiB of a restore are those of the instance that reads most.
     """
 
     restart_s: NotNegative | None = None
@@ -102,7 +102,7 @@ class SiteEntry(_Strict):
     containers: ContainersEntry = ContainersEntry()
     nodes: dict[str, NodeEntry] = {}
     links: list[LinkEntry] = []
-    streams: dict[str, StreamEntry] = {}
+    streams: dict[str, StreamTransferEntry] = {}
     buffer_timeout_s: NotNegative = 0.0
     checkpoints: CheckpointsEntry | None = None
     rescale: RescaleEntry = RescaleEntry()
@@ -111,8 +111,8 @@ class SiteEntry(_Strict):
 
 @dataclass(frozen=True)
 class SiteFile:
-    """The site, how plans are changed there, and what it charges. rescales_told: the file says how long they take;
-    else it is as usual for the engine.
+    """The site, how plans are changed there, and its prices. rescales_known: whether the file says how long rescales
+    take; otherwise the engine's usual values apply.
     """
 
     site: Site
@@ -122,7 +122,7 @@ class SiteFile:
     restored: Restored
     prices: SitePrices = field(default_factory=SitePrices)
     parallel_restore: bool = False
-    rescales_told: bool = False
+    rescales_known: bool = False
 
     def change_from(self, running: PhysicalPlan) -> PlanChange:
         return PlanChange(
@@ -140,19 +140,19 @@ def read_site_file(path: Path, topology: Topology) -> SiteFile:
 
 
 def site_digest(path: Path) -> str:
-    """Twelve hex digits that are the same for the same fields. Raises FileError for what is no site file."""
+    """Twelve hex digits, the same for the same fields. Raises FileError if it is not a site file."""
     body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
     with field_errors(path):
         return hashlib.sha256(SiteEntry.model_validate(body).model_dump_json().encode()).hexdigest()[:12]
 
 
 def no_site(engine: Engine) -> SiteFile:
-    """Where no site file is given: nothing is bounded, rescales are as usual for the engine."""
+    """The default without a site file: nothing is limited, rescales have the engine's usual values."""
     return site_of(SiteEntry(), engine)
 
 
 def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
-    """Raises ModelError where numbers do not fit together."""
+    """Raises ModelError if numbers do not fit together."""
     links = [MeasuredLink(**link.model_dump()) for link in entry.links]
     site = Site(
         container=ContainerSize(entry.containers.cores, entry.containers.memory_mib),

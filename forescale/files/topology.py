@@ -27,7 +27,7 @@ from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topolog
 MAX_OPERATORS = 300
 MAX_STREAMS = 3000
 
-# Far beyond what any instance has, and far from where numbers overflow.
+# Far above what any instance has, far below any overflow.
 Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
@@ -36,8 +36,8 @@ class _Strict(BaseModel):
 
 
 class OperatorEntry(_Strict):
-    """What is declared of an operator until calibration measures it. service_s: busy seconds of one instance per
-    tuple. key_shares: of the heavy keys; distinct_keys: how many there are in all. state_gib: keyed state of the whole
+    """Declared values of an operator, used until calibration measures them. service_s: busy seconds of one instance per
+    tuple. key_shares: of the heavy keys; distinct_keys: total number of keys. state_gib: keyed state of the whole
     operator. cores, memory_mib: reserved for one instance; price_per_hour: of one, in any currency.
     """
 
@@ -57,8 +57,8 @@ class OperatorEntry(_Strict):
 
 
 class StreamEntry(_Strict):
-    """selectivity: tuples out on this stream per tuple into the upstream operator. label: tells streams between the
-    same two operators apart. shares: of each instance that reads it, where the grouping is custom.
+    """selectivity: tuples out on this stream per tuple into the upstream operator. label: distinguishes streams between
+    the same two operators. shares: of each instance that reads it, for a custom grouping.
     """
 
     upstream: str = Field(alias="from")
@@ -71,7 +71,7 @@ class StreamEntry(_Strict):
     @field_validator("grouping", mode="before")
     @classmethod
     def _in_other_words(cls, given: object) -> object:
-        # Engines have words of their own for the same: rebalance, hash, broadcast, direct …
+        # Engines name the same groupings differently: rebalance, hash, broadcast, direct …
         try:
             return Grouping(str(given))
         except ValueError:
@@ -81,12 +81,12 @@ class StreamEntry(_Strict):
         return Stream(self.upstream, self.downstream, self.grouping, self.label, tuple(self.shares))
 
 
-class ForecastEntry(_Strict):
-    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it sees.
+class ForecastSection(_Strict):
+    """step_s: width of the forecast's steps; horizon_s: how far it looks; train_days: how much history it uses.
 
-    refit_s: how old what was trained may be before backtest, choice and fits are made anew; 0 for every forecast.
-    every_s: from one forecast to the next, as FORESCALE_SCHEDULE makes them; plans count on it. prophet: whether
-    Prophet competes with the other forecasters: it costs as much as all of them together.
+    refit_s: age at which a trained model is backtested, selected and fitted again; 0: for every forecast. every_s: from
+    one forecast to the next, as FORESCALE_SCHEDULE makes them; plans count on it. prophet: whether Prophet competes
+    with the other forecasters: it costs as much as all of them together.
     """
 
     step_s: Annotated[int, Field(gt=0, le=DAY_S)] = 300
@@ -101,12 +101,12 @@ class ForecastEntry(_Strict):
 
 
 SiblingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}/\S", max_length=300)]
-"""Of a source of this or another topology, as topology/source."""
+"""Name of a source of this or another topology, as topology/source."""
 
 
 class SourceEntry(_Strict):
-    """timezone: whose clock the days and weeks of its people go by, an IANA name. like: sources whose shape it borrows
-    while its own history is short, as topology/source.
+    """timezone: IANA name of the time zone that its days and weeks follow. like: sources whose shape it borrows while
+    its own history is short, as topology/source.
     """
 
     timezone: TimeZone = UTC_NAME
@@ -114,7 +114,7 @@ class SourceEntry(_Strict):
 
 
 class TopologyConfig(_Strict):
-    """A whole topology file. Who calibrates from samples or evaluates plans needs neither arrivals nor cluster."""
+    """A whole topology file. Calibration from samples and evaluation of plans need neither arrivals nor cluster."""
 
     topology: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
     engine: Engine = Engine.FLINK
@@ -123,7 +123,7 @@ class TopologyConfig(_Strict):
     arrivals_section: ArrivalsSection | None = Field(default=None, alias="arrivals")
     sources: dict[str, SourceEntry] = {}
     events: EventsSection = []
-    forecast: ForecastEntry = ForecastEntry()
+    forecast: ForecastSection = ForecastSection()
     planning: Planning = Planning()
     packing: PackingSection | None = None
     cluster_section: ClusterSection | None = Field(default=None, alias="cluster")
@@ -131,32 +131,32 @@ class TopologyConfig(_Strict):
 
     @property
     def arrivals(self) -> ArrivalsSection:
-        """Raises FileError where the file has none."""
+        """Raises FileError if the file has none."""
         if self.arrivals_section is None:
             raise FileError(f"{self.topology}: section arrivals is missing; add it to read history")
         return self.arrivals_section
 
     @property
     def cluster(self) -> ClusterSection:
-        """Raises FileError where the file has none."""
+        """Raises FileError if the file has none."""
         if self.cluster_section is None:
             raise FileError(f"{self.topology}: section cluster is missing; add it to say where the topology runs")
         return self.cluster_section
 
     @property
     def timezones(self) -> dict[str, str]:
-        """By source, of those whose days are not those of UTC."""
+        """Time zones by source, of sources whose days are not UTC days."""
         named = {name: entry.timezone for name, entry in self.sources.items()}
         return {name: timezone for name, timezone in named.items() if timezone != UTC_NAME}
 
     @property
     def like(self) -> dict[str, list[str]]:
-        """By source, of those that name others as their siblings."""
+        """Siblings by source, of sources that name any."""
         return {name: entry.like for name, entry in self.sources.items() if entry.like}
 
     @property
     def services(self) -> ServicesSection:
-        """Raises FileError where the file has none."""
+        """Raises FileError if the file has none."""
         if self.services_section is None:
             raise FileError(f"{self.topology}: section services is missing; see docs/engines/services.md")
         return self.services_section
@@ -200,7 +200,7 @@ class TopologyConfig(_Strict):
         return self
 
     def _check_siblings(self) -> None:
-        """Raises ValueError where a source is its own sibling, or one of this file is not known."""
+        """Raises ValueError if a source is its own sibling, or a sibling in this file is unknown."""
         sources = self.as_topology().sources
         for name, siblings in self.like.items():
             if f"{self.topology}/{name}" in siblings:
@@ -216,7 +216,7 @@ class TopologyConfig(_Strict):
                     )
 
     def _check_least(self) -> None:
-        """Raises ValueError where an operator cannot run with planning.min_parallelism."""
+        """Raises ValueError if an operator cannot run with planning.min_parallelism."""
         topology = self.as_topology()
         for name, least in self.planning.min_parallelism.items():
             if least > (most := topology.max_parallelism[name]):
@@ -239,7 +239,7 @@ class TopologyConfig(_Strict):
         )
 
     def declared_profiles(self, truth_service_s: Mapping[str, float] | None = None) -> dict[str, OperatorProfile]:
-        """What the file declares of each operator: what the model starts from, before anything is measured.
+        """The declared profile of each operator, which the model uses before anything is measured.
 
         truth_service_s: service times to put in place of the declared ones.
         """
@@ -263,20 +263,21 @@ def read_topology_file(path: Path) -> TopologyConfig:
     if shared := sections_of_a_fleet(body):
         raise FileError(
             f"{path} is a fleet file, not a topology file: it has {' and '.join(shared)}, which topologies share; give "
-            "it to `forescale plan --all` and `forescale doctor` by --fleet, and keep it in another folder for all else"
+            "it to `forescale plan --all` and `forescale doctor` by --fleet, and keep it in another folder for all "
+            "other commands"
         )
     with field_errors(path):
         return TopologyConfig.model_validate(body)
 
 
 def topology_of_text(text: str, path: Path) -> TopologyConfig:
-    """The same of a text that is to become that file."""
+    """The same for a text that is to become that file."""
     with field_errors(path):
         return TopologyConfig.model_validate(yaml_of_text(text))
 
 
 def topology_files(folder: Path, fleet: Path | None = None) -> list[Path]:
-    """Those of a folder in alphabetical order. fleet: the fleet file, which may be among them, and is none."""
+    """Topology files of a folder in alphabetical order, without the fleet file."""
     own = None if fleet is None else fleet.resolve()
     return [path for path in sorted(folder.glob("*.yaml")) if path.resolve() != own]
 

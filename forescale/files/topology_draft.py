@@ -1,6 +1,6 @@
-"""A topology file for a job that nobody has described: what its engine tells, with the evidence as comments.
+"""A draft topology file for a running job: what its engine reports, with the evidence as comments.
 
-What nobody could tell stands on a line marked TODO, with the question to answer; the file is good before all are.
+What is unknown stands on a line marked TODO with the question to answer; the file is valid before all are answered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,8 @@ _WIDTH = 118
 
 @dataclass(frozen=True)
 class DraftSection:
-    """A section that the engine or other servers fill. section: None where nothing fits. remarks: the evidence.
-    question: what a person must answer, empty where nothing is open. example: lines to take, in comments.
+    """A section that the engine or other servers fill. section: None if nothing fits. remarks: the evidence. question:
+    what a person must answer, empty if nothing is open. example: lines to adapt, as comments.
     """
 
     section: BaseModel | None
@@ -33,9 +33,9 @@ class DraftSection:
 def topology_draft(
     name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str, timezone: str = ""
 ) -> str:
-    """The text of the file. origin: who wrote it, and when, for its first line. timezone: of its sources, where known.
+    """The text of the file. origin: author and time, for its first line. timezone: of its sources, if known.
 
-    Raises ModelError where the job is no topology: it has a cycle.
+    Raises ModelError if the job has a cycle.
     """
     topology = Topology(
         name,
@@ -47,7 +47,7 @@ def topology_draft(
     running = ", ".join(f"{each} {by_name[each].parallelism}" for each in topology.order)
     lines = [
         *_comment(origin),
-        *_comment(f"Lines with {TODO} hold a question that nothing could answer; what stands there is assumed."),
+        *_comment(f"Lines with {TODO} hold an open question; their value is assumed."),
         f"topology: {_scalar(name)}",
         f"engine: {job.engine}",
         "",
@@ -74,7 +74,7 @@ def topology_draft(
 
 
 def open_questions(text: str) -> list[tuple[int, str]]:
-    """Number and question of each line that is marked."""
+    """Line number and question of each marked line."""
     marked = ((number, line.partition(f"{TODO}: ")) for number, line in enumerate(text.splitlines(), 1))
     return [(number, question) for number, (_, mark, question) in marked if mark]
 
@@ -86,7 +86,7 @@ def _ends(job: JobDescription) -> str:
 
 
 def _open_streams(job: JobDescription) -> list[str]:
-    """Where nobody told them: the question, and lines like which its answers are written."""
+    """If streams are unknown: the question, and example lines for the answer."""
     if not job.streams_question:
         return []
     first, second, *_ = [each.name for each in job.operators]
@@ -99,10 +99,15 @@ def _sources(job: JobDescription, timezone: str) -> list[str]:
         return []
     fields = _flow({"timezone": timezone})
     if job.streams_question:
-        # Which operators are sources is not known before the streams are.
-        return [*_comment("Whose clock days and weeks go by:"), "# sources:", f"#   {_scalar('NAME')}: {fields}", ""]
+        # Without streams, the sources are unknown.
+        return [
+            *_comment("The time zone that days and weeks follow:"),
+            "# sources:",
+            f"#   {_scalar('NAME')}: {fields}",
+            "",
+        ]
     return [
-        *_comment("Whose clock days and weeks go by."),
+        *_comment("The time zone that days and weeks follow."),
         "sources:",
         *(f"  {_scalar(source)}: {fields}" for source in job.sources),
         "",
@@ -119,7 +124,9 @@ def _operator(each: DescribedOperator) -> list[str]:
         fields["memory_mib"] = _rounded(each.memory_mib)
     questions = [each.question] if each.question else []
     if each.service_s is None:
-        questions.append("how long is one instance busy with one tuple? Calibration measures it where the engine tells")
+        questions.append(
+            "how long is one instance busy with one tuple? Calibration measures it if the engine reports it"
+        )
     return _entry(f"  {_scalar(each.name)}: {_flow(fields)}", each.evidence, questions, "    ")
 
 
@@ -130,7 +137,7 @@ def _stream(each: DescribedStream, leaves_a_source: bool) -> list[str]:
     fields["selectivity"] = 1.0 if each.selectivity is None else _rounded(each.selectivity)
     questions = [each.question] if each.question else []
     if each.selectivity is None and leaves_a_source:
-        questions.append("how many tuples does the source make of one arrival? One is assumed, and never measured")
+        questions.append("how many tuples does the source emit per arrival? One is assumed, and never measured")
     elif each.selectivity is None:
         questions.append("how many tuples out per tuple in? Calibration measures it")
     return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
@@ -141,19 +148,17 @@ def _entry(line: str, evidence: str, questions: Iterable[str], indent: str) -> l
 
 
 def _todo(question: str, indent: str = "") -> str:
-    """On one line, so that it is found whole."""
+    """On one line, so that `open_questions` finds all of it."""
     return f"{indent}# {TODO}: {_one_line(question)}"
 
 
 def _planning(job: JobDescription) -> list[str]:
-    """What must hold is for people to say: the defaults, but for what the cluster limits."""
+    """Targets are for people to set: the defaults, except for limits of the cluster."""
     lines = [
-        *_comment(
-            "What must hold, what a rescale costs and what is allowed; docs/planning.md has the defaults of the rest."
-        ),
+        *_comment("Targets, cost of a rescale, and limits; docs/planning.md has the defaults of the other fields."),
         "planning:",
         "  max_lag_s: 180",
-        _todo("how old may what waits at the sources become before it hurts? 180 s is assumed", "  "),
+        _todo("how old may waiting tuples become at the sources? 180 s is assumed", "  "),
     ]
     for each in job.terms:
         questions = [each.question] if each.question else []
@@ -179,7 +184,7 @@ def _block(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _flow(value: Any) -> str:
-    """On one line."""
+    """YAML on one line."""
     return yaml.safe_dump(
         value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf")
     ).strip()
@@ -190,7 +195,7 @@ def _scalar(value: object) -> str:
 
 
 def _rounded(number: float) -> float:
-    """To four digits: nothing of it is known better."""
+    """To four digits: nothing here is known more precisely."""
     return float(f"{number:.4g}")
 
 
@@ -199,7 +204,7 @@ def _one_line(text: str) -> str:
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
-    """Lines of a comment, folded."""
+    """Lines of a folded comment."""
     lines: list[str] = []
     for word in _one_line(text).split(" "):
         if lines and len(lines[-1]) + 1 + len(word) <= _WIDTH:

@@ -7,11 +7,11 @@ from forescale.files.shown import shown
 from planner.errors import PlanError
 
 MAX_DIGITS = 9
-"""More of them are no number of instances, and Python refuses to read thousands."""
+"""More digits are not a number of instances, and Python refuses to parse thousands of them."""
 
 
 def parallelism_of(place: str, text: str) -> dict[str, int]:
-    """place: where it was typed. Raises PlanError naming that, the part and how it is written."""
+    """place: where it was typed. Raises PlanError naming that, the part and the right form."""
     asked: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         operator, _, count = part.strip().rpartition("=")
@@ -24,5 +24,5 @@ def parallelism_of(place: str, text: str) -> dict[str, int]:
 
 
 def moment_of(place: str, text: str) -> datetime:
-    """One without an offset is UTC. Raises PlanError for anything else."""
+    """A time without an offset is UTC. Raises PlanError for anything else."""
     return typed_moment(text, place, PlanError)

@@ -1,7 +1,7 @@
-"""The fields of a YAML file as they stand there, not validated; every kind of file is read by it.
+"""The fields of a YAML file, unvalidated; every kind of YAML file is read by this module.
 
-A text is looked through before anything is made of it: a few lines of aliases and merge keys may stand for more values
-than any memory holds.
+A text is scanned before it is loaded: a few lines of aliases and merge keys may expand to more values than fit in
+memory.
 """
 
 from pathlib import Path
@@ -15,16 +15,16 @@ from forescale.files.file_error import FileError
 MAX_BYTES = 8 << 20
 MAX_DEPTH = 50
 MAX_VALUES = 400_000
-"""Keys and values, each alias counted as what it stands for."""
+"""Bound on keys and values, each alias counted as what it expands to."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""That of libyaml, which is ten times as fast, where PyYAML was built with it."""
+"""libyaml's loader, ten times as fast, if PyYAML was built with it."""
 
 
 def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = False) -> dict[str, Any]:
-    """The fields of a YAML file, not validated. Raises FileError where there are none, or one is given twice.
+    """The fields of a YAML file, not validated. Raises FileError if it has no fields, or one of them twice.
 
-    what: how messages call the file; example: where they send those who have none.
+    what: name of the file in messages; example: where messages send readers for an example.
     """
     try:
         body = yaml_of_text(bounded_text(path, MAX_BYTES))
@@ -38,7 +38,7 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
         raise FileError(f"{what} {path} is nested too deeply; {example}") from None
     except _RefusedError as error:
         raise FileError(f"{what} {path}: {error}") from None
-    # A date that no calendar has, such as 2026-02-30, is a ValueError of its own.
+    # An invalid date such as 2026-02-30 is a plain ValueError.
     except (yaml.YAMLError, ValueError) as error:
         raise FileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
     if body is None and may_be_empty:
@@ -51,17 +51,17 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
 
 
 def yaml_of_text(text: str) -> Any:
-    """What a text holds. Raises yaml.YAMLError, also for a key that is given twice, and for more than MAX_VALUES."""
+    """The value of a text. Raises yaml.YAMLError, also for a duplicate key and for more than MAX_VALUES."""
     _check_extent(text)
     return yaml.load(text, _UniqueKeysLoader)  # noqa: S506 - a safe loader
 
 
 class _RefusedError(yaml.YAMLError):
-    """YAML that we do not take: a key that stands twice in a mapping, too many values, too deep."""
+    """YAML that is refused: a duplicate key in a mapping, too many values, too deep."""
 
 
 def _check_extent(text: str) -> None:
-    """Raises _RefusedError, and RecursionError beyond MAX_DEPTH. libyaml gives one event after the other."""
+    """Raises _RefusedError, and RecursionError beyond MAX_DEPTH. Works on libyaml's stream of events."""
     named: dict[str, int] = {}
     begun: list[tuple[str | None, int]] = []
     values = 0
@@ -92,14 +92,14 @@ def _line(event: yaml.Event) -> str:
 
 
 class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
-    """YAML forbids a key that stands twice in a mapping; PyYAML takes the last one."""
+    """Refuses duplicate keys in a mapping: YAML forbids them, PyYAML takes the last one."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._checked: set[int] = set()
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        # A mapping that is merged into others comes here again, with keys merged into it.
+        # A mapping that is merged into others is visited again, with keys merged into it.
         if id(node) not in self._checked:
             self._checked.add(id(node))
             _check_unique(node)

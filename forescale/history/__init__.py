@@ -1,1 +1,1 @@
-"""The arrival history as commands and pages look at it: spans, bins, checks of quality."""
+"""The arrival history as commands and pages show it: spans, bins, checks of quality."""

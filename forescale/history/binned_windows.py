@@ -1,6 +1,6 @@
-"""A stretch of the history, coarse enough to be looked at: per source and bin of time, what its windows come to.
+"""A span of the history, coarse enough to view: windows summed up per source and time bin.
 
-Nothing hides in a bin: the largest count of each status is kept, and how many windows are missing.
+Bins hide nothing: each keeps the largest count of each status and the number of missing windows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,18 +30,18 @@ _COLUMNS = ("source", "window_start", "count", "status", "measures")
 _WIDTHS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _WIDTHS_D = (1, 2, 7, 14, 28)
 PAGE_POINTS = 3000
-"""Per source of a page: fine enough that a screen shows no more, few enough that it opens at once."""
-"""Widths of bins that people read easily."""
+"""Points per source of a page: as fine as a screen can show, few enough that the page opens at once."""
+"""Bin widths that people read easily."""
 
 
 @dataclass(frozen=True)
 class BinnedWindows:
     """Windows of one source in bins of time; a window is in the bin in which it starts.
 
-    edges_us: of the bins, in microseconds since the epoch, multiples of their width, shape (bins + 1,).
-    windows, events, largest: shape (statuses, bins), in the order of history.STATUSES: how many windows have the
-    status, what they counted together, and the largest count of one, NaN where no window has it. Windows of the span
-    that were never written are missing.
+    edges_us: bin edges in microseconds since the epoch, multiples of the width, shape (bins + 1,).
+    windows, events, largest: shape (statuses, bins), in the order of history.STATUSES: number of windows with the
+    status, their total count, and the largest count of one, NaN if no window has it. Windows of the span that were
+    never written are missing.
     """
 
     source: str
@@ -55,18 +55,18 @@ class BinnedWindows:
         return np.asarray(self.windows[STATUSES.index(status)])
 
     def peak_per_s(self, *statuses: str) -> Floats:
-        """The largest rate of a window with one of the statuses, shape (bins,); NaN where there is none."""
+        """The largest rate of a window with one of the statuses, shape (bins,); NaN if there is none."""
         counts = self.largest[[STATUSES.index(status) for status in statuses]]
         return np.asarray(np.fmax.reduce(counts, axis=0) / self.window_s)
 
     def mean_per_s(self) -> Floats:
-        """The mean rate of the observed windows, shape (bins,); NaN where none is."""
+        """The mean rate of the observed windows, shape (bins,); NaN if there is none."""
         at = STATUSES.index(OBSERVED)
         seconds = self.windows[at] * float(self.window_s)
         return np.asarray(np.divide(self.events[at], seconds, out=np.full(seconds.shape, np.nan), where=seconds > 0))
 
     def arrivals(self) -> int:
-        """All that was counted, whatever the status of its window."""
+        """Total count, whatever the status of the windows."""
         return int(self.events.sum())
 
     def with_windows(self) -> npt.NDArray[np.bool_]:
@@ -76,7 +76,7 @@ class BinnedWindows:
 
 @dataclass(frozen=True)
 class BinnedHistory:
-    """by_width: for each width of bins that was asked for, in that order, the bins by source. measures: of the rows."""
+    """by_width: for each requested width, in order, the bins by source. measures: what the rows measure."""
 
     measures: tuple[Measures, ...]
     by_width: tuple[Mapping[str, BinnedWindows], ...]
@@ -87,19 +87,19 @@ def binned_history(
 ) -> BinnedHistory:
     """The windows that lie wholly in the span, in bins of each of the widths.
 
-    sources: that are missing throughout where they have no row; to them come all that have one. only: of these, where
-    not empty. Raises HistoryError for a source that is neither, and a span without a row.
+    sources: expected sources; one without a row is missing throughout. Other sources with rows are added. only: keep
+    these alone, unless empty. Raises HistoryError for an unknown source, and for a span without a row.
     """
     read = partial(_binned, span=span, sources=sources, only=only, widths_s=widths_s)
     return read_commit(directory, span.topology, span.snapshot, read)[1]
 
 
-def readable_width_s(span: HistorySpan, most_bins: int) -> int:
-    """A width of bins, made of whole windows, with at most so many in the span: one that people read easily, where one
-    is near the smallest that will do.
+def readable_width_s(span: HistorySpan, max_bins: int) -> int:
+    """A bin width, a multiple of the window, that gives at most so many bins in the span; an easily read width if one
+    is near the smallest possible.
     """
-    # One bin more than fit: both ends of the span may cut one.
-    fewest_s = (span.end - span.start).total_seconds() / (most_bins - 1)
+    # One bin more than fits: both ends of the span may cut a bin.
+    fewest_s = (span.end - span.start).total_seconds() / (max_bins - 1)
     smallest_s = span.window_s * max(1, ceil(fewest_s / span.window_s))
     for width_s in (*_WIDTHS_S, *(DAY_S * days for days in _WIDTHS_D)):
         if width_s % span.window_s == 0 and smallest_s <= width_s <= 4 * smallest_s:
@@ -125,7 +125,7 @@ def _binned(
         day = datetime.fromisoformat(date).replace(tzinfo=UTC)
         if to_us(day) > last_us or to_us(day + timedelta(days=1)) <= first_us:
             continue
-        # One date at a time: a year of many sources would not fit. Every date of a manifest has rows.
+        # One date at a time: a year of many sources would not fit in memory. Every date of a manifest has rows.
         until = day + timedelta(days=1, seconds=span.window_s) - timedelta(microseconds=1)
         rows = rows_between(folder, manifest, day, until, columns=_COLUMNS)
         starts_us = window_starts_us(rows)
@@ -152,7 +152,7 @@ def _binned(
 
 
 class _Sums:
-    """Adds up rows, by source and bin."""
+    """Sums of rows by source and bin."""
 
     def __init__(self, first_us: int, last_us: int, width_us: int) -> None:
         self._width_us = width_us
@@ -169,7 +169,7 @@ class _Sums:
         told = rows["status"].combine_chunks().dictionary_encode()
         number = np.array([STATUSES.index(status) for status in told.dictionary.to_pylist()], dtype=np.int64)
         statuses = number[told.indices.to_numpy()]
-        # A partial window may hold no count.
+        # A partial window may have no count.
         counts = rows["count"].fill_null(-1).to_numpy()
         for code, name in enumerate(names):
             windows, events, largest = self._sums.setdefault(name, self._nothing())
@@ -192,7 +192,7 @@ class _Sums:
         return np.zeros(self._shape, np.int64), np.zeros(self._shape, np.int64), np.full(self._shape, -1, np.int64)
 
     def _expected(self, window_us: int) -> Int64s:
-        """How many windows of the span start in each bin."""
+        """Number of windows of the span that start in each bin."""
         first_us, last_us = self._bounds_us
         edges_us = np.clip(self._edges_us, first_us, last_us + window_us)
         return np.diff(-(-edges_us // window_us))

@@ -1,4 +1,4 @@
-"""Whether a history is as good as its topology file asks: each bound, for each source, with what would help."""
+"""A history checked against the bounds of its topology file, per bound and source, with remedies."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from forescale.files.arrivals_section import QualityEntry
 
 @dataclass(frozen=True)
 class QualityCheck:
-    """One bound of `arrivals.quality` for one source. value, limit: shares. remedy: empty where it holds."""
+    """One bound of `arrivals.quality` for one source. value, limit: shares. remedy: empty if the bound holds."""
 
     bound: str
     source: str
@@ -18,50 +18,52 @@ class QualityCheck:
     remedy: str
 
 
-def quality_checks(found: Quality, bounds: QualityEntry) -> list[QualityCheck]:
-    """By bound and source. Each source is held to each bound: one that is dead must not hide behind those that live."""
+def quality_checks(quality: Quality, bounds: QualityEntry) -> list[QualityCheck]:
+    """Checks by bound and source. Each source is checked alone: live sources must not hide a dead one."""
     return [
         _checked(bound, name, of_source, getattr(bounds, bound))
         for bound in ("min_observed", "max_quarantined", "max_late", "max_duplicates")
-        for name, of_source in found.sources.items()
+        for name, of_source in quality.sources.items()
     ]
 
 
-def _checked(bound: str, source: str, found: SourceQuality, limit: float) -> QualityCheck:
-    value = _value(bound, found)
+def _checked(bound: str, source: str, quality: SourceQuality, limit: float) -> QualityCheck:
+    value = _value(bound, quality)
     holds = value >= limit if bound == "min_observed" else value <= limit
-    return QualityCheck(bound, source, value, limit, holds, "" if holds else _remedy(bound, found))
+    return QualityCheck(bound, source, value, limit, holds, "" if holds else _remedy(bound, quality))
 
 
-def _value(bound: str, found: SourceQuality) -> float:
+def _value(bound: str, quality: SourceQuality) -> float:
     counts = {
-        "max_quarantined": sum(found.quarantined.values()),
-        "max_late": found.late,
-        "max_duplicates": found.duplicates,
+        "max_quarantined": sum(quality.quarantined.values()),
+        "max_late": quality.late,
+        "max_duplicates": quality.duplicates,
     }
     if bound not in counts:
-        return found.complete
-    return counts[bound] / found.rows_read if found.rows_read else float(counts[bound] > 0)
+        return quality.complete
+    return counts[bound] / quality.rows_read if quality.rows_read else float(counts[bound] > 0)
 
 
-def _remedy(bound: str, found: SourceQuality) -> str:
+def _remedy(bound: str, quality: SourceQuality) -> str:
     if bound == "min_observed":
-        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(found, status))
+        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(quality, status))
         return {
-            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; of a "
-            "feed that was alive without a sign of it, tell when (coverage, max_silence_s, max_gap_s)",
-            "throttled": "most of the rest is throttled: tell when the source was held back (held_back), read what is "
-            "offered in place of throughput, or add capacity",
+            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; if it "
+            "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
+            "throttled": "most of the rest is throttled: say when the source was held back (held_back), read the "
+            "offered load instead of the throughput, or add capacity",
             "partial": "most of the rest is partial: see why the feed stops so often, or bridge short silences "
             "(max_silence_s, max_gap_s) or take wider windows (window_s)",
         }[most]
     if bound == "max_quarantined":
-        most = max(found.quarantined, key=lambda reason: found.quarantined[reason])
+        most = max(quality.quarantined, key=lambda reason: quality.quarantined[reason])
         return {
-            "future": "most are stamped in the future: set the clocks of what stamps them, or raise max_ahead_s",
+            "future": "most are stamped in the future: set the clocks that stamp them, or raise max_ahead_s",
             "unset_clock": "most were stamped before a clock was set: set the clocks, or lower not_before",
             "skipped_hour": "most have times that daylight saving skips: stamp in UTC, or correct timezone",
         }[most]
     if bound == "max_late":
         return "rows come after their windows are closed: speed the feed up, or raise lateness_s"
-    return "the feed delivers twice: see its retries; were these no copies, correct columns.id or lower max_copy_gap_s"
+    return (
+        "the feed delivers twice: see its retries; if these are not copies, correct columns.id or lower max_copy_gap_s"
+    )

@@ -1,4 +1,4 @@
-"""Which stretch of a history a command is asked about, resolved against one commit of it."""
+"""The span of a history that a command is about, resolved against one commit of the history."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ MAX_DAYS = 36_525
 class HistorySpan:
     """[start, end) of the commit `snapshot`, whose windows of window_s seconds lie in [history_start, history_end).
 
-    The span may reach beyond the history: what was never written is missing.
+    The span may reach beyond the history: windows never written are missing.
     """
 
     topology: str
@@ -33,12 +33,12 @@ class HistorySpan:
     history_end: datetime
 
     def within_history(self) -> "HistorySpan":
-        """The part of it that the history covers. Raises HistoryError where it covers none."""
+        """The part that the history covers. Raises HistoryError if there is none."""
         start, end = max(self.start, self.history_start), min(self.end, self.history_end)
         if start >= end:
             raise HistoryError(
-                f"topology {self.topology!r} has no arrival history from {_told(self.start)} to {_told(self.end)}; "
-                f"it covers {_told(self.history_start)} to {_told(self.history_end)}: ask for a span within"
+                f"topology {self.topology!r} has no arrival history from {_shown(self.start)} to {_shown(self.end)}; "
+                f"it covers {_shown(self.history_start)} to {_shown(self.history_end)}: ask for a span within"
             )
         return replace(self, start=start, end=end)
 
@@ -52,10 +52,10 @@ def history_span(
     days: float | None,
     snapshot: str | None,
 ) -> HistorySpan:
-    """The span that was asked for; of start, end and days at most two. By default the last days of the history.
+    """The requested span; give at most two of start, end and days. By default the last days of the history.
 
-    start, end: ISO times; one without an offset is UTC. Where only days tell where it starts, it does not start before
-    the history. Raises HistoryError for an unknown topology or snapshot, times that are none or out of order.
+    start, end: ISO times; one without an offset is UTC. A span whose start follows from days alone does not start
+    before the history. Raises HistoryError for an unknown topology or snapshot, and for invalid or unordered times.
     """
     if start is not None and end is not None and days is not None:
         raise HistoryError(f"--from {start}, --to {end} and --days {days:g} are given; use at most two of them")
@@ -77,23 +77,23 @@ def history_span(
     if begins >= ends:
         if asked_start is not None and asked_end is not None:
             raise HistoryError(
-                f"--from {_told(begins)} is not before --to {_told(ends)}; swap them, or give other times"
+                f"--from {_shown(begins)} is not before --to {_shown(ends)}; swap them, or give other times"
             )
         raise HistoryError(
             f"topology {topology!r} has no arrival history {'from' if asked_start else 'before'} "
-            f"{_told(begins if asked_start else ends)}; it covers {_told(first)} to {_told(last)}: ask within"
+            f"{_shown(begins if asked_start else ends)}; it covers {_shown(first)} to {_shown(last)}: ask within"
         )
     return HistorySpan(topology, manifest.snapshot, manifest.window_s, begins, ends, first, last)
 
 
 def _bounds(folder: Folder, manifest: Manifest) -> tuple[datetime, datetime]:
-    """Start of the first window, and until when the history was built."""
+    """Start of the first window, and the time until which the history was built."""
     day = datetime.fromisoformat(min(manifest.parts)).replace(tzinfo=UTC)
-    # All windows that start on the first date.
+    # All windows of the first date.
     until = day + timedelta(days=1, seconds=manifest.window_s) - timedelta(microseconds=1)
     rows = rows_between(folder, manifest, day, until, columns=("window_start",))
     return from_us(int(window_starts_us(rows).min())), manifest.built_until or last_window_end(folder, manifest)
 
 
-def _told(at: datetime) -> str:
+def _shown(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at.second == at.microsecond == 0 else f"{at:%Y-%m-%d %H:%M:%S}"

@@ -1,4 +1,4 @@
-"""Arrivals → the history of one topology: what came since the last time, or any interval again."""
+"""Arrivals → the history of one topology: new arrivals since the last build, or any interval again."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BuiltHistory:
-    """What became of the arrivals of [start, end). measures: offered load or throughput. snapshot: id of the commit.
+    """The build of [start, end). measures: offered load or throughput. snapshot: id of the commit.
 
-    total: of all sources; per_source: events kept. sources_unknown: sources of the topology of which nothing is known.
+    total: of all sources; per_source: events kept. sources_unknown: sources of the topology without any data.
     seconds: wall clock.
     """
 
@@ -45,9 +45,9 @@ def aggregate(
     end: datetime | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BuiltHistory:
-    """Make the interval [start, end) of the history anew; by default from where it ends, up to now.
+    """Build the interval [start, end) of the history again; by default from its end up to now.
 
-    progress: called with each stretch that is about to be read. Idempotent. Raises HistoryError or FileError.
+    progress: called with each interval before it is read. Idempotent. Raises HistoryError or FileError.
     """
     config = topology_config(topology, settings)
     now = clock_of(settings).now()

@@ -1,4 +1,4 @@
-"""What of a new schedule is approved without asking: the same as before, and what `planning.auto_approve` lets pass."""
+"""Approval of a new schedule without review: unchanged steps, and steps within `planning.auto_approve`."""
 
 from datetime import datetime, timedelta
 
@@ -9,52 +9,52 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 
 AUTO_APPROVE = "auto_approve"
-"""Who approves, in the ledger."""
+"""Name of the approver in the ledger."""
 SAME_WITHIN = timedelta(minutes=10)
-"""Of a deploy time: steps of a schedule are some minutes wide, and a new forecast may move one by a step."""
+"""Tolerance of a deploy time: schedule steps are minutes wide, and a new forecast may move one by a step."""
 
 _APPROVED = (StepState.APPROVED, StepState.DUE)
 
 
-def settle(config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
-    """Approve what needs no question, and tell of the other steps why they do. Again it changes nothing."""
-    if made.shadow or config.planning.shadow:
+def settle(config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, at: datetime) -> None:
+    """Approve steps that need no review, and record why the others need one. Idempotent."""
+    if entry.shadow or config.planning.shadow:
         return
-    ledger.approvals.inherit(made.id, within=SAME_WITHIN, at=at)
+    ledger.approvals.inherit(entry.id, within=SAME_WITHIN, at=at)
     if config.planning.auto_approve is not None:
-        _approve_small(config.planning.auto_approve.bounds, ledger, made, at)
+        _approve_small(config.planning.auto_approve.bounds, ledger, entry, at)
 
 
-def asks(ledger: Ledger, made: ScheduleEntry) -> bool:
-    """Whether somebody is to be asked: a step is open, or what was approved before would be called off."""
-    steps = ledger.steps(schedule_id=made.id)
-    if made.shadow or not steps:
+def needs_review(ledger: Ledger, entry: ScheduleEntry) -> bool:
+    """Whether a person must decide: a step is open, or steps approved earlier would be called off."""
+    steps = ledger.steps(schedule_id=entry.id)
+    if entry.shadow or not steps:
         return False
     if any(step.state is StepState.PROPOSED for step in steps):
         return True
-    return all(step.state in _APPROVED for step in steps) and bool(ledger.approvals.standing(made.id))
+    return all(step.state in _APPROVED for step in steps) and bool(ledger.approvals.standing(entry.id))
 
 
-def _approve_small(bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, at: datetime) -> None:
-    """The steps from the first one on, up to one that passes a bound. What a person approved stands."""
-    steps = ledger.steps(schedule_id=made.id)
-    if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(made.schedule)):
+def _approve_small(bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry, at: datetime) -> None:
+    """Approve steps in order up to the first that exceeds a bound. Steps approved by a person stand."""
+    steps = ledger.steps(schedule_id=entry.id)
+    if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(entry.schedule)):
         return
-    small, asked = _within_bounds(bounds, ledger, made, steps)
+    small, asked = _within_bounds(bounds, ledger, entry, steps)
     for step_id, why in asked.items():
         ledger.approvals.ask(step_id, at=at, by=AUTO_APPROVE, why=why)
-    if (small or not asked) and not _of_people(ledger, made):
-        why = bounds.within(made.schedule)
-        ledger.approve_schedule(made.id, at=at, by=AUTO_APPROVE, why=why, only=small)
+    if (small or not asked) and not _of_people(ledger, entry):
+        why = bounds.within(entry.schedule)
+        ledger.approve_schedule(entry.id, at=at, by=AUTO_APPROVE, why=why, only=small)
 
 
 def _within_bounds(
-    bounds: ApprovalBounds, ledger: Ledger, made: ScheduleEntry, steps: list[StepEntry]
+    bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry, steps: list[StepEntry]
 ) -> tuple[list[str], dict[str, str]]:
-    """Ids of proposed steps that may pass; and why not, by id, of the others."""
+    """Ids of proposed steps within the bounds; and for the others, by id, the bound exceeded."""
     small, asked = list[str](), dict[str, str]()
-    beyond = bounds.schedule_beyond(made.schedule)
-    if not beyond and (standing := _of_people(ledger, made)):
+    beyond = bounds.schedule_beyond(entry.schedule)
+    if not beyond and (standing := _of_people(ledger, entry)):
         beyond = f"it would call off step {standing[0].id}, which {ledger.approvals.approver(standing[0].id)} approved"
     for step in steps:
         if step.state in _APPROVED:
@@ -67,6 +67,6 @@ def _within_bounds(
     return small, asked
 
 
-def _of_people(ledger: Ledger, made: ScheduleEntry) -> list[StepEntry]:
-    standing = ledger.approvals.standing(made.id)
+def _of_people(ledger: Ledger, entry: ScheduleEntry) -> list[StepEntry]:
+    standing = ledger.approvals.standing(entry.id)
     return [step for step in standing if ledger.approvals.approver(step.id) != AUTO_APPROVE]

@@ -1,4 +1,4 @@
-"""Where the arrivals of a job that nobody has described may come from, with the evidence."""
+"""A proposed section `arrivals` for a job without a topology file, with the evidence."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 15.0
 SHOWN = 10
-"""So many names of topics or series are repeated."""
+"""Number of topic or series names shown."""
 _LOOKED_BACK = timedelta(hours=1)
 _MAX_SERIES = 2000
 _EMITTED = re.compile(r"numRecordsOut(_total)?$")
 
 
 def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str | None, now: datetime) -> DraftSection:
-    """The section `arrivals`, or the question that is open. kafka: servers; prometheus: an address.
+    """The section `arrivals`, or an open question. kafka: servers; prometheus: an address.
 
-    What was offered to the job (topics) comes before what it took in (counters). Raises ClusterError where a server
-    that somebody named does not answer.
+    Topics, which count offered load, come before counters, which count what the job took in. Raises ClusterError if a
+    named server does not answer.
     """
     job, remarks = described.job, list(described.job.feed_remarks)
     by_topics = None if kafka is None else _by_topics(job, kafka, remarks)
@@ -49,7 +49,7 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
         )
     if job.series and prometheus is None:
         remarks.append("`forescale init --prometheus URL` looks for counters of its pods.")
-    question = "where is it counted what comes to the sources? Without this section nothing can be forecast"
+    question = "where are the arrivals at the sources counted? Without this section nothing can be forecast"
     return DraftSection(None, remarks, question, _example(job))
 
 
@@ -64,7 +64,7 @@ def _example(job: JobDescription) -> list[str]:
 
 
 def _by_topics(job: JobDescription, servers: str, remarks: list[str]) -> KafkaEntry | None:
-    """The topics that the sources' metrics name, where all sources have some that the brokers know."""
+    """The topics that the sources' metrics name, if the brokers know some for every source."""
     from engines.kafka.client import KafkaClient
 
     place = f"Kafka at {servers}"
@@ -96,7 +96,9 @@ def _group(client: "KafkaClient", topics: Mapping[str, Sequence[str]], remarks: 
     partitions = [partition for topic in described.values() for partition in topic.partitions]
     groups = [each for each in client.groups() if (client.committed_offsets(each, partitions) >= 0).any()]
     if len(groups) == 1:
-        remarks.append(f"Consumer group {groups[0]} alone has committed offsets of them: what it has not read waits.")
+        remarks.append(
+            f"Only consumer group {groups[0]} has committed offsets of them: its unread messages are the backlog."
+        )
         return groups[0]
     if groups:
         remarks.append(f"Several consumer groups read them: {_listed(groups)}; name the job's as group: …")
@@ -106,7 +108,7 @@ def _group(client: "KafkaClient", topics: Mapping[str, Sequence[str]], remarks: 
 
 
 def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str]) -> PrometheusEntry | None:
-    """Counters of what the sources gave, as Flink's reporter names them, where all sources have one."""
+    """Counters of the sources' output, as Flink's reporter names them, if every source has one."""
     from engines.prometheus.server import PrometheusServer
 
     server = PrometheusServer(url, ClusterError, timeout_s=TIMEOUT_S)
@@ -129,7 +131,7 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
     if lacking := [source for source in job.sources if source not in queries]:
         names = sorted({labels.get("__name__", "") for labels in found})
         remarks.append(
-            f"{server.place} has no counter of what {', '.join(lacking)} gave; of job {job.name} it has "
+            f"{server.place} has no counter of the output of {', '.join(lacking)}; of job {job.name} it has "
             f"{_listed(names)}."
         )
         return None
@@ -142,19 +144,19 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
 
 
 def _is_of(labels: Mapping[str, str], source: str) -> bool:
-    """Whether a series counts what a source gave. Reporters write `Source: name` with underscores."""
+    """Whether a series counts the output of a source. Reporters write `Source: name` with underscores."""
     operator = re.sub(r"\W+", "_", labels.get("operator_name", "")).removeprefix("Source_")
     emitted = _EMITTED.search(labels.get("__name__", "")) is not None
     return emitted and operator.strip("_") == re.sub(r"\W+", "_", source).strip("_")
 
 
 def _in_metrics(topic: str) -> str:
-    """As names of Flink's metrics show it."""
+    """The topic as it appears in names of Flink's metrics."""
     return re.sub(r"[ .:,]", "_", topic)
 
 
 def _quoted(value: str) -> str:
-    """Inside quotes of PromQL."""
+    """Escaped for a quoted PromQL string."""
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -1,4 +1,4 @@
-"""Operator profiles of a topology: measured on its cluster where it can be, else what was measured last."""
+"""Operator profiles of a topology: measured on its cluster if possible, else the last measured ones."""
 
 import importlib.util
 import logging
@@ -29,8 +29,8 @@ SHOWN_DRIFTS = 3
 
 @dataclass(frozen=True)
 class CalibratedTopology:
-    """path: the profile file that was written. drifts: what has changed since the calibration before. samples: where
-    they came from.
+    """path: the profile file that was written. drifts: changes since the previous calibration. samples: where they came
+    from.
     """
 
     config: TopologyConfig
@@ -53,8 +53,8 @@ def calibrate(
 ) -> CalibratedTopology:
     """Measure on top of the last calibration and write a profile file, by default that of the planner.
 
-    against: profile file to build on and compare with; afresh: build on what the topology file declares alone.
-    Raises ModelError where no sample is of use; FileError or ClusterError.
+    against: profile file to build on and compare with; afresh: build on the topology file's declarations alone.
+    Raises ModelError if no sample is usable; FileError or ClusterError.
     """
     config = topology_config(topology, settings)
     path = out or profile_path(config, settings)
@@ -62,14 +62,14 @@ def calibrate(
     if against is not None and not afresh:
         earlier = read_profile_file(against, config.as_topology())
     elif not afresh:
-        # What the planner wrote before an operator was renamed goes on without it.
+        # The planner's own file may predate the renaming of an operator: ignore unknown ones.
         earlier = last_profiles(config, settings)
     samples = measured_samples(source, config, settings)
     known = known_profiles(config, earlier)
     made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
     if not any(operator.used for operator in made.operators.values()):
         raise ModelError(
-            f"{count_of(len(samples), 'sample')}, none of them of use ({'; '.join(_reasons(made))}); {path} is "
+            f"{count_of(len(samples), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
             "left as it is"
         )
     now = clock_of(settings).now()
@@ -77,15 +77,15 @@ def calibrate(
     return CalibratedTopology(config, path, made, tuple(drifts(known, made.profiles)), now, source.brief)
 
 
-def _reasons(made: Calibrated) -> list[str]:
-    notes = [f"{name}: {note}" for name, operator in made.operators.items() for note in operator.notes]
-    dropped = [f"{one.operator}: {one.why}" for operator in made.operators.values() for one in operator.dropped]
+def _reasons(calibrated: Calibrated) -> list[str]:
+    notes = [f"{name}: {note}" for name, operator in calibrated.operators.items() for note in operator.notes]
+    dropped = [f"{one.operator}: {one.why}" for operator in calibrated.operators.values() for one in operator.dropped]
     return [*notes[:2], *dropped[:1]]
 
 
 def track(settings: Settings, calibration: CalibratedTopology) -> str:
-    """Keep a calibration as a model version of MLflow; its name, as `name/number`. Empty where MLflow is not installed
-    and nobody named a server. Raises TrackingError.
+    """Store a calibration as an MLflow model version; returns `name/number`, or "" if MLflow is not installed and no
+    server is configured. Raises TrackingError.
     """
     if settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
         return ""
@@ -98,8 +98,8 @@ def track(settings: Settings, calibration: CalibratedTopology) -> str:
 
 @dataclass(frozen=True)
 class PlanningProfiles:
-    """What is planned with, by operator. note: where it is not freshly measured, why; what has drifted; that MLflow
-    lacks it. model_version: of MLflow, as `name/number`; empty where nothing was measured, or it is not to be had.
+    """profiles: by operator. note: why profiles are not freshly measured, what has drifted, and whether MLflow lacks
+    them. model_version: of MLflow, as `name/number`; empty if nothing was measured or MLflow does not have it.
     """
 
     profiles: dict[str, OperatorProfile]
@@ -108,10 +108,9 @@ class PlanningProfiles:
 
 
 def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Cluster, now: datetime) -> PlanningProfiles:
-    """Measure, on top of what was measured before; operators that were idle keep what they had. Written to a file if
-    any sample was of use.
+    """Measure, on top of earlier measurements; idle operators keep theirs. Written to a file if any sample was usable.
 
-    A cluster that does not tell its metrics leaves the last calibration, or else what the topology file declares.
+    If the cluster does not report metrics, the last calibration is used, or else the topology file's declarations.
     """
     base = kept_profiles(config, settings)
     try:

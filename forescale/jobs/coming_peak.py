@@ -1,4 +1,4 @@
-"""The coming peak within any span of the newest forecasts, of each source and of all together."""
+"""The peak within any coming span of the newest forecasts, per source and in total."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from forescale.wiring.parts import clock_of, ledger_of
 @dataclass(frozen=True)
 class ComingPeak:
     """start, end: the span, in UTC. issued_at: of the oldest forecast. per_s: by source, quantiles of the largest rate
-    of the span. together_per_s: likewise of all sources together; None where there is one.
+    in the span. together_per_s: likewise of the sum of all sources; None if there is only one.
     """
 
     topology: str
@@ -36,9 +36,9 @@ def coming_peak(
     end: datetime | None,
     quantiles: Sequence[float],
 ) -> ComingPeak:
-    """start: now where None, or when the forecast begins if that is later; end: of the forecast where None.
+    """start: by default now, or the forecast's beginning if that is later; end: by default the forecast's end.
 
-    Raises PlanError where a source has no forecast, ForecastError where the newest ones do not tell of the span.
+    Raises PlanError if a source has no forecast, ForecastError if the newest ones do not cover the span.
     """
     now = clock_of(settings).now()
     entries = newest_forecasts(config, ledger_of(settings))

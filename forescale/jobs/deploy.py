@@ -1,4 +1,4 @@
-"""Deployment: of a step of a schedule, and of a plan that a person asks for."""
+"""Deployment of a schedule's step, and of a plan that a person requests."""
 
 import logging
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ from planner.withheld_steps import withheld_because, withhold
 logger = logging.getLogger(__name__)
 
 GOOD_FOR = timedelta(hours=1)
-"""How long after its time a plan that a person asked for may still be deployed."""
+"""How long after its time a requested plan may still be deployed."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class StepToDeploy:
 
 @dataclass(frozen=True)
 class DueSteps:
-    """What was done about the steps of a topology. expired: ids of those whose time has gone by; failed: why, by id.
-    held: approved before the topology was in shadow mode, and not deployed in it, withheld while the job needs what
-    they would take away, or deployed by another process; why, by id.
+    """What was done with the steps of a topology. expired: ids of those whose time has passed; failed: reasons by id.
+    held: reasons by id of steps not deployed now: approved before the topology was put in shadow mode, withheld
+    because the job needs the instances they would remove, or being deployed by another process.
     """
 
     expired: tuple[str, ...]
@@ -77,18 +77,18 @@ def request_deployment(
     why: str = "",
     override: bool = False,
 ) -> StepToDeploy:
-    """Keep a plan that a person asks for as an approved step; once for a request_id.
+    """Record a plan that a person requests as an approved step; once per request_id.
 
-    Operators that `parallelism` does not name keep what they run with. deploy_at: None for at once. In shadow mode it
-    is deployed as ever: forescale does not act of itself there, people do, and what they do is what really runs.
-    override: limits that protect the job may be passed, for a reason that is kept. Raises ModelError for a plan that
-    cannot be, PlanError for a time that is past or has no zone, and for limits that are passed otherwise.
+    Operators that `parallelism` does not name keep their running parallelism. deploy_at: None for at once. In shadow
+    mode it is deployed too: only forescale itself does not act there, and what people deploy is what really runs.
+    override: limits that protect the job may be exceeded, for a reason that is recorded. Raises ModelError for an
+    invalid plan, PlanError for a time that is past or has no zone, and for exceeded limits without override.
     """
     config = topology_config(topology, settings)
     clock, ledger = clock_of(settings), ledger_of(settings)
     known = ledger.hand_made_step(config.topology, request_id)
     if known is not None and parallelism.items() <= known.plan.parallelism.items():
-        return StepToDeploy(known.id, known.deploy_at)  # judged when it was asked for
+        return StepToDeploy(known.id, known.deploy_at)  # already checked at the first request
     now = clock.now()
     deploy_at = now if deploy_at is None else _checked(deploy_at, now)
     running = cluster_of(config, settings, clock).state().plan
@@ -119,14 +119,14 @@ def _limits_passed(
     plan: PhysicalPlan,
     deploy_at: datetime,
 ) -> tuple[str, ...]:
-    """By the change from the plan that runs; a plan that runs already passes none."""
+    """Limits that the change from the running plan exceeds; the running plan itself exceeds none."""
     if plan.same_parallelism(running):
         return ()
     planning, restore = config.planning, NO_RESTORE
     try:
         learned = learned_planning(settings, ledger.past_damage(), config)
         planning, restore = learned.planning, learned.restore
-    except FileError as error:  # whoever deploys by hand may have to, whatever else is damaged
+    except FileError as error:  # a damaged file must not prevent a deployment by hand
         logger.warning("limits of %s are judged by its file alone: %s", config.topology, error)
     at_s = deploy_at.timestamp()
     return limits_passed(
@@ -144,8 +144,8 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
     """Deploy a step that is due. Safe to run again after a kill.
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
-    due or of a topology in shadow mode, StepWithheld while the job needs what it would take away, ClusterError when the
-    cluster cannot be reached (run it again after these two), DeploymentUnderWay while another process deploys it.
+    due or of a topology in shadow mode, DeploymentUnderWay while another process deploys it. StepWithheld (the job
+    needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried.
     """
     with deployment_lock(settings, step_id) as alone:
         if not alone:
@@ -157,7 +157,7 @@ def _deployed(settings: Settings, step_id: str) -> Deployment:
     clock, ledger = clock_of(settings), ledger_of(settings)
     step = ledger.step(step_id)
     config = topology_config(step.topology, settings)
-    if why := _held(config, step):
+    if why := _withheld_because(config, step):
         raise PlanError(why)
     cluster = cluster_of(config, settings, clock)
     _refuse_withheld(step, config, ledger, cluster, clock)
@@ -180,8 +180,7 @@ def _deployed(settings: Settings, step_id: str) -> Deployment:
 
 
 def deploy_due(settings: Settings, topology: str) -> DueSteps:
-    """Deploy every approved step whose time has come, take up those whose deployment was cut short, and call off those
-    whose time has gone by.
+    """Deploy every approved step that is due, resume interrupted deployments, and call off steps whose time has passed.
 
     For installations without Airflow, run from cron every minute or so.
     """
@@ -191,7 +190,7 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
     deployed, failed, held = [], {}, {}
     cut_short = ledger.steps(topology=config.topology, states=(StepState.DEPLOYING,))
     for step in (*cut_short, *ledger.due_steps(now, topology=config.topology)):
-        if why := _held(config, step):
+        if why := _withheld_because(config, step):
             held[step.id] = why
             continue
         try:
@@ -204,14 +203,14 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
 
 
 def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, ...]:
-    """Steps of a schedule that were approved, wherever that was done."""
+    """The approved steps of a schedule, whoever approved them."""
     steps = ledger_of(settings).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
     return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
 
 
-def _held(config: TopologyConfig, step: StepEntry) -> str:
-    """Why a step is not deployed in shadow mode; empty where it is. A deployment that has begun is brought to its end,
-    and so is what a person asked for.
+def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
+    """Why a step is not deployed in shadow mode; empty if it is. A deployment that has begun is finished, and a plan
+    that a person requested is deployed.
     """
     of_person = step.schedule_id is None and not is_guards(step)
     if not config.planning.shadow or of_person or step.state not in WAITING:
@@ -225,7 +224,7 @@ def _held(config: TopologyConfig, step: StepEntry) -> str:
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
     now = clock.now()
     step = ledger.take_withheld_places(step, at=now, by="deploy")
-    # Nothing is sized here, so the downtime that was learnt would change nothing.
+    # Nothing is sized here, so the learnt downtime is not needed.
     topology, terms = config.as_topology(), guard_terms_of(config, config.planning.downtime_s)
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
@@ -242,9 +241,9 @@ def _checked(deploy_at: datetime, now: datetime) -> datetime:
 
 
 def _track(settings: Settings, ledger: Ledger, step: StepEntry, outcome: str) -> None:
-    """The plan's outcome on the runs of the forecasts that it was derived from.
+    """Write the plan's outcome to the MLflow runs of the forecasts that it was derived from.
 
-    A deployment does not fail because the tracking server is away: the ledger has its outcome.
+    An unreachable tracking server does not fail the deployment: the ledger has the outcome.
     """
     if step.schedule_id is None:
         return

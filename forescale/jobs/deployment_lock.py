@@ -1,4 +1,4 @@
-"""One process of a machine deploys a step at a time: a deployment that was killed is told from one that still works."""
+"""A lock per step on this machine: it distinguishes a killed deployment from one still at work."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ from forescale.settings import Settings
 
 @contextmanager
 def deployment_lock(settings: Settings, step_id: str) -> Iterator[bool]:
-    """Whether no other process of this machine deploys the step. Held until the block ends, or the process does."""
+    """Yields whether the lock was free. Held until the block or the process ends."""
     folder = settings.home / "deployments"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{quote(step_id, safe='')}.lock"
@@ -34,7 +34,7 @@ def deployment_lock(settings: Settings, step_id: str) -> Iterator[bool]:
 
 
 def _is_at(path: Path, file: IO[str]) -> bool:
-    """Whether nobody removed it since it was opened: another process may hold a new one of that name."""
+    """Whether the path still is the opened file: if it was removed, another process may hold a new one."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The edit of a schedule: one step gets another plan or time, everything else stays, and all is costed again."""
+"""The edit of a schedule: one step gets another plan or time, the rest stays, and the cost is estimated again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
 
 PAST = "edited past"
-"""In derived_from: the limits that were overridden, by this edit and those before it."""
+"""Key in derived_from of the limits overridden by this edit and earlier ones."""
 _BETWEEN = "; "
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Of the whole horizon, from now on. violation_probability: that any minute of it is in violation. price: in the
-    currency of the prices, None where nobody says what plans cost.
+class ExpectedValues:
+    """Expected values over the whole horizon, from now on. violation_probability: that any minute of it is in
+    violation. price: in the currency of the prices, None if no prices are known.
     """
 
     instance_hours: float
@@ -46,9 +46,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class EditedSchedule:
-    """A schedule of its own, in place of the one that was edited. before, after: over the same paths of the same
-    forecasts. states: of its steps by id. passed: limits of the topology file that this edit overrides, and none
-    before it did.
+    """A new schedule in place of the edited one. before, after: over the same paths of the same forecasts. states: of
+    its steps, by id. passed: limits of the topology file that this edit is the first to override.
     """
 
     topology: str
@@ -56,8 +55,8 @@ class EditedSchedule:
     in_place_of: str
     step_id: str
     change: str
-    before: Expected
-    after: Expected
+    before: ExpectedValues
+    after: ExpectedValues
     states: Mapping[str, StepState]
     deploy_at: Moment
     report: Path
@@ -65,7 +64,7 @@ class EditedSchedule:
 
     @property
     def effect(self) -> str:
-        """What the edit does, in words."""
+        """Effect of the edit, in words."""
         return effect(self.before, self.after)
 
 
@@ -80,12 +79,12 @@ def edit(
     approve: bool = False,
     override: bool = False,
 ) -> EditedSchedule:
-    """Record the schedule that has another plan or time for a step. Operators that parallelism does not name, and a
-    time that is None, stay.
+    """Record a schedule that has another plan or time for one step. Operators that parallelism does not name keep
+    theirs; a time of None keeps the step's.
 
-    With approve the edited step is approved, and what was approved before stays so; otherwise it is proposed, and what
-    was approved before stands until it is approved. override: limits that protect the job may be passed, for a reason
-    that is kept. Raises PlanError, ModelError or LedgerError for what cannot be.
+    With approve, the edited step is approved and earlier approvals stay; otherwise it is proposed, and earlier
+    approvals stand until it is approved. override: limits that protect the job may be exceeded, for a reason that is
+    recorded. Raises PlanError, ModelError or LedgerError for an impossible edit.
     """
     ledger, clock = ledger_of(settings), clock_of(settings)
     now = clock.now()
@@ -108,19 +107,24 @@ def edit(
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
-    let_in = _let_in(made.schedule)
-    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.least)
-    passed = tuple(limit for limit in passed if limit not in let_in)
+    overridden_before = _overridden_before(made.schedule)
+    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.min_parallelism)
+    passed = tuple(limit for limit in passed if limit not in overridden_before)
     check_override(passed, override=override, why=why)
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
-    schedule = _told(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
+    schedule = _with_reason(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
     newest = ledger.schedules(config.topology, limit=1)[0]
-    of = {"edited from": made.id, "edited by": by, "edited because": why, PAST: _BETWEEN.join((*let_in, *passed))}
+    of = {
+        "edited from": made.id,
+        "edited by": by,
+        "edited because": why,
+        PAST: _BETWEEN.join((*overridden_before, *passed)),
+    }
     schedule = replace(
         schedule,
-        # A moment later than the newest, which it takes the place of even where the clock stands still.
+        # Later than the newest, which it replaces even if the clock stands still.
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
         derived_from={
             **derivation(settings, config, basis, start),
@@ -154,8 +158,8 @@ def edit(
     )
 
 
-def effect(before: Expected, after: Expected) -> str:
-    """What an edit does, in words."""
+def effect(before: ExpectedValues, after: ExpectedValues) -> str:
+    """Effect of an edit, in words."""
     priced = ""
     if before.price is not None and after.price is not None:
         priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
@@ -168,16 +172,16 @@ def effect(before: Expected, after: Expected) -> str:
 
 
 def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
-    """Raises PlanError where it cannot be edited any more, or never could."""
+    """Raises PlanError for a step that can no longer be edited, or never could."""
     step = ledger.step(step_id)
     refuse_shadow(step)
     if step.schedule_id is None:
         raise PlanError(
-            f"step {step_id} is of no schedule: somebody asked for its plan; ask for another with `forescale deploy "
-            "plan`"
+            f"step {step_id} belongs to no schedule: a person requested its plan; request another with `forescale "
+            "deploy plan`"
         )
     if step.state in WAITING and step.expires_at <= now:
-        raise PlanError(f"step {step_id}: its time has gone by at {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
+        raise PlanError(f"step {step_id}: it could be deployed until {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
     if step.state not in (StepState.PROPOSED, StepState.APPROVED):
         raise PlanError(
             f"step {step_id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({step.reason}); only a "
@@ -186,39 +190,39 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
     return step
 
 
-def _let_in(schedule: ScalingSchedule) -> tuple[str, ...]:
-    """Limits that edits before this one were let past: the same ones, with the same values, need no second reason."""
+def _overridden_before(schedule: ScalingSchedule) -> tuple[str, ...]:
+    """Limits that earlier edits overrode: the same limits with the same values need no second reason."""
     past = schedule.derived_from.get(PAST, "")
     return tuple(past.split(_BETWEEN)) if past else ()
 
 
 def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
-    """Raises PlanError where the steps that are left do not follow on what runs."""
+    """Raises PlanError if the remaining steps do not start from the running plan."""
     runs = start.plan
     for step in steps:
         if not step.replaces.same_parallelism(runs):
             raise PlanError(
-                f"step {step.id} is to replace {step.replaces.brief()}, and {runs.brief()} runs by then; plan again "
+                f"step {step.id} replaces {step.replaces.brief()}, but {runs.brief()} will run by then; plan again "
                 f"with `forescale plan {step.topology}`, and edit that schedule"
             )
         runs = step.plan
 
 
 def _forecasts(config: TopologyConfig, of: Mapping[str, Forecast]) -> dict[str, Forecast]:
-    """In the order of the topology's sources."""
+    """Forecasts in the order of the topology's sources."""
     if lacking := [source for source in config.as_topology().sources if source not in of]:
-        raise PlanError(f"the schedule rests on no forecast of source {lacking[0]!r}; plan again, and edit that one")
+        raise PlanError(f"the schedule has no forecast of source {lacking[0]!r}; plan again, and edit the new one")
     return {source: of[source] for source in config.as_topology().sources}
 
 
-def _expected(planned: HorizonPlan) -> Expected:
+def _expected(planned: HorizonPlan) -> ExpectedValues:
     found = planned.found
     price = None if planned.pricing is None else found.paid_h * planned.pricing.instance_per_hour
-    return Expected(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()), price)
+    return ExpectedValues(found.instance_hours, found.violation_minutes, float((found.late_minutes > 0).mean()), price)
 
 
 def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> ScalingSchedule:
-    """To the microsecond: seconds from the start of the horizon are rounded."""
+    """Exact deploy times, to the microsecond: seconds from the start of the horizon are rounded."""
     steps = tuple(
         replace(step, deploy_at=datetime.fromtimestamp(change.at_s, UTC))
         for step, change in zip(schedule.steps, changes, strict=True)
@@ -226,7 +230,7 @@ def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> Scali
     return replace(schedule, steps=steps)
 
 
-def _told(
+def _with_reason(
     schedule: ScalingSchedule,
     step: StepEntry,
     number: int,
@@ -236,7 +240,7 @@ def _told(
     why: str,
     passed: Sequence[str],
 ) -> ScalingSchedule:
-    """With who edited it, why, and what that does, in the reasons."""
+    """The schedule with the editor, the reason and the effect added to its reasons."""
     told = f"edited by {by}: {_change(step, schedule, number)}" + (f" ({why})" if why else "")
     told += f", which overrides: {'; '.join(passed)}" if passed else ""
     edited = schedule.steps[number]

@@ -1,4 +1,4 @@
-"""Plans evaluated: what each would do, how sure that is, how likely it misses its targets, and what would mend it."""
+"""Evaluation of plans: estimates with uncertainty, probability of missing targets, and remedies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,12 +22,12 @@ from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
 
 STEADY_S = 3600.0
-"""How long a load that is given as a rate is taken to last, where it is asked how likely targets are missed."""
+"""Assumed duration of a load given as a rate, for the probability of missing targets."""
 
 
 @dataclass(frozen=True)
 class Missed:
-    """How likely a target is missed within horizon_s: probability with its standard error, expected seconds missed."""
+    """Probability that a target is missed within horizon_s, its standard error, and the expected seconds missed."""
 
     probability: float
     error: float
@@ -36,9 +36,9 @@ class Missed:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One plan. missed: by target. time_to_violation_s: until the lag passes its target, infinite where it never does.
-    drain_wait_s: what a tuple waits behind the backlog that was given. enough: of a plan that does not carry
-    the load, as `enough_instances` has it.
+    """One plan. missed: by target. time_to_violation_s: until the lag exceeds its target, infinite if it never does.
+    drain_wait_s: how long a tuple waits behind the given backlog. enough: for a plan that does not carry the load, the
+    result of `enough_instances`.
     """
 
     estimate: Estimate
@@ -54,8 +54,8 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Terms:
-    """What plans are evaluated under. targets: their max_utilisation is headroom to keep, which excuses speak of,
-    and no violation. draws: of the parameters' errors; seed: reproduces them.
+    """The terms under which plans are evaluated. targets: max_utilisation is headroom to keep, which excuses mention
+    and which is no violation. draws: of the parameters' errors; seed: reproduces them.
     """
 
     load: EvaluatedLoad
@@ -68,7 +68,7 @@ class Terms:
 
 
 def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms: Terms) -> Evaluation:
-    """Of one plan. Raises ModelError where plan, load or profiles do not fit the topology."""
+    """Evaluate one plan. Raises ModelError if plan, load or profiles do not fit the topology."""
     load, where = terms.load, terms.where
     rates_per_s, site, cv2 = load.rate_per_s, where.site, load.arrival_cv2
     max_lag_s = float("inf") if terms.targets.max_lag_s is None else terms.targets.max_lag_s
@@ -126,10 +126,10 @@ def enough_instances(
     arrival_cv2: float | Arrivals,
     site: Site,
 ) -> Mapping[str, int] | Excuse:
-    """The least change of parallelism with which the plan carries the load, without headroom; or why none does.
+    """The smallest change of parallelism with which the plan carries the load, without headroom; or why there is none.
 
-    All instances are taken to be on the fastest of the plan's nodes: what does not help there helps nowhere. Where
-    nodes differ in speed the change is empty, as it would depend on where the plan places more instances.
+    All instances are assumed to be on the fastest of the plan's nodes: what does not help there helps nowhere. If
+    nodes differ in speed the change is empty, as it would depend on where new instances are placed.
     """
     factors = {site.service_factor.get(container.node, 1.0) for container in plan.packing} or {1.0}
     fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
@@ -138,17 +138,17 @@ def enough_instances(
     return hopeless or ({} if len(factors) > 1 else combined_change(found))
 
 
-def _waiting_s(told: Estimate, backlog: Mapping[str, float]) -> float:
-    """What waits when processing goes on, in seconds of full work: the backlog, and what is processed again."""
-    wait_s = told.drain_wait_s(backlog)
-    again_s = 0.0 if told.rescale is None else told.rescale.replayed_s / told.headroom_factor
+def _waiting_s(estimate: Estimate, backlog: Mapping[str, float]) -> float:
+    """Work waiting when processing resumes, in seconds at full rate: the backlog, and what is replayed."""
+    wait_s = estimate.drain_wait_s(backlog)
+    again_s = 0.0 if estimate.rescale is None else estimate.rescale.replayed_s / estimate.headroom_factor
     return (wait_s if np.isfinite(wait_s) else 0.0) + again_s
 
 
-def _crowded(plan: PhysicalPlan, told: Estimate) -> tuple[Excuse, ...]:
-    """Containers and links that the load fills: another parallelism does not mend that, another packing may."""
+def _crowded(plan: PhysicalPlan, estimate: Estimate) -> tuple[Excuse, ...]:
+    """Saturated containers and links: another parallelism does not help, another packing may."""
     return tuple(
         Excuse(plan, "throughput", "", 1 / scale, 1.0, f"{what} is {1 / scale:.0%} full", what.remedy)
-        for what, scale in told.other_limits.items()
+        for what, scale in estimate.other_limits.items()
         if scale <= 1
     )

@@ -21,14 +21,14 @@ from modeling.queueing.bursts import Arrivals
 from planner.demand import demand_paths
 
 SPREAD = (0.5, 0.95, 0.99)
-"""Quantiles of a forecast's peak that tell how sure it is."""
+"""Quantiles of a forecast's peak that show its uncertainty."""
 
 
 @dataclass(frozen=True)
 class AskedLoad:
-    """rates_per_s: of sources, in the place of their forecasts. folders: of forecasts, in the place of the newest ones.
-    newest: whether the others are as forecast last. quantile, within_s: of a forecast's peak, within its longest
-    horizon where None. arrival_cv2: in place of the topology file's, or else of what the history tells.
+    """rates_per_s: by source, instead of its forecast. folders: of forecasts, instead of the newest ones. newest:
+    whether all other sources use their newest forecast. quantile, within_s: of a forecast's peak; within_s None means
+    its longest horizon. arrival_cv2: instead of the topology file's value or the one measured from the history.
     """
 
     rates_per_s: Mapping[str, float]
@@ -41,7 +41,7 @@ class AskedLoad:
 
 @dataclass(frozen=True)
 class ForecastPeak:
-    """Which peak a load is: a quantile of the largest rate within so many seconds, as forecast at issued_at."""
+    """The peak that a load is: a quantile of the largest rate within within_s seconds, as forecast at issued_at."""
 
     quantile: float
     within_s: int
@@ -50,10 +50,10 @@ class ForecastPeak:
 
 @dataclass(frozen=True)
 class EvaluatedLoad:
-    """rate_per_s: per source. peak: where rates are of forecasts. paths_per_s: of these, per source, shape (paths,
-    steps) of step_s seconds; empty where rates were given. peak_per_s: of forecasts, per quantile that tells of their
-    spread, the peak of all sources together on these paths. notes: on arrival_cv2, how arrivals vary, and on how
-    paths are paired.
+    """rate_per_s: by source. peak: set if rates come from forecasts. paths_per_s: their sample paths by source, shape
+    (paths, steps) of step_s seconds; empty if rates were given. peak_per_s: of forecasts, by quantile in SPREAD, the
+    peak of the sum of all sources over these paths. notes: on arrival_cv2, how arrivals vary, and on how paths are
+    paired.
     """
 
     rate_per_s: Mapping[str, float]
@@ -65,14 +65,14 @@ class EvaluatedLoad:
     notes: tuple[str, ...] = ()
 
 
-def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad) -> EvaluatedLoad:
-    """Raises ModelError for a source that is given twice, and for a forecast of another topology."""
+def evaluated_load(settings: Settings, config: TopologyConfig, wanted: AskedLoad) -> EvaluatedLoad:
+    """Raises ModelError for a source given twice, and for a forecast of another topology."""
     newest: dict[str, Forecast] = {}
-    if asked.newest:
+    if wanted.newest:
         entries = newest_forecasts(config, ledger_of(settings))
         newest = {source: recorded_forecast(entry) for source, entry in entries.items()}
     named: dict[str, Forecast] = {}
-    for folder in asked.folders:
+    for folder in wanted.folders:
         forecast = read_forecast(folder)
         if forecast.topology != config.topology:
             raise ModelError(
@@ -81,19 +81,19 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
         if forecast.source in named:
             raise ModelError(f"--load {folder}: a second forecast of source {forecast.source!r}; give one of each")
         named[forecast.source] = forecast
-    rates, within_s = asked.rates_per_s, asked.within_s
+    rates, within_s = wanted.rates_per_s, wanted.within_s
     if twice := sorted(set(rates) & set(named)):
         raise ModelError(
             f"--load gives source {twice[0]!r} {rates[twice[0]]:g}/s and a folder of its forecast; give one of the two"
         )
-    # What is named stands in the place of the newest forecast.
+    # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
-    cv2 = config.planning.arrival_cv2 if asked.arrival_cv2 is None else asked.arrival_cv2
+    cv2 = config.planning.arrival_cv2 if wanted.arrival_cv2 is None else wanted.arrival_cv2
     arrivals = measured_arrivals(settings, config.topology, forecasts, cv2)
     if not forecasts:
         return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
-        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), asked.quantile)
+        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), wanted.quantile)
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
@@ -101,12 +101,12 @@ def evaluated_load(settings: Settings, config: TopologyConfig, asked: AskedLoad)
     paths = demand_paths(joint.forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
-    # Of what comes together: peaks of sources that fall apart are not added up.
+    # The peak of the sum: peaks of sources at different times are not added up.
     together = np.sum(list(paths.values()), axis=0).max(axis=1) + sum(rates.values())
     spread = dict(zip(known, np.quantile(together, known).tolist(), strict=True))
     return EvaluatedLoad(
         {**peaks, **rates},
-        ForecastPeak(asked.quantile, _within_s(one, within_s), one.issued_at),
+        ForecastPeak(wanted.quantile, _within_s(one, within_s), one.issued_at),
         paths | {source: np.full(shape, rate) for source, rate in rates.items()},
         one.step_s,
         spread,

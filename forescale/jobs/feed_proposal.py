@@ -1,4 +1,4 @@
-"""The section `arrivals` from what scalers go by: topics with their group, or counters whose rate is watched."""
+"""A proposed section `arrivals` from autoscalers' triggers: topics with their group, or counters."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.topology_draft import DraftSection
 from planner.clusters.job_description import CounterFeed, JobDescription, TopicFeed
 
-TAKEN_IN = "What a job took in is what was offered only while nothing held it back: held_back tells."
+TAKEN_IN = "What a job took in equals what was offered only while nothing held it back: held_back says when it was."
 OFFERED_QUESTION = (
     "does this count all that is offered, each event once? Then add measures: offered; else held_back, an expression "
     "above 0 while something holds it back. Until then all of it counts as held back, and is not forecast from"
@@ -14,7 +14,7 @@ OFFERED_QUESTION = (
 
 
 def feed_proposal(job: JobDescription) -> DraftSection | None:
-    """None where no scaler of a source tells what comes. Sources that are fed in another way are an open question."""
+    """None if no scaler of a source watches its arrivals. Sources fed in another way are an open question."""
     feeds = {name: job.feeds[name] for name in job.fed if name in job.feeds}
     topics = {name: feed for name, feed in feeds.items() if isinstance(feed, TopicFeed)}
     if servers := list(dict.fromkeys(feed.servers for feed in topics.values())):
@@ -32,7 +32,7 @@ def _by_topics(job: JobDescription, feeds: Mapping[str, TopicFeed]) -> DraftSect
     if len(groups) == 1 and (group := groups.pop()) is not None:
         named = {"group": group}
     elif len(groups) > 1:
-        remarks.append("They are read by groups of their own, and one can be named: what waits stays unknown.")
+        remarks.append("Each is read by another group, and only one can be named: the backlog stays unknown.")
     fields = {
         "kind": "kafka",
         "servers": next(iter(feeds.values())).servers,
@@ -56,7 +56,7 @@ def _by_counters(job: JobDescription, feeds: Mapping[str, CounterFeed]) -> Draft
     return DraftSection(entry, remarks, _question(job, feeds, asked))
 
 
-def _question(job: JobDescription, feeds: Mapping[str, object], asked: Sequence[str]) -> str:
+def _question(job: JobDescription, feeds: Mapping[str, object], questions: Sequence[str]) -> str:
     lacking = [name for name in job.fed if name not in feeds]
     more = [f"where are the arrivals at {', '.join(lacking)} counted?"] if lacking else []
-    return " ".join([*asked, *more])
+    return " ".join([*questions, *more])

@@ -1,4 +1,4 @@
-"""What a topology of a fleet holds that cannot be planned for now: what runs, and what its last schedule still does."""
+"""The instances that a topology holds while it cannot be planned: its running plan and remaining steps."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +15,7 @@ from planner.scaling_schedule import ScalingSchedule
 
 
 def standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Holding | None:
-    """None where neither the cluster nor the ledger knows what runs."""
+    """None if neither the cluster nor the ledger knows what runs."""
     now = clock_of(settings).now()
     newest = next(iter(ledger.schedules(config.topology, limit=1)), None)
     last = None if newest is None else newest.schedule

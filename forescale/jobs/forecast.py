@@ -1,7 +1,7 @@
 """Arrival history → a forecast of each source, tracked in MLflow and kept in the ledger.
 
-The slow part, the backtest and the fits, is done every few hours; in between what was trained is asked from the newest
-counts. Few sources are forecast in this process, many over Spark.
+The slow part, the backtest and the fits, is done every few hours; in between, the trained models forecast from the
+newest counts. Few sources are forecast in this process, many over Spark.
 """
 
 import fcntl
@@ -51,16 +51,16 @@ log = logging.getLogger(__name__)
 Progress = Callable[[str], None]
 
 MAX_WATCHED = 50
-"""Sources up to which past forecasts are read before each forecast, to demote what started losing."""
+"""Number of sources up to which each forecast first reads past ones, to demote models that began to lose."""
 
 UNRECORDED = ".unrecorded"
-"""Folder of what is trained until MLflow has it whole: a refresh must never name a version that nobody can fetch."""
+"""Folder of trained models until MLflow has all of them: a refresh must never name a version that is not there."""
 
 
 @dataclass(frozen=True)
 class MadeForecasts:
-    """By source: forecasts: folders. run_ids: of MLflow. peaks_per_s: by horizon, of each quantile. failures: why a
-    source could not be forecast. reports: pages. siblings: what was borrowed from them, or could not be, in words.
+    """By source: forecasts: folders. run_ids: of MLflow. peaks_per_s: by horizon and quantile. failures: why a source
+    could not be forecast. reports: pages. siblings: what was borrowed from them, or could not be, in words.
     """
 
     topology: str
@@ -73,16 +73,16 @@ class MadeForecasts:
 
 
 def forecast(settings: Settings, topology: str, *, progress: Progress | None = None) -> MadeForecasts:
-    """Forecast each source from what is known now.
+    """Forecast each source from the data known now.
 
-    The same history gives the same forecast, and is tracked once, with the commit that the history was read from. A
+    The same history gives the same forecast, and is tracked once, with the commit of the history that was read. A
     failing source is reported with its cause and keeps its previous forecast. Raises HistoryError or ForecastError
-    where all fail, TrackingError where MLflow does not answer.
+    if all sources fail, TrackingError if MLflow does not answer.
     """
     config = topology_config(topology, settings)
     trained = settings.home / "trained" / config.topology
     with _one_at_a_time(trained):
-        shutil.rmtree(trained / UNRECORDED, ignore_errors=True)  # of a job that was killed
+        shutil.rmtree(trained / UNRECORDED, ignore_errors=True)  # left by a killed job
         made, failures = _forecasts(config, settings, progress)
         forecasts = {source: recorded_forecast(entry, with_paths=False) for source, entry in made.items()}
         return MadeForecasts(
@@ -105,7 +105,7 @@ def _of_siblings(forecast: Forecast) -> tuple[str, ...]:
 
 @contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Jobs of one topology wait for each other: what one trains the other may ask meanwhile."""
+    """Jobs of one topology run one after the other: one may use the models that the other trains."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -115,7 +115,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 def _forecasts(
     config: TopologyConfig, settings: Settings, progress: Progress | None
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
-    """What the ledger now has of each source, and why there is nothing of others."""
+    """The ledger's entries by source, and by source the reasons why others have none."""
     ledger = ledger_of(settings)
     now = clock_of(settings).now()
     history = read_history(settings.history_dir, config.topology).in_local_time(config.timezones)
@@ -139,7 +139,7 @@ def _forecasts(
     wanted = [one for one in every if one.order.source not in entries]
     if wanted:
         kept = {one.order.source: one.order.trained for one in every if one.version is not None}
-        made, failed = _made(wanted, kept, request, config, settings, progress)
+        made, failed = _made_batch(wanted, kept, request, config, settings, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
@@ -154,7 +154,7 @@ def _forecasts(
 
 
 def _readable(entry: ForecastEntry) -> bool:
-    """Whether its files are there; if not it is made again."""
+    """Whether its files exist; otherwise it is made again."""
     try:
         recorded_forecast(entry, with_paths=False)
     except ForecastError as error:
@@ -165,9 +165,10 @@ def _readable(entry: ForecastEntry) -> bool:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A source to forecast. identity: the same for the same forecast; version: of what is asked, None to train anew.
+    """A source to forecast. identity: the same for the same forecast; version: of the model to use, None to train
+    again.
 
-    shapes: what it has borrowed, or may borrow.
+    shapes: borrowed shapes, or those that may be borrowed.
     """
 
     identity: str
@@ -184,16 +185,16 @@ def wanted_forecast(
     source: str,
     lend: Callable[[ArrivalSeries], Lent] | None = None,
 ) -> Wanted:
-    """What it takes to forecast a source. history: in local time. lend: what a source may borrow that is to be trained
-    while it is young. Raises HistoryError or ForecastError.
+    """Prepare the forecast of a source. history: in local time. lend: returns what a young source may borrow for its
+    training. Raises HistoryError or ForecastError.
     """
     wanted, now = request.forecast, request.issued_at
     whole = history.source(source)
     until = min(whole.end, now)
-    # A step more, since the first and the last one may be cut.
+    # One step more, since the first and the last one may be cut.
     span = timedelta(days=wanted.train_days, seconds=wanted.step_s)
     series = whole.between(max(whole.start, until - span), until)
-    # What is trained now is asked until it is to be trained again.
+    # A model trained now is used until its refit.
     reach = now + timedelta(seconds=wanted.horizon_s + wanted.refit_s)
     calendar = event_calendar(request.events, series.start, reach).of_source(source)
     series = without_outages(series, calendar)
@@ -206,13 +207,13 @@ def wanted_forecast(
     home, name = settings.home.resolve(), safe_name(source)
     trained = home / "trained" / request.topology / f"{name}-{learns}"
     fresh = _fresh(trained, now, wanted.refit_s)
-    # What is made again takes what was recorded, whatever is kept here.
+    # A repeated run uses what was recorded, whatever is stored here.
     if fresh is not None and not request.digests:
         lent = Lent(fresh.siblings)
     else:
         young = is_young(whole.between(whole.start, until))
         lent = lend(series) if lend is not None and young else NOTHING_LENT
-    seen = _seen(series, now, terms.step_s, lent)
+    seen = _data_digest(series, now, terms.step_s, lent)
     told = f"|{calendar.digest()}" if calendar.events else ""
     told += "".join(f"|{shape.digest}" for shape in lent.shapes)
     identity = _short(f"{request.topology}|{source}|{seen}|{wanted.model_dump_json()}{told}")
@@ -235,8 +236,8 @@ def wanted_forecast(
     return Wanted(identity, order, None if fresh is None else fresh.model_version, series, lent.shapes)
 
 
-def _seen(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
-    """Digest of what a forecast would see. Raises ForecastError where that is too little, with what siblings lack."""
+def _data_digest(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
+    """Digest of the data a forecast would use. Raises ForecastError if that is too little, with notes on siblings."""
     try:
         return known_history(series, now, step_s, least_days(lent.shapes)).digest()
     except ForecastError as error:
@@ -244,17 +245,17 @@ def _seen(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
 
 
 def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
-    """What was trained, where it is there and not too old."""
+    """The trained model, if it exists and is not too old."""
     try:
         known = read_trained(trained)
     except ForecastError:
         return None
-    # What was trained after now belongs to another run of the clock.
+    # A model trained after now belongs to another run of the clock.
     fresh = timedelta() <= now - known.trained_to < timedelta(seconds=refit_s)
     return known if fresh else None
 
 
-def _made(
+def _made_batch(
     wanted: Sequence[Wanted],
     kept: Mapping[str, Path],
     request: ForecastRequest,
@@ -262,9 +263,9 @@ def _made(
     settings: Settings,
     progress: Progress | None,
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
-    """The forecasts as one batch: entries by source, and causes by source.
+    """Make the forecasts as one batch: entries by source, and causes of failure by source.
 
-    kept: folders of what was trained before and still serves, of all sources: a new version holds it, too.
+    kept: folders of models trained earlier and still in use, by source: a new version includes them.
     """
     tracker = tracker_of(settings)
     trained = tuple(one.order.source for one in wanted if one.version is None)
@@ -282,7 +283,7 @@ def _made(
         request.model_dump(mode="json"),
     )
     batch = tracker.begin(head)
-    held = {source: _held(of_source) for source, of_source in drifts.items()}
+    held = {source: _past_scores(of_source) for source, of_source in drifts.items()}
     orders = [
         replace(
             one.order, notes=held.get(one.order.source, ()), trained=_unrecorded(one.order.trained, one.version is None)
@@ -317,7 +318,7 @@ def _made(
 
 
 def _undo(tracker: MlflowTracker, batch: TrackedBatch, orders: Sequence[ForecastTask], error: BaseException) -> None:
-    """Leave nothing that names a batch which was never whole. Raises nothing: the first error is the one to see."""
+    """Remove every reference to an incomplete batch. Raises nothing: the first error is the one to see."""
     for order in orders:
         if order.train:
             shutil.rmtree(order.trained, ignore_errors=True)
@@ -328,12 +329,12 @@ def _undo(tracker: MlflowTracker, batch: TrackedBatch, orders: Sequence[Forecast
 
 
 def _unrecorded(trained: Path, trains: bool) -> Path:
-    """Where an order finds what it asks, or leaves what it trains until that is recorded."""
+    """Folder of the model that a task uses, or of the one it trains until that is recorded."""
     return trained.parent / UNRECORDED / trained.name if trains else trained
 
 
 def _keep(unrecorded: Path, trained: Path) -> None:
-    """Let what was trained be asked from now on. Where that fails it is trained again."""
+    """Put the trained models in use. If that fails they are trained again."""
     try:
         put_in_place(unrecorded, trained)
     except OSError as error:
@@ -343,7 +344,7 @@ def _keep(unrecorded: Path, trained: Path) -> None:
 
 
 def _prune(trained: Path) -> None:
-    """Take away what was trained for the same source under other terms or events."""
+    """Remove models trained for the same source under other terms or events."""
     name, _, _ = trained.name.rpartition("-")
     for other in trained.parent.glob(f"{glob.escape(name)}-*"):
         if other != trained and other.name.rpartition("-")[0] == name:
@@ -358,8 +359,8 @@ def _tell_demoted(tracker: MlflowTracker, order: ForecastTask) -> None:
         log.warning("version %s is not tagged as demoted: %s", order.model_version, error)
 
 
-def _held(drifts: Sequence[ForecastDrift]) -> tuple[str, ...]:
-    """What past forecasts were worth, kept with the next one."""
+def _past_scores(drifts: Sequence[ForecastDrift]) -> tuple[str, ...]:
+    """Scores of past forecasts, stored with the next one."""
     return tuple(
         f"{drift.horizon_s} s: the p95 held in {drift.coverage:.1%} of {drift.completed} past forecasts"
         for drift in drifts
@@ -370,7 +371,7 @@ def _held(drifts: Sequence[ForecastDrift]) -> tuple[str, ...]:
 def _outcomes(
     settings: Settings, orders: Sequence[ForecastTask], progress: Progress | None
 ) -> Iterator[ForecastResult]:
-    """In the order of the orders."""
+    """Results in the order of the tasks."""
     if len(orders) < settings.fan_out_from:
         yield from forecast_each(orders, progress)
         return
@@ -382,18 +383,18 @@ def _outcomes(
         yield from forecast_over_spark(session, orders)
 
 
-def _entry(one: Wanted, made: Forecast) -> ForecastEntry:
+def _entry(one: Wanted, forecast: Forecast) -> ForecastEntry:
     return ForecastEntry(
         id=one.identity,
-        topology=made.topology,
-        source=made.source,
-        issued_at=made.issued_at,
-        horizon_end=made.end,
-        run_id=made.run_id,
-        model_version=made.model_version,
+        topology=forecast.topology,
+        source=forecast.source,
+        issued_at=forecast.issued_at,
+        horizon_end=forecast.end,
+        run_id=forecast.run_id,
+        model_version=forecast.model_version,
         folder=str(one.order.folder),
-        history_digest=made.history_digest,
-        history_snapshot=made.history_snapshot,
+        history_digest=forecast.history_digest,
+        history_snapshot=forecast.history_snapshot,
     )
 
 

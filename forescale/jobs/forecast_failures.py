@@ -1,4 +1,4 @@
-"""Which sources of a topology could not be forecast the last time, and why: what the page on all forecasts tells."""
+"""Sources of a topology that could not be forecast the last time, and why, for the page on all forecasts."""
 
 import json
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ FILE = "failures.json"
 
 
 def write_failures(folder: Path, at: datetime, causes: Mapping[str, str]) -> None:
-    """Put the causes by source in place of those of before. Raises OSError."""
+    """Replace the stored causes by source. Raises OSError."""
     write_whole(json.dumps({"at": at.isoformat(), "causes": dict(causes)}, indent=1), folder / FILE)
 
 
 def read_failures(folder: Path) -> dict[str, str]:
-    """Causes by source; none where nothing was forecast yet, or the file is none of ours."""
+    """Causes by source; empty if nothing was forecast yet or the file is not readable as ours."""
     try:
         causes = json.loads(bounded_text(folder / FILE))["causes"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The pages on forecasts: of each source what past ones were worth, and of all series what is riskiest."""
+"""The pages on forecasts: per source the scores of past ones, and an overview with the riskiest series first."""
 
 import json
 import logging
@@ -43,7 +43,7 @@ from planner.ledger.ledger import Ledger
 logger = logging.getLogger(__name__)
 
 MAX_PAGES = 100
-"""Pages that are written at once, of the riskiest sources: each is of some megabytes, with all that draws it."""
+"""Pages written at once, of the riskiest sources: each has some megabytes, with its scripts."""
 FLEET_PAGE = "forecasts.html"
 TOPOLOGY_PAGES = "forecasts.json"
 _MAX_REFUSED = 3
@@ -51,8 +51,8 @@ _MAX_REFUSED = 3
 
 @dataclass(frozen=True)
 class SourcePage:
-    """report: None where no page was written. cause: why the newest forecast is not what it should be, empty where it
-    is. alarms: reasons by horizon; p95_per_s: of the peak, by horizon; growth: of the coming day over the last one.
+    """report: None if no page was written. cause: what is wrong with the newest forecast, empty if nothing is. alarms:
+    reasons by horizon; p95_per_s: of the peak, by horizon; growth: of the coming day over the last one.
     """
 
     report: Path | None
@@ -65,7 +65,7 @@ class SourcePage:
 
 @dataclass(frozen=True)
 class TopologyPages:
-    """As they are kept beside the pages. sources: by name."""
+    """The values stored beside the pages. sources: by name."""
 
     sources: Mapping[str, SourcePage]
 
@@ -80,7 +80,7 @@ class ForecastPages:
 
 @dataclass(frozen=True)
 class _Series:
-    """report: of the forecast in the folder, without its paths; None where there is none that could be shown."""
+    """report: of the forecast in the folder, without its paths; None if there is none to show."""
 
     row: SeriesOutlook
     report: ForecastReport | None = None
@@ -90,11 +90,11 @@ class _Series:
 def forecast_reports(
     settings: Settings, topologies: Sequence[str] = (), *, max_pages: int = MAX_PAGES
 ) -> ForecastPages:
-    """Write the pages of these topologies, or of all, those of the riskiest sources, and the page of all series.
+    """Write the pages of the riskiest sources of these topologies, or of all, and the page of all series.
 
-    topologies: files, or names in the folder of topology files. All are those that have a topology file or forecasts.
-    What has no forecast has a cause instead of a report; beyond max_pages sources have none. Raises FileError
-    for a topology that is named and has no file, OSError where a page cannot be written.
+    topologies: files, or names in the folder of topology files. By default all that have a topology file or forecasts.
+    A source without a forecast has a cause instead of a report; sources beyond max_pages have none. Raises FileError
+    for a named topology without a file, OSError if a page cannot be written.
     """
     configs = [topology_config(topology, settings) for topology in topologies]
     named = {config.topology: ForecastTopology.of(config) for config in configs}
@@ -126,7 +126,7 @@ def forecast_reports(
 
 
 def read_forecast_pages(settings: Settings, topology: str) -> Mapping[str, SourcePage]:
-    """What the pages on a known topology said when they were last written, by source; none where they never were, or
+    """The values of a known topology's pages when they were last written, by source; empty if they never were, or were
     by another release.
     """
     try:
@@ -137,14 +137,14 @@ def read_forecast_pages(settings: Settings, topology: str) -> Mapping[str, Sourc
 
 
 def forecast_page_file(settings: Settings, topology: str, source: str) -> Path:
-    """Where the page on a source of a known topology is, once it was written."""
+    """Path of the page on a source of a known topology."""
     return settings.reports_dir / topology / _file_name(source)
 
 
 def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]:
-    """The pages written after a topology was forecast, by source; fewer where they cannot be written.
+    """Write the pages after a forecast; returns them by source, without those that failed.
 
-    Never raises: a forecast that was made is worth more than its page.
+    Never raises: a failing page must not fail the forecast.
     """
     try:
         topologies = forecast_reports(settings, [topology]).topologies
@@ -155,7 +155,7 @@ def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]
 
 
 def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, ForecastTopology], list[SeriesOutlook]]:
-    """Every topology by its name, and a row for each topology file that cannot be read."""
+    """Every topology by name, and a row for each topology file that cannot be read."""
     known: dict[str, ForecastTopology] = {}
     broken = []
     for name, config in known_topologies(settings, ledger).items():
@@ -197,14 +197,14 @@ def _series(topology: str, source: str, past: PastForecasts, now: datetime) -> _
 
 
 def _cause(topology: str, newest: Forecast, failure: str, *, over: bool) -> str:
-    """Why the newest forecast is not what it should be; empty where it is."""
+    """What is wrong with the newest forecast; empty if nothing is."""
     if failure:
         return f"not forecast since {moment(newest.issued_at)} UTC: {failure}"
     return f"the newest forecast ended {moment(newest.end)} UTC; run `forescale forecast {topology}`" if over else ""
 
 
 def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datetime) -> Floats:
-    """Rates of the last day, in the forecast's steps where the history can be put on them."""
+    """Rates of the last day, in the forecast's steps if the history's windows fit them."""
     if history is None:
         return np.empty(0)
     try:
@@ -215,14 +215,14 @@ def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datet
 
 
 class _RunLinks:
-    """Where the MLflow runs are; no longer asked for once MLflow has refused a few times, as each takes its time."""
+    """Links to MLflow runs. After a few failures MLflow is no longer asked, since each failure takes time."""
 
     def __init__(self, tracker: MlflowTracker) -> None:
         self._tracker = tracker
         self._refused = 0
 
     def of(self, forecast: Forecast) -> str:
-        """The link to the forecast's run, empty without one."""
+        """Link to the forecast's run, empty if there is none."""
         if not forecast.run_id or self._refused >= _MAX_REFUSED:
             return ""
         try:
@@ -233,18 +233,18 @@ class _RunLinks:
             return ""
 
 
-def _written(series: Sequence[_Series], most: int, settings: Settings) -> dict[tuple[str, str], Path]:
+def _written(series: Sequence[_Series], max_pages: int, settings: Settings) -> dict[tuple[str, str], Path]:
     """The pages of the riskiest sources, by topology and source."""
     links = _RunLinks(tracker_of(settings))
     shown = {(one.row.topology, one.row.source): one for one in series if one.report is not None}
-    riskiest = by_risk(one.row for one in shown.values())[:most]
+    riskiest = by_risk(one.row for one in shown.values())[:max_pages]
     return {(row.topology, row.source): _page(shown[row.topology, row.source], links, settings) for row in riskiest}
 
 
 def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
     assert series.report is not None
     forecast = series.report.newest
-    # The paths, which only the page needs, are large.
+    # Sample paths are large, and only the page needs them.
     with suppress(ForecastError):
         forecast = read_forecast(series.folder)
     report = replace(series.report, newest=forecast, link=links.of(forecast))
@@ -252,7 +252,7 @@ def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
 
 
 def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str, str], str]:
-    """From the page of all series to those that are there, if of before; a series without a forecast is not linked."""
+    """Links from the page of all series to existing pages, also older ones; none for a series without a forecast."""
     return {
         (row.topology, row.source): f"{quote(row.topology)}/{quote(_file_name(row.source))}"
         for row in rows

@@ -1,4 +1,4 @@
-"""What it takes to make the forecasts of a batch again: as it is kept with their run in MLflow."""
+"""The inputs needed to repeat the forecasts of a batch, stored with their MLflow run."""
 
 from datetime import datetime
 from typing import Self
@@ -8,23 +8,23 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from forecasting.errors import TrackingError
 from forecasting.siblings import LentShape
 from forescale.files.events_section import EventsSection
-from forescale.files.topology import ForecastEntry, TopologyConfig
+from forescale.files.topology import ForecastSection, TopologyConfig
 
 
 class ForecastRequest(BaseModel):
-    """events: as the topology file had them. timezones: of sources whose days are not those of UTC. like: siblings that
-    the file named, by source; siblings: those whose shape what was asked had borrowed. trained: sources that were
-    trained for it; demoted: horizons at which the naive forecaster stood in, with why, by source.
-    model_versions, digests: of what was forecast, by source; empty until it was.
+    """events: as in the topology file. timezones: of sources whose days are not UTC days. like: siblings named in the
+    file, by source; siblings: those whose shape the model used had borrowed. trained: sources trained for this run;
+    demoted: horizons at which the naive forecaster stood in, with the reason, by source. model_versions, digests: of
+    the forecasts, by source; empty until they are made.
     """
 
-    # JSON has no infinity: a correlation that is not known is written as text.
+    # JSON has no infinity or NaN: an unknown correlation is written as text.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
     topology: str
     issued_at: datetime
     history_snapshot: str
-    forecast: ForecastEntry
+    forecast: ForecastSection
     events: EventsSection = []
     timezones: dict[str, str] = {}
     like: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ class ForecastRequest(BaseModel):
 
 
 def forecast_request(body: object, run_id: str) -> ForecastRequest:
-    """The request of a run. Raises TrackingError where it is none."""
+    """The request of a run. Raises TrackingError if it cannot be read."""
     try:
         return ForecastRequest.model_validate(body)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The guard of a topology: turns, what it has done so far, and lifting what it has barred."""
+"""The guard of a topology: turns, its record, and lifting of barred pairs."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Guarding:
-    """One turn of the guard. plan: parallelism that ran when it looked. why: what follows from symptoms and diagnoses.
+    """One turn of the guard. plan: running parallelism. why: conclusion from symptoms and diagnoses.
 
-    action: begun in this turn; judged: an earlier one that got its verdict in it; advice: what only people can do, or
-    what would be done if the guard were to act. unmeasured: by source of which what comes is estimated, why.
+    action: begun in this turn; judged: earlier action that got its verdict in this turn; advice: what only people can
+    do, or what the guard would do if it were to act. unmeasured: reason by source whose arrivals are estimated.
     """
 
     topology: str
@@ -48,7 +48,7 @@ class Guarding:
 
 @dataclass(frozen=True)
 class GuardRecord:
-    """What the guard of a topology has done, newest first, and which pairs it must not try."""
+    """Actions of a topology's guard, newest first, and the pairs that it must not try."""
 
     topology: str
     mode: str
@@ -57,7 +57,7 @@ class GuardRecord:
 
 
 def guard(settings: Settings, topology: str) -> Guarding:
-    """One turn; safe to run again after a kill. Raises PlanError where the guard is off or would see nothing, and
+    """One turn; safe to run again after a kill. Raises PlanError if the guard is off or would see nothing, and
     ClusterError.
     """
     config = topology_config(topology, settings)
@@ -89,8 +89,8 @@ def guard_record(settings: Settings, topology: str, *, limit: int = 20) -> Guard
 
 
 def lift(settings: Settings, topology: str, diagnosis: str, action: str, *, by: str) -> BarredPair:
-    """Allow a pair again that kept failing. Raises PlanError for words that name none, LedgerError for what is not
-    barred.
+    """Allow a barred pair again. Raises PlanError for an unknown diagnosis or action, LedgerError for a pair that is
+    not barred.
     """
     config = topology_config(topology, settings)
     for what, word, kinds in (("diagnosis", diagnosis, DiagnosisKind), ("action", action, ActionKind)):
@@ -100,8 +100,8 @@ def lift(settings: Settings, topology: str, diagnosis: str, action: str, *, by: 
 
 
 def guarded_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
-    """Those whose guard is not off and has something to see, and those of which nobody can tell: to guard such a one
-    fails by itself.
+    """Topologies whose guard is on and has something to see. Includes topologies that cannot be read: the turn of such
+    a one then fails by itself.
     """
     return [name for name in names if _may_be_guarded(name, settings)]
 

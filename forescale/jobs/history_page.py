@@ -1,4 +1,4 @@
-"""The last days of a topology's history, drawn."""
+"""The page on the last days of a topology's history."""
 
 from forescale.files.topology import TopologyConfig
 from forescale.history.binned_windows import PAGE_POINTS, binned_history, readable_width_s
@@ -8,7 +8,7 @@ from forescale.settings import Settings
 
 
 def history_page(settings: Settings, config: TopologyConfig) -> str:
-    """As `forescale history show --plot` draws the usual days. Raises HistoryError without a history."""
+    """The page of `forescale history show --plot` with its default days. Raises HistoryError without a history."""
     directory = settings.history_dir
     asked = history_span(directory, config.topology, start=None, end=None, days=None, snapshot=None)
     span = asked.within_history()

@@ -1,4 +1,4 @@
-"""A topology file from what runs, and the first calibration."""
+"""A topology file from a running job, and the first calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from planner.errors import ClusterError
 
 
 @dataclass(frozen=True)
-class Question:
-    """line: of the file, counted from 1."""
+class OpenQuestion:
+    """line: in the file, counted from 1."""
 
     line: int
     text: str
@@ -30,22 +30,22 @@ class Question:
 
 @dataclass(frozen=True)
 class DraftedTopology:
-    """A file that was written, and can be read. cluster: its section of that name. questions: that are open in it.
-    following: the next command.
+    """A written, valid topology file. cluster: its section of that name. questions: still open in it. following: the
+    next command.
     """
 
     topology: str
     path: Path
     job: JobDescription
     cluster: ClusterEntry | None
-    questions: Sequence[Question]
+    questions: Sequence[OpenQuestion]
     following: str
 
 
 @dataclass(frozen=True)
 class DraftTarget:
-    """name: of the topology, after the job's where None. out: the file, NAME.yaml in the folder of topology files where
-    None. force: whether it may replace what is there.
+    """name: of the topology; None: the job's. out: the file; None: NAME.yaml in the folder of topology files. force:
+    whether an existing file may be replaced.
     """
 
     name: str | None = None
@@ -53,7 +53,7 @@ class DraftTarget:
     force: bool = False
 
     def check(self) -> None:
-        """Before anything is asked. Raises FileError where the file is there."""
+        """Called before the engine is asked. Raises FileError if the file exists."""
         if self.out is not None:
             _check_free(self.out, self.force)
 
@@ -64,13 +64,13 @@ class DraftTarget:
 
 
 def check_request(kind: str, request: JobRequest) -> JobsKind:
-    """What describes jobs of that kind. Raises ClusterError for options that are lacking, or that change nothing."""
+    """The description of jobs of that kind. Raises ClusterError for options that are missing or have no effect."""
     jobs = DESCRIBED[kind]
     options = request.options()
     if lacking := sorted(option for option in jobs.needs if not options.get(option)):
         raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
     if unused := [option for option in options if option not in jobs.uses]:
-        raise ClusterError(f"{' and '.join(unused)} would change nothing of a job at {jobs.option}; leave it out")
+        raise ClusterError(f"{' and '.join(unused)} would have no effect on a job at {jobs.option}; leave it out")
     if jobs.at_an_address:
         _check_address(request.place, jobs.option)
     if request.url is not None:
@@ -79,7 +79,7 @@ def check_request(kind: str, request: JobRequest) -> JobsKind:
 
 
 def described_job(kind: str, request: JobRequest) -> DescribedJob:
-    """What an engine of that kind tells of a job. Raises ClusterError, and FileError for a login that cannot be."""
+    """Ask an engine of that kind about a job. Raises ClusterError, and FileError for an invalid login."""
     jobs = check_request(kind, request)
     try:
         with field_errors(jobs.option):
@@ -99,11 +99,11 @@ def draft_topology(
     prometheus: str | None = None,
     timezone: str | None = None,
 ) -> DraftedTopology:
-    """Write the topology file of a job; nothing is written unless all of it can be read again.
+    """Write the topology file of a job; nothing is written unless the whole text is valid.
 
-    kafka: servers, prometheus: an address at which arrivals are looked for. timezone: of the sources' people. Raises
-    FileError where the file is there and may not be replaced, and for a name that no topology can have; ClusterError
-    where a server does not answer; ModelError for a job with a cycle.
+    kafka: servers, prometheus: an address at which to look for arrivals. timezone: of the sources' days. Raises
+    FileError if the file exists and may not be replaced, and for an invalid topology name; ClusterError if a server
+    does not answer; ModelError for a job with a cycle.
     """
     if prometheus is not None:
         _check_address(prometheus, "--prometheus")
@@ -118,27 +118,27 @@ def draft_topology(
         write_whole(text, path, anew=not target.force)
     except FileExistsError:
         raise FileError(_taken(path)) from None
-    questions = [Question(line, question) for line, question in open_questions(text)]
+    questions = [OpenQuestion(line, question) for line, question in open_questions(text)]
     following = _following(path, config, described.job)
     return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
 
 
 def first_calibration(settings: Settings, drafted: DraftedTopology, spans: int) -> CalibratedTopology:
-    """Measure the job where its file says that it runs, on top of what that declares. Raises ClusterError or
+    """Measure the job on the cluster that its file names, on top of the declared profiles. Raises ClusterError or
     ModelError.
     """
     return calibrate(settings, str(drafted.path), SampleSource(spans=spans))
 
 
 def unmeasured_because(drafted: DraftedTopology) -> str:
-    """Why no samples can be had of a job that was described; empty where they can."""
+    """Why a described job cannot be measured; empty if it can."""
     if drafted.cluster is None or not drafted.cluster.counts_tuples:
         return "this engine gives no samples"
     return "" if drafted.job.runs else f"the job is {drafted.job.state}"
 
 
 def _following(path: Path, config: TopologyConfig, job: JobDescription) -> str:
-    """What brings the topology nearer to its first schedule."""
+    """The next command on the way to a first schedule."""
     section = config.arrivals_section
     lacking = ["`streams`"] if job.streams_question else []
     if section is None or lacking:
@@ -150,7 +150,7 @@ def _following(path: Path, config: TopologyConfig, job: JobDescription) -> str:
 
 
 def _check_address(url: str, option: str) -> None:
-    """Raises ClusterError for what is none, and for what the file must not hold; neither is repeated."""
+    """Raises ClusterError for an invalid address and for one with a login; neither is repeated."""
     try:
         http_address(url, "a server", "http://host:port")
     except ValueError as error:
@@ -167,7 +167,7 @@ def _check_free(path: Path, force: bool) -> None:
 
 
 def _taken(path: Path) -> str:
-    return f"{path} is there already and is left as it is; give another by --out, or --force to replace it"
+    return f"{path} already exists and is left as it is; name another with --out, or give --force to replace it"
 
 
 def _cluster_draft(described: DescribedJob) -> DraftSection:

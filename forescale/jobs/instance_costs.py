@@ -1,4 +1,4 @@
-"""What an instance of each operator takes up and costs in a replay: declared in the topology file, else measured."""
+"""Resources and cost of an instance of each operator in a replay: declared in the topology file, else measured."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from planner.pricing.instance_cost import InstanceCost, measured_cost
 
 
 def instance_costs(config: TopologyConfig, believed: Profiles) -> tuple[dict[str, InstanceCost], list[str]]:
-    """By operator; and what is known of some operators, but not of all, so that no sum is told of it."""
+    """Costs by operator; and notes on quantities known for some operators only, which are therefore not summed."""
     costs = {name: _cost(entry, believed[name]) for name, entry in config.operators.items()}
     notes = []
     for what, field, sums in (

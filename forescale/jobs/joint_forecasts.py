@@ -1,4 +1,4 @@
-"""Forecasts of several sources with paths that go together, as past forecasts of them erred together."""
+"""Forecasts of several sources with joint sample paths, by the correlation of their past errors."""
 
 from collections.abc import Mapping
 
@@ -14,17 +14,17 @@ from forescale.wiring.parts import ledger_of
 from planner.ledger.ledger import Ledger
 
 MAX_LISTED = 15_000
-"""Entries of the ledger among which past forecasts are sought: of two sources every hour, more than half a year."""
+"""Ledger entries searched for past forecasts: for two hourly sources, more than half a year."""
 MAX_PAST = 120
-"""Past forecasts of each source that are read."""
+"""Past forecasts read per source."""
 
 
 def joint_forecasts(
     settings: Settings, config: TopologyConfig, forecasts: Mapping[str, Forecast], within_s: int | None = None
 ) -> JoinedForecasts:
-    """Joined by the ledger's past forecasts and the history; the note says so where these do not tell enough.
+    """Join them by the ledger's past forecasts and the history; the note says if these are not enough.
 
-    within_s: how far paths will be looked at; all of them where None.
+    within_s: length of the paths that will be used; None: all.
     """
     if len(forecasts) < 2:
         return JoinedForecasts(forecasts)
@@ -41,7 +41,7 @@ def joint_forecasts(
 
 
 def _past(ledger: Ledger, topology: str, forecasts: Mapping[str, Forecast], span_s: int) -> dict[str, list[Forecast]]:
-    """Those that ended a whole number of spans before the present ones, newest first; what is gone is left out."""
+    """Forecasts that ended a whole number of spans before the present ones, newest first, without missing ones."""
     found: dict[str, list[Forecast]] = {source: [] for source in forecasts}
     for entry in ledger.forecasts(topology, limit=MAX_LISTED):
         if entry.source not in forecasts or len(found[entry.source]) == MAX_PAST:

@@ -1,4 +1,4 @@
-"""Replays that are done, kept by the digest of all that they depend on: one that was broken off goes on from there."""
+"""Finished replays, stored by the digest of all their inputs, so that an interrupted contest resumes."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from planner.replay.timeline import Timeline, Track, read_timeline, write_timeli
 from planner.replay.variation import Variation
 
 KEPT_VERSION = 2
-"""Raised where the simulator does another thing with the same."""
+"""Version of the simulator; raised when the same inputs give another result."""
 CHANGED: Mapping[str, int] = {
     "cron": 1,
     "flink-autoscaler-tuned": 1,
@@ -29,7 +29,7 @@ CHANGED: Mapping[str, int] = {
     "planner-perfect": 6,
     "hindsight": 1,
 }
-"""Policies that decide otherwise with the same than they once did: raised where one does so again."""
+"""Version of each policy that has changed; raised when it decides differently from the same inputs."""
 ASKING: Mapping[str, frozenset[str]] = {
     "forecasts": FORECASTING,
     "allowed_share": BUDGETED,
@@ -41,12 +41,12 @@ ASKING: Mapping[str, frozenset[str]] = {
     "disruption": OURS,
     "forecast_every_s": OURS,
 }
-"""Policies that ask for a field of the contest; all do for the others."""
+"""Policies that depend on a field of the contest; fields not listed concern all policies."""
 
 
 @dataclass(frozen=True)
 class KeptReplays:
-    """folder: of all that are kept."""
+    """folder: of all stored replays."""
 
     folder: Path
     contest: Contest
@@ -56,10 +56,10 @@ class KeptReplays:
         try:
             return read_timeline(path).tracks[0] if path.exists() else None
         except PlanError:
-            return None  # It was broken off in the middle, or is of another release: made anew.
+            return None  # incomplete, or of another release: made again
 
     def keep(self, track: Track) -> None:
-        """Raises PlanError where it cannot be written."""
+        """Raises PlanError if it cannot be written."""
         path = self._path(track.policy, track.seed)
         write_timeline(Timeline(self.contest.topology.name, self.contest.max_lag_s, (track,)), path)
 
@@ -69,15 +69,15 @@ class KeptReplays:
         for field in fields(contest):
             asking = ASKING.get(field.name)
             if asking is None or base in asking:
-                told.append(f"{field.name}={_told(getattr(contest, field.name))}")
+                told.append(f"{field.name}={_as_text(getattr(contest, field.name))}")
         return self.folder / f"{hashlib.sha256('|'.join(told).encode()).hexdigest()[:24]}.parquet"
 
 
 def digest_of(*values: object) -> str:
-    return hashlib.sha256("|".join(map(_told, values)).encode()).hexdigest()[:24]
+    return hashlib.sha256("|".join(map(_as_text, values)).encode()).hexdigest()[:24]
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, Load):
         return value.digest()
     if isinstance(value, PipelineForecasts | Variation):

@@ -1,4 +1,4 @@
-"""Profiles to calibrate on top of: what the topology file declares now, with what was measured before in its place."""
+"""Profiles to calibrate on top of: the topology file's declarations, replaced by earlier measurements."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,26 +17,26 @@ def profile_path(config: TopologyConfig, settings: Settings) -> Path:
 
 
 def kept_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
-    """Of all operators, as the planner measured them last."""
+    """Profiles of all operators, as the planner last measured them."""
     return known_profiles(config, last_profiles(config, settings))
 
 
 def unmeasured_notes(profiles: Profiles) -> list[str]:
-    """What a reader must know of what is computed from these profiles."""
+    """Notes for readers of anything computed from these profiles."""
     if any(profile.samples for profile in profiles.values()):
         return []
-    return ["service times are as the topology file declares them; nothing of it was measured"]
+    return ["service times are those declared in the topology file; nothing was measured"]
 
 
 def last_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
-    """Of the operators that the planner measured, by the names that they had then."""
+    """Profiles of the operators that the planner measured, by their names at that time."""
     path = profile_path(config, settings)
     return read_profile_file(path) if path.exists() else {}
 
 
 def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, OperatorProfile]:
-    """Of all operators. What nobody measured (keys, the selectivity of new streams, a service time or state that the
-    engine does not tell) is as the file declares it now: a correction there takes effect.
+    """Profiles of all operators. Values nobody measured (keys, the selectivity of new streams, a service time or state
+    that the engine does not report) are as the file declares them now, so that a correction there takes effect.
     """
     topology = config.as_topology()
     return {
@@ -47,9 +47,9 @@ def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, Opera
 
 def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProfile) -> OperatorProfile:
     known = without_lost_streams(topology, measured)
-    # Of sources they are declared, never measured.
+    # Selectivities of sources are declared, never measured.
     ratios = known.selectivity if topology.inputs(known.operator) else {}
-    # Engines tell no busy time of some sources: what stands there was declared, by an earlier file perhaps.
+    # Engines report no busy time of some sources: the stored value was declared, perhaps by an earlier file.
     timed = "service_s" in measured.intervals or measured.service_s_error > 0
     return replace(
         known,
@@ -62,7 +62,7 @@ def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProf
 
 
 def _cv2(declared: OperatorProfile, measured: OperatorProfile) -> float:
-    """What is declared, unless it was measured, or lies above what it can be."""
+    """The declared value, unless it was measured or the declared one is above its maximum."""
     if measured.service_cv2_interval is None:
         return declared.service_cv2
     low, high = measured.service_cv2_interval

@@ -10,8 +10,8 @@ from planner.ledger.ledger import Ledger
 
 
 def known_topologies(settings: Settings, ledger: Ledger) -> dict[str, TopologyConfig | FileError | None]:
-    """Those that have a topology file or forecasts, by name: what the file says, why it cannot be read, or None where
-    there is none.
+    """Every topology that has a file or forecasts, by name: its configuration, why it cannot be read, or None without
+    a file.
     """
     known: dict[str, TopologyConfig | FileError | None] = {}
     for path in sorted(settings.topologies.glob("*.yaml")):
@@ -38,7 +38,7 @@ def _file(path: Path) -> TopologyConfig | FileError:
 
 @lru_cache(maxsize=1024)
 def _as_written(path: Path, number: int, changed_ns: int, size: int) -> TopologyConfig:
-    """number, changed_ns, size: a page that is asked for again reads only the files that are others by now, and those
-    that could not be read, as the reason may lie elsewhere. Raises FileError.
+    """Cached by number, changed_ns and size, so that a page requested again reads only changed files, and those that
+    could not be read, as the reason may lie elsewhere. Raises FileError.
     """
     return read_topology_file(path)

@@ -1,4 +1,4 @@
-"""The day before a decision, replayed: what the guard alone and hindsight would have cost, beside what ran."""
+"""The day before a decision, replayed: cost of the guard alone and of hindsight, beside what ran."""
 
 import logging
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ logger = logging.getLogger(__name__)
 
 DAY = timedelta(days=1)
 MAX_CHANGES = 400
-"""Deployments among which those of the day, and the one before them, are looked for."""
+"""Newest deployments searched for those of the day and the one before it."""
 
 
 def day_before(
-    settings: Settings, config: TopologyConfig, ledger: Ledger, made: ScheduleEntry, profiles: Profiles
+    settings: Settings, config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, profiles: Profiles
 ) -> LastDay | None:
-    """Of the 24 hours before the decision. None, with the reason in the log, where their arrivals are not known."""
-    schedule, topology = made.schedule, config.as_topology()
+    """The 24 hours before the decision. None, with the reason in the log, if their arrivals are unknown."""
+    schedule, topology = entry.schedule, config.as_topology()
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
     learned = learned_planning(settings, ledger, config, profiles)
@@ -50,7 +50,7 @@ def day_before(
         history = read_history(settings.history_dir, config.topology, start=start, end=end)
         _check_whole(history, topology.sources, start, end)
         load = minute_load(history.series, may_be_silent=True)
-        plans, unknown = _plans(ledger, made, load.start)
+        plans, unknown = _plans(ledger, entry, load.start)
         known = ledger.minutes.count(config.topology, load.start, load.end)
         ran = _cost(plans, load.end, known) if plans else None
         first = plans[0][1] if plans else schedule.current
@@ -61,35 +61,35 @@ def day_before(
 
 
 def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetime, end: datetime) -> None:
-    """Raises HistoryError where a source is not known from the first hour of the day to its last one."""
+    """Raises HistoryError if a source's history does not reach from the first hour of the day to the last."""
     for source in sources:
         series = history.source(source)
         if series.start > start + timedelta(hours=1) or series.end < end - timedelta(hours=1):
-            raise HistoryError(f"arrivals of {source} are known from {series.start} to {series.end} of that day alone")
+            raise HistoryError(f"arrivals of {source} are known only from {series.start} to {series.end} of that day")
 
 
-def _plans(ledger: Ledger, made: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
-    """Plans by the moment from which each ran, from `start` to the decision; or none, and why not all are known."""
-    schedule = made.schedule
-    if made.shadow:
-        return [], f"in shadow mode `forescale shadow {schedule.topology}` tells it"
+def _plans(ledger: Ledger, entry: ScheduleEntry, start: datetime) -> tuple[list[tuple[datetime, PhysicalPlan]], str]:
+    """Plans with the moment from which each ran, from `start` to the decision; or none, and why they are unknown."""
+    schedule = entry.schedule
+    if entry.shadow:
+        return [], f"in shadow mode `forescale shadow {schedule.topology}` shows it"
     verified = ledger.outcomes(schedule.topology, states=(StepState.VERIFIED,), limit=MAX_CHANGES)
     known = [(outcome.verified_at, step) for step, outcome in verified if outcome.verified_at is not None]
     changes = sorted((change for change in known if change[0] <= schedule.made_at), key=lambda change: change[0])
     earlier = [step.plan for at, step in changes if at <= start]
     within = [(at, step) for at, step in changes if at > start]
     if not earlier:
-        return [], "nothing was deployed before that day, so nobody knows what ran at its beginning"
+        return [], "nothing was deployed before that day, so the plan at its beginning is unknown"
     plans = [(start, earlier[-1]), *((at, step.plan) for at, step in within)]
     found = [*(step.replaces for _, step in within), schedule.current]
     for (_, plan), runs in zip(plans, found, strict=True):
         if not plan.same_parallelism(runs):
-            return [], f"somebody else put {runs.brief()} in place of {plan.brief()}, nobody knows when"
+            return [], f"{plan.brief()} was replaced by {runs.brief()} outside forescale, at an unknown time"
     return plans, ""
 
 
 def _cost(plans: Sequence[tuple[datetime, PhysicalPlan]], end: datetime, known: MinuteCount) -> DayCost:
-    """Up to `end`."""
+    """Cost up to `end`."""
     edges = [*(min(at, end) for at, _ in plans), end]
     hours_each = [(until - at).total_seconds() / 3600 for at, until in pairwise(edges)]
     hours = sum(plan.instances * hours for (_, plan), hours in zip(plans, hours_each, strict=True))

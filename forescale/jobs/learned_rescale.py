@@ -1,4 +1,4 @@
-"""What past deployments of a topology teach: the downtime and the lead time to plan with in place of the file's."""
+"""Downtime and lead time learnt from a topology's past deployments, used instead of the file's."""
 
 import logging
 from collections.abc import Mapping
@@ -27,14 +27,14 @@ from planner.ledger.step_state import StepState
 logger = logging.getLogger(__name__)
 
 NEWEST = 20
-"""Deployments that are learnt from: older ones tell of another cluster, or of another size of the job."""
+"""Number of deployments to learn from: older ones reflect another cluster or another size of the job."""
 
 
 @dataclass(frozen=True)
 class LearnedPlanning:
-    """planning: the file's section, with the lead time that was learnt, and with the downtime but for what restore adds
-    to it; as it was where too little is known. notes: by name, what it plans with, from how many deployments, and what
-    the file says.
+    """planning: the file's section with the learnt lead time and the learnt downtime, without the part that state
+    restore adds; unchanged if too little is known. notes: by name, the value used, the number of deployments behind it,
+    and the file's value.
     """
 
     planning: Planning
@@ -44,7 +44,7 @@ class LearnedPlanning:
 
     @property
     def engine(self) -> EngineTerms:
-        """Of a simulated engine that changes plans as is planned with."""
+        """Terms of a simulated engine that rescales as planned with."""
         restore = self.restore
         return EngineTerms(
             self.planning.downtime_s,
@@ -57,8 +57,8 @@ class LearnedPlanning:
 
 
 def learned_guard_terms(settings: Settings, ledger: Ledger, config: TopologyConfig) -> GuardTerms:
-    """The guard sizes by the longest downtime of those that are planned with, or by that of its file where a record or
-    a file that they are learnt from cannot be read: it works on.
+    """The guard sizes by the longest of the downtimes planned with. If a record or file needed to learn them cannot be
+    read, it uses the topology file's downtime and keeps working.
     """
     try:
         downtime_s = learned_planning(settings, ledger.past_damage(), config).engine.whole_s
@@ -71,15 +71,15 @@ def learned_guard_terms(settings: Settings, ledger: Ledger, config: TopologyConf
 def learned_planning(
     settings: Settings, ledger: Ledger, config: TopologyConfig, profiles: Profiles | None = None
 ) -> LearnedPlanning:
-    """Of the newest deployments of the topology that were verified; what was undone or refused teaches nothing.
-    profiles: of which the state is taken; as measured last where None. Raises FileError for the site's file.
+    """Learn from the newest verified deployments of the topology; undone or refused ones teach nothing.
+    profiles: where the state is taken from; None: the last measured ones. Raises FileError for the site file.
     """
     verified = ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
     topology, declared = config.as_topology(), config.planning
     known = kept_profiles(config, settings) if profiles is None else profiles
     state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
     site = site_of_packing(config, settings)
-    told = None if site is None or not site.rescales_told else site
+    told = None if site is None or not site.rescales_known else site
     restore, downtime_s = StateRestore(state_gib=state_gib), declared.downtime_s
     if told is not None:
         restore = StateRestore(told.rescale.restore_s_per_gib, state_gib, told.restored, told.parallel_restore)
@@ -106,7 +106,7 @@ def learned_planning(
 
 
 def _measured(step: StepEntry, known: Outcome, topology: Topology, restore: StateRestore) -> MeasuredDeployment:
-    """Of its job's state the part that was read again, by what is known of the operators now."""
+    """A deployment with the part of its state that was restored, estimated from the operators' present profiles."""
     told = known.measured
     job_gib, total_gib = told.get("state_gib"), sum(restore.state_gib.values())
     if total_gib and all(_fits(plan, topology) for plan in (step.replaces, step.plan)):
@@ -119,13 +119,13 @@ def _measured(step: StepEntry, known: Outcome, topology: Topology, restore: Stat
 
 
 def _fits(plan: PhysicalPlan, topology: Topology) -> bool:
-    """Whether it is one of the operators as the file has them now."""
+    """Whether the plan fits the operators of the present file."""
     most = topology.max_parallelism
     return plan.parallelism.keys() == most.keys() and all(n <= most[name] for name, n in plan.parallelism.items())
 
 
 def _of_size(restore: StateRestore, total_gib: float) -> StateRestore:
-    """The same where the state of all operators adds up to that."""
+    """The same terms scaled to that total state."""
     factor = total_gib / known_gib if (known_gib := sum(restore.state_gib.values())) else 1.0
     return replace(restore, state_gib={name: gib * factor for name, gib in restore.state_gib.items()})
 

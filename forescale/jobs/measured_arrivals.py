@@ -1,4 +1,4 @@
-"""How the arrivals of forecasts vary within their steps, read off the days of history before them."""
+"""Variability of arrivals within the steps of forecasts, measured from the days of history before them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SPAN = timedelta(days=7)
 
 @dataclass(frozen=True)
 class MeasuredArrivals:
-    """arrival_cv2: as `evaluate` takes it. notes: what was read off, or why sources are taken as Poisson."""
+    """arrival_cv2: as `evaluate` takes it. notes: the measured values, or why a source is taken as Poisson."""
 
     arrival_cv2: float | Arrivals
     notes: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class MeasuredArrivals:
 def measured_arrivals(
     settings: Settings, topology: str, forecasts: Mapping[str, Forecast], given: float | None = None
 ) -> MeasuredArrivals:
-    """At the sources of these forecasts, from what these were trained on; given: in place of all that."""
+    """Measured at the sources of these forecasts, from their training data; given: overrides the measurement."""
     if given is not None or not forecasts:
         return MeasuredArrivals(1.0 if given is None else given)
     until = max(forecast.trained_to for forecast in forecasts.values())
@@ -53,6 +53,6 @@ def _note(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) 
         return ""
     assumed = " (assumed: shorter than a window)" if bursts.memory_s <= SHORTEST * series.window_s else ""
     return (
-        f"arrivals at {source} go up to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
-        f"{bursts.share:.0%} of the time: read off windows of {series.window_s} s"
+        f"arrivals at {source} rise to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
+        f"{bursts.share:.0%} of the time: measured in windows of {series.window_s} s"
     )

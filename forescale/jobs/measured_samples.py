@@ -19,11 +19,11 @@ FILE_OPTION = "--samples"
 
 @dataclass(frozen=True)
 class SampleSource:
-    """A file, or an engine at an address, or neither: the cluster of the topology file.
+    """A file, an engine at an address, or neither: the cluster of the topology file.
 
-    addresses: those that were given, by kind of engine. name: the topology's name in the cluster, its own where None.
-    components: operator → vertex or component, where they differ. span_s: seconds of a span, or back in time (Heron,
-    Storm); what suits the engine where None. spans: how many of them an engine that counts meanwhile is watched for.
+    addresses: the given ones, by kind of engine. name: the topology's name in the cluster; None: its own. components:
+    operator → vertex or component, where names differ. span_s: seconds of a span, or back in time (Heron, Storm); None:
+    the engine's default. spans: number of spans for which an engine that counts meanwhile is watched.
     """
 
     file: Path | None = None
@@ -58,7 +58,7 @@ class SampleSource:
             raise ClusterError(f"--span {self.span_s}; {why}")
 
     def _check_options(self, named: Sequence[str]) -> None:
-        """Refuse what would change nothing, and what is not enough."""
+        """Refuse options without effect, and incomplete ones."""
         options = {
             "--job": self.name,
             "--cluster": self.cluster,
@@ -72,13 +72,13 @@ class SampleSource:
         if unused := [option for option, value in options.items() if value is not None and option not in used]:
             read = next(iter(named), "the cluster of the topology file")
             those = "it" if len(unused) == 1 else "them"
-            raise ClusterError(f"{' and '.join(unused)} would change nothing of samples from {read}; leave {those} out")
+            raise ClusterError(f"{' and '.join(unused)} would have no effect on samples from {read}; leave {those} out")
         if engine is not None and any(not options[option] for option in engine.needs):
             raise ClusterError(f"{engine.option} needs {' and '.join(sorted(engine.needs))}, {engine.needs_why}")
 
     @property
     def brief(self) -> str:
-        """In a few words, without addresses: they may hold passwords."""
+        """A short name without addresses: they may hold passwords."""
         if self.file is not None:
             return self.file.name
         return "the cluster of the topology file" if self.engine is None else SAMPLED[self.engine].shown

@@ -1,4 +1,4 @@
-"""The newest forecast of each source, as the ledger has it, and forecasts that it knows of."""
+"""The newest forecast of each source in the ledger, and recorded forecasts."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ from planner.ledger.ledger import Ledger
 
 
 def newest_known(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
-    """By source; those that have none are left out."""
+    """Entries by source; sources without one are left out."""
     newest: dict[str, ForecastEntry] = {}
     sources = config.as_topology().sources
-    # A source that failed lately has its newest forecast further back.
+    # The newest forecast of a source that failed recently is further back.
     for entry in ledger.forecasts(config.topology, limit=100 * len(sources)):
         newest.setdefault(entry.source, entry)
     return {source: newest[source] for source in sources if source in newest}
 
 
 def newest_forecasts(config: TopologyConfig, ledger: Ledger) -> dict[str, ForecastEntry]:
-    """The newest forecast of each source. Raises PlanError where a source has none."""
+    """The newest forecast of each source. Raises PlanError if a source has none."""
     newest = newest_known(config, ledger)
     for source in config.as_topology().sources:
         if source not in newest:

@@ -1,4 +1,4 @@
-"""What a topology in shadow mode really runs, written down: its plan, and backlog and lag where these can be told."""
+"""Observations of a topology in shadow mode: its running plan, and backlog and lag where measured."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Observed:
-    """The newest observation. plan: parallelism of each operator, in brief. backlog: tuples, of the sources of which it
-    is known. lag_s: None where it was not measured, for the reason in `unmeasured`. recorded: how many observations
-    were added; a cluster that keeps a record, such as the simulator, also tells of the minutes since the last one.
+    """The newest observation. plan: parallelism of each operator, in brief. backlog: tuples, of the sources where it is
+    known. lag_s: None if not measured, for the reason in `unmeasured`. recorded: number of observations added; a
+    cluster that keeps a record, such as the simulator, also reports the minutes since the last one.
     """
 
     topology: str
@@ -39,14 +39,14 @@ class Observed:
 
 
 def observe(settings: Settings, topology: str) -> Observed:
-    """Write down what runs. Raises PlanError where the topology is not in shadow mode, and ClusterError."""
+    """Record what runs. Raises PlanError if the topology is not in shadow mode, and ClusterError."""
     config = in_shadow_mode(topology_config(topology, settings))
     clock, ledger = clock_of(settings), ledger_of(settings)
     return record_observation(config, ledger, cluster_of(config, settings, clock))
 
 
 def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster) -> Observed:
-    """Write down what the cluster tells of now, and of the time before. Raises ClusterError."""
+    """Record what the cluster reports for now and for the time before. Raises ClusterError."""
     found = _minutes(ledger, cluster) or [_present(config, cluster)]
     last, added = found[-1], ledger.shadow.record_observations(config.topology, found)
     lags_s = [(each.observed_at, each.lag_s) for each in found if each.lag_s is not None]
@@ -65,7 +65,7 @@ def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster)
 
 
 def in_shadow_mode(config: TopologyConfig) -> TopologyConfig:
-    """Raises PlanError for a topology that is not."""
+    """Raises PlanError if it is not."""
     if not config.planning.shadow:
         raise PlanError(
             f"topology {config.topology!r} is not in shadow mode; set planning.mode: shadow in its file, then run "
@@ -75,8 +75,8 @@ def in_shadow_mode(config: TopologyConfig) -> TopologyConfig:
 
 
 def shadow_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
-    """Those of the topologies that are in shadow mode, or of which nobody can tell: to observe such a one then fails
-    by itself, and the others go on.
+    """Topologies in shadow mode. Includes topologies that cannot be read: observing such a one then fails by itself,
+    and the others go on.
     """
     return [name for name in names if _may_be_in_shadow(name, settings)]
 
@@ -89,7 +89,7 @@ def _may_be_in_shadow(name: str, settings: Settings) -> bool:
 
 
 def _minutes(ledger: Ledger, cluster: Cluster) -> list[Observation]:
-    """Whole minutes since the last observation; none of a cluster that keeps no record of them."""
+    """Whole minutes since the last observation; empty for a cluster that keeps no record of them."""
     state = cluster.state()
     since = ledger.shadow.last_observed(state.topology) or state.observed_at - timedelta(minutes=1)
     record = cluster.record(since.replace(second=0, microsecond=0), state.observed_at)
@@ -97,9 +97,9 @@ def _minutes(ledger: Ledger, cluster: Cluster) -> list[Observation]:
 
 
 def _present(config: TopologyConfig, cluster: Cluster) -> Observation:
-    """Of this moment."""
+    """The observation of this moment."""
     told = backlogs(config, cluster)
-    state = cluster.state()  # afterwards: to ask for backlogs takes some seconds
+    state = cluster.state()  # afterwards: measuring backlogs takes some seconds
     unmeasured = "; ".join(dict.fromkeys(each.unmeasured for each in told.values() if each.unmeasured))
     return Observation(
         state.topology,

@@ -22,15 +22,15 @@ from planner.packing.workload import Workload
 
 @dataclass(frozen=True)
 class Packed:
-    """used: of each container, shape (containers, 3): cores, MiB of memory and of disk, without padding. needed: the
-    size that all containers need, padding included. least: containers that no packing can do without. stay: instances
-    that run and stay in their container; None where nothing runs.
+    """used: per container, shape (containers, 3): cores, MiB of memory and of disk, without padding. needed: the
+    size that all containers need, padding included. min_containers: lower bound on their number. stay: running
+    instances that stay in their container; None if nothing runs.
     """
 
     plan: PhysicalPlan
     used: Floats
     needed: Floats
-    least: int
+    min_containers: int
     stay: int | None
     notes: tuple[str, ...]
 
@@ -45,8 +45,8 @@ def pack(
     load_per_s: Mapping[str, float],
     running: PhysicalPlan | None = None,
 ) -> Packed:
-    """load_per_s: by source, empty where none is known: an instance then needs what the topology file reserves for it,
-    else what is usual. Raises PlanError or ModelError for what cannot be packed.
+    """load_per_s: by source; empty if unknown: an instance then needs what the topology file reserves for it, else the
+    engine's usual size. Raises PlanError or ModelError for what cannot be packed.
     """
     packs = packer_named(packer, offer)
     work = workload(config, profiles, parallelism, load_per_s)
@@ -58,7 +58,7 @@ def pack(
         plan=plan,
         used=used,
         needed=used.max(axis=0) + offer.kept,
-        least=least_containers(offer, work),
+        min_containers=least_containers(offer, work),
         stay=None if running is None else staying(running.packing, packing),
         notes=work.needs.notes,
     )

@@ -1,4 +1,4 @@
-"""What the ledger, the files and the history tell of the forecasts that were made of each source of a topology."""
+"""Past forecasts of each source of a topology, from the ledger and the files, judged by the history."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ from planner.ledger.ledger import Ledger
 logger = logging.getLogger(__name__)
 
 MAX_OF_SOURCE, MIN_OF_SOURCE = 300, 30
-"""Forecasts of a source that make its record: of hourly ones twelve days, where sources are many at least one."""
+"""Bounds on the forecasts in a source's record: twelve days of hourly ones; at least 30 even with many sources."""
 MAX_OF_ALL = 15_000
-"""Past forecasts that are read for all records together, about half a minute: more sources have shorter records."""
+"""Past forecasts read for all records together, about half a minute: with more sources, records are shorter."""
 
 
 @dataclass(frozen=True)
 class ForecastTopology:
-    """events, timezones (by source): as its file has them; none without a file."""
+    """events, timezones (by source): from its file; empty without a file."""
 
     name: str
     sources: tuple[str, ...]
@@ -45,9 +45,9 @@ class ForecastTopology:
 
 @dataclass(frozen=True)
 class PastForecasts:
-    """Of one source. entries: newest first. judged: None where there is none, or none that can be read (error says
-    why). history: what is known by now. failure: why the source could not be forecast the last time, empty where it
-    was.
+    """Past forecasts of one source. entries: newest first. judged: None if there is none, or none that can be read
+    (error says why). history: known by now. failure: why the source could not be forecast the last time, empty if it
+    could.
     """
 
     entries: Sequence[ForecastEntry]
@@ -70,14 +70,14 @@ def drifts_by_source(settings: Settings, config: TopologyConfig) -> dict[str, tu
 
 
 def forecasts_of_source(sources: int) -> int:
-    """How many forecasts of each source make its record, where there are so many sources."""
+    """Number of forecasts in each source's record, given the number of sources."""
     return max(MIN_OF_SOURCE, min(MAX_OF_SOURCE, MAX_OF_ALL // max(1, sources)))
 
 
 def past_forecasts(
     settings: Settings, topology: ForecastTopology, ledger: Ledger, now: datetime, newest: int
 ) -> dict[str, PastForecasts]:
-    """By source. newest: how many forecasts of each are looked at."""
+    """Past forecasts by source. newest: number of forecasts read per source."""
     entries: dict[str, list[ForecastEntry]] = {source: [] for source in topology.sources}
     for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
         entries.setdefault(entry.source, []).append(entry)
@@ -113,7 +113,7 @@ def _history(topology: ForecastTopology, settings: Settings) -> tuple[ArrivalHis
 def known_by(
     history: ArrivalHistory | None, source: str, events: Sequence[HolidaysEntry | EventEntry], now: datetime
 ) -> ArrivalSeries | None:
-    """What is known of a source by then. An outage that was announced tells nothing of a forecast: it is left out."""
+    """The known history of a source. Announced outages are left out: they do not judge a forecast."""
     if history is None or source not in history.series:
         return None
     whole = history.series[source]
@@ -129,7 +129,7 @@ def known_by(
 
 
 def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
-    """Past forecasts without their paths; those that are gone are left out."""
+    """Past forecasts without their paths; missing ones are left out."""
     found = []
     for entry in entries:
         try:

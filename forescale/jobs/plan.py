@@ -1,4 +1,4 @@
-"""Forecasts → scaling schedule: calibrate, plan for the demand, keep it in the ledger, write its report."""
+"""Forecasts → scaling schedule: calibrate, plan for the demand, record it in the ledger, write its report."""
 
 import logging
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.approvals import asks, settle
+from forescale.jobs.approvals import needs_review, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class PlannedStep:
     """A step of the ledger. plan: parallelism of each operator, in brief. disruption, downtime_s, price_per_hour,
-    more_per_hour: as the schedule tells them.
+    more_per_hour: as in the schedule.
     """
 
     step_id: str
@@ -67,13 +67,12 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class PlannedSchedule:
-    """What was decided; no steps where the plan that runs is held. peaks_per_s: of the forecasts, by source, horizon
-    and quantile. budget: of violations. report: its page; summary: for whoever reviews it. shadow: nothing of it is
-    deployed; floor: its plans are lower bounds, and others decide what runs above them. asks: somebody has to approve
-    something of it. rung: what it was planned by; cause: why by no better one, and what else was wrong.
-    alternatives: over the same horizon; last_day: the day before it under others, None where it is not known.
-    price, instance_price_per_hour: as the schedule tells them. excuses: what cannot be had within the limits, why, and
-    what to change.
+    """The decision; no steps if the running plan is held. peaks_per_s: of the forecasts, by source, horizon and
+    quantile. budget: of violations. report: its page; summary: for the reviewer. shadow: nothing of it is deployed;
+    floor: its plans are lower bounds, and others decide what runs above them. asks: a person has to approve some of
+    it. rung: of the ladder it was planned by; cause: why no better rung, and other problems. alternatives: over the
+    same horizon; last_day: the day before under other policies, None if unknown. price, instance_price_per_hour: as in
+    the schedule. excuses: what is impossible within the limits, why, and what to change.
     """
 
     topology: str
@@ -100,9 +99,9 @@ class PlannedSchedule:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What one schedule is to be made of. footing: the rung, and why it is no better. folders: of the forecast of each
-    source, none where there is nothing to plan by; entries: of those that the ledger has. running: what really runs,
-    also in shadow mode. derived_from: what makes it another decision. candidates: plans that somebody proposes.
+    """The inputs of one schedule. footing: the rung, and why it is no better. folders: of the forecast of each source,
+    empty if there is nothing to plan by; entries: of the forecasts in the ledger. running: what really runs, also in
+    shadow mode. derived_from: what distinguishes this decision from another. candidates: plans proposed by a person.
     """
 
     config: TopologyConfig
@@ -116,8 +115,8 @@ class PlanRequest:
     candidates: Mapping[str, PhysicalPlan]
 
     @property
-    def asked(self) -> dict[str, str]:
-        """What a schedule that answers it is derived from."""
+    def expected_derivation(self) -> dict[str, str]:
+        """The derived_from of a schedule that answers this request."""
         return {"candidates": "", **self.derived_from}
 
     def forecasts(self) -> dict[str, Forecast]:
@@ -125,26 +124,26 @@ class PlanRequest:
 
 
 def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPlan] | None = None) -> PlannedSchedule:
-    """Make the schedule for the newest forecasts and the plan that runs now; once for the same two. In shadow mode, for
-    the plan that would run, had the schedules so far been deployed. candidates: plans that somebody proposes, by name.
+    """Make the schedule for the newest forecasts and the running plan; once for the same two. In shadow mode, for the
+    plan that would run, had the earlier schedules been deployed. candidates: plans proposed by a person, by name.
 
-    Without usable forecasts it is made by what is left, and says so (`rungs`). Raises ClusterError where the cluster
-    does not tell what runs.
+    Without usable forecasts the next lower rung is used, and the schedule says so (`rungs`). Raises ClusterError if
+    the cluster does not report what runs.
     """
     ledger = ledger_of(settings)
     request = plan_request(settings, topology_config(topology, settings), ledger, candidates)
     forecasts = request.forecasts()
-    made = made_before(request, ledger)
+    made = earlier_schedule(request, ledger)
     if made is None:
-        made = kept(request, _made(settings, request, ledger, forecasts), ledger)
+        made = kept(request, _new_schedule(settings, request, ledger, forecasts), ledger)
     last_day = day_before(settings, request.config, ledger, made, kept_profiles(request.config, settings))
     return published(settings, request, made, ledger, forecasts, last_day)
 
 
-def _made(
+def _new_schedule(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> ScalingSchedule:
-    """One that holds the running plan where there is nothing to plan by."""
+    """The schedule; it holds the running plan if there is nothing to plan by."""
     if request.footing.rung.plans:
         case = request_case(settings, request, ledger, forecasts)
         return request_schedule(settings, request, case, forecasts)
@@ -159,7 +158,7 @@ def plan_request(
     ledger: Ledger,
     candidates: Mapping[str, PhysicalPlan] | None = None,
 ) -> PlanRequest:
-    """Steps whose time has gone by are called off, and in shadow mode what runs is written down. Raises as `plan`."""
+    """Also calls off steps whose time has passed and, in shadow mode, records what runs. Raises as `plan`."""
     clock, shadow = clock_of(settings), config.planning.shadow
     now = clock.now()
     ledger.expire_steps(now, by="plan", topology=config.topology)
@@ -184,24 +183,24 @@ def plan_request(
 
 
 def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dict[str, str]:
-    """Raises PlanError for one beyond the limits."""
+    """Raises PlanError for a candidate beyond the limits."""
     for name, plan in candidates.items():
         if plan.instances > planning.max_instances:
             raise PlanError(
                 f"candidate {name} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
                 f"{planning.max_instances}; leave it out, or raise that"
             )
-        for operator, most in planning.max_parallelism.items():
-            if plan.parallelism.get(operator, 0) > most:
+        for operator, maximum in planning.max_parallelism.items():
+            if plan.parallelism.get(operator, 0) > maximum:
                 raise PlanError(
                     f"candidate {name} has {count_of(plan.parallelism[operator], 'instance')} of {operator} > "
-                    f"planning.max_parallelism of {most}; leave it out, or raise that"
+                    f"planning.max_parallelism of {maximum}; leave it out, or raise that"
                 )
-        for operator, least in planning.min_parallelism.items():
-            if (count := plan.parallelism.get(operator, least)) < least:
+        for operator, minimum in planning.min_parallelism.items():
+            if (count := plan.parallelism.get(operator, minimum)) < minimum:
                 raise PlanError(
                     f"candidate {name} has {count_of(count, 'instance')} of {operator} < planning.min_parallelism of "
-                    f"{least}; leave it out, or lower that"
+                    f"{minimum}; leave it out, or lower that"
                 )
     told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
     return {"candidates": told} if told else {}
@@ -210,8 +209,8 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
 def request_case(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> PlanningCase:
-    """As calibrated on the cluster now, and with what past deployments teach. Raises PlanError without anything to plan
-    by.
+    """The case, calibrated on the cluster now, with what past deployments teach. Raises PlanError if there is nothing
+    to plan by.
     """
     if not request.footing.rung.plans:
         raise PlanError(
@@ -229,7 +228,7 @@ def request_schedule(
     forecasts: Mapping[str, Forecast],
     at_most: int | None = None,
 ) -> ScalingSchedule:
-    """at_most: instances, as PlanningCase.planned takes it. Raises PlanError where the forecasts are over."""
+    """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
     joined = joint_forecasts(settings, request.config, forecasts)
     made = case.schedule(case.planned(joined.forecasts, at_most))
     notes = {"sources": joined.note} if joined.note else {}
@@ -238,11 +237,15 @@ def request_schedule(
 
 
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
-    """As the ledger has it from now on; the one of another planner of the same, where that was quicker."""
+    """The schedule as recorded in the ledger; that of another planner with the same inputs, if it was faster."""
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
     return ledger.schedule(
         ledger.record_schedule(
-            schedule, forecasts=ids, shadow=shadow, decides=request.footing.rung.plans, asked=request.asked
+            schedule,
+            forecasts=ids,
+            shadow=shadow,
+            decides=request.footing.rung.plans,
+            asked=request.expected_derivation,
         )
     )
 
@@ -250,26 +253,26 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
 def published(
     settings: Settings,
     request: PlanRequest,
-    made: ScheduleEntry,
+    entry: ScheduleEntry,
     ledger: Ledger,
     forecasts: Mapping[str, Forecast],
     last_day: LastDay | None = None,
 ) -> PlannedSchedule:
-    """With what needs no review approved, and its report written and tracked; in shadow mode with the days accrued.
-    last_day: the day before the decision under others, for the report; a fleet leaves that out.
+    """Approve what needs no review, write and track the report; in shadow mode accrue the days.
+    last_day: the day before the decision under other policies, for the report; a fleet leaves that out.
     """
     config = request.config
     if request.footing.rung.plans:
-        settle(config, ledger, made, request.now)
+        settle(config, ledger, entry, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, made, forecasts, last_day=last_day)
-    track_schedule(settings, request.entries, made, report)
-    return _planned(made, ledger, forecasts, report, last_day)
+    report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
+    track_schedule(settings, request.entries, entry, report)
+    return _planned(entry, ledger, forecasts, report, last_day)
 
 
 def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
-    """The plan that would run; None outside shadow mode, and at its beginning, where that is the one that runs."""
+    """The plan that would run; None outside shadow mode, and at its beginning, when that is the running plan."""
     span = ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
         return None
@@ -284,31 +287,31 @@ def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, no
 
 
 def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
-    """Planning goes on where a day of the shadow cannot be accrued: `forescale shadow` says why."""
+    """Planning goes on if a day of the shadow cannot be accrued: `forescale shadow` says why."""
     try:
         accrue(settings, config, ledger)
     except (HistoryError, FileError) as error:
         logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 
 
-def made_before(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
-    """The schedule that was made of the same forecasts for the same running plan: a task that runs again makes no
-    other, until it is over.
+def earlier_schedule(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | None:
+    """The schedule made earlier from the same forecasts for the same running plan, until it is over: a task that runs
+    again makes no other.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        if entry.schedule.answers(request.asked, request.now):
+        if entry.schedule.answers(request.expected_derivation, request.now):
             return entry
     return None
 
 
 def _planned(
-    made: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
+    entry: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
 ) -> PlannedSchedule:
-    schedule, steps = made.schedule, ledger.steps(schedule_id=made.id)
+    schedule, steps = entry.schedule, ledger.steps(schedule_id=entry.id)
     footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
         topology=schedule.topology,
-        schedule_id=made.id,
+        schedule_id=entry.id,
         steps=tuple(
             PlannedStep(
                 step.id,
@@ -332,12 +335,12 @@ def _planned(
             }
             for source, forecast in forecasts.items()
         },
-        budget=budget_use(ledger, made),
+        budget=budget_use(ledger, entry),
         report=report,
         summary=schedule_summary(_why(schedule, footing), steps),
-        shadow=made.shadow,
+        shadow=entry.shadow,
         floor=in_floor_mode(schedule),
-        asks=asks(ledger, made),
+        asks=needs_review(ledger, entry),
         rung=footing.rung,
         cause=footing.cause,
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
@@ -345,12 +348,12 @@ def _planned(
         instance_price_per_hour=schedule.instance_price_per_hour,
         alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
         last_day=last_day,
-        # Why a plan is not a smaller one is told in the report.
+        # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
     )
 
 
 def _why(schedule: ScalingSchedule, footing: Footing) -> str:
-    """With the rung and the mode, for whoever reviews it; a plan that is held tells its cause already."""
+    """The reason with rung and mode, for the reviewer; a held plan already states its cause."""
     why = f"{schedule.why} ({footing.summary})" if footing.rung is Rung.PROFILE else schedule.why
     return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why

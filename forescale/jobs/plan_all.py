@@ -1,5 +1,5 @@
-"""Forecasts → scaling schedules of all topologies: planned over processes or Spark, then brought, in one place, under
-what they share.
+"""Forecasts → scaling schedules of all topologies: planned in parallel by processes or Spark, then fitted, in this
+process, to the quotas that they share.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from forescale.jobs.fleet_standing import standing
 from forescale.jobs.plan import (
     PlannedSchedule,
     PlanRequest,
+    earlier_schedule,
     kept,
-    made_before,
     plan_request,
     published,
     request_case,
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
-from forescale.jobs.topology_workers import EXPECTED, Told, TopologyWorkers, WorkerProcesses, spark_workers
+from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.excuse import Excuse
@@ -42,15 +42,15 @@ from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
 
 FLEET = "fleet"
-"""What a schedule calls the shared terms that it was derived from."""
+"""Key in derived_from of the shared terms."""
 ALONE = "nothing is shared"
 
 
 @dataclass(frozen=True)
 class PlannedFleet:
-    """schedules: of each topology that was planned, by name. failures: why a topology was not. short: what was not
-    granted and who has it. moved: rescales that come earlier than needed, apart from others; stuck: those that stay
-    close to each other. uncounted: topologies of which nobody knows what they hold.
+    """schedules: by name of the planned topology. failures: why a topology was not planned. short: what was not
+    granted, and which topologies have it. moved: rescales made earlier than needed, to be apart from others; stuck:
+    those that remain close to each other. uncounted: topologies whose instances are unknown.
     """
 
     schedules: tuple[PlannedSchedule, ...]
@@ -63,7 +63,7 @@ class PlannedFleet:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Schedules that go together, by topology, and which of their rescales were brought apart, or could not be."""
+    """Schedules under shared terms, by topology, and their rescales that were moved apart or could not be."""
 
     schedules: Mapping[str, ScalingSchedule]
     failures: Mapping[str, str]
@@ -77,28 +77,28 @@ def plan_all(
     *,
     workers: int | None = None,
     spark: bool = False,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> PlannedFleet:
-    """Plan every topology of the folder of topology files as `plan` does, and record what goes together under the terms
-    of a fleet file. The same forecasts, running plans and terms are planned for once.
+    """Plan every topology of the folder of topology files as `plan` does, and record schedules that together meet the
+    terms of a fleet file. The same forecasts, running plans and terms are planned for once.
 
-    What fails is one topology; what it holds counts all the same. workers: processes, as many as cores if None. spark:
-    over the workers of the Spark master instead. Raises FileError without topologies, and for a fleet file that cannot
-    be used; PlanError where a quota is below what runs, and as spark_workers.
+    A failure concerns one topology, whose instances still count. workers: processes; None: as many as cores. spark:
+    use the workers of the Spark master instead. Raises FileError if there are no topologies or the fleet file cannot
+    be used; PlanError if a quota is below what runs, and as spark_workers.
     """
-    settings = settings.anywhere()
+    settings = settings.with_absolute_paths()
     configs, failures = _configs(settings, fleet)
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
     ledger = ledger_of(settings)
-    with spark_workers(settings, told) if spark else WorkerProcesses(count, told) as pool:
-        asked, failed = pool.each("read", partial(_asked, settings), configs)
+    with spark_workers(settings, progress) if spark else WorkerProcesses(count, progress) as pool:
+        asked, failed = pool.each("read", partial(_request, settings), configs)
         failures |= failed
         fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}
         asked = _marked(asked, fixed, terms)
         _check_running(asked, fixed, terms.quotas, fleet)
-        entries = {name: entry for name, each in asked.items() if (entry := made_before(each, ledger)) is not None}
-        # Under shared terms, schedules are made together or not at all.
+        entries = {name: entry for name, each in asked.items() if (entry := earlier_schedule(each, ledger)) is not None}
+        # Under shared terms, schedules are recorded together or not at all.
         together = fleet is None or len(entries) == len(asked)
         entries = entries if together else {}
         tasks = {name: each for name, each in asked.items() if name not in entries}
@@ -122,7 +122,7 @@ def plan_all(
 
 
 def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
-    """By the name of the topology; and what is wrong with files, by theirs."""
+    """Configurations by topology; and errors by file name."""
     files = topology_files(settings.topologies, fleet)
     if not files:
         raise FileError(
@@ -141,7 +141,7 @@ def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, Topology
     return found, failures
 
 
-def _asked(settings: Settings, config: TopologyConfig) -> PlanRequest:
+def _request(settings: Settings, config: TopologyConfig) -> PlanRequest:
     return plan_request(settings, config, ledger_of(settings))
 
 
@@ -175,29 +175,32 @@ def _standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Hol
 
 
 def _marked(
-    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
+    requests: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
 ) -> dict[str, PlanRequest]:
-    """Their schedules depend on all others, where anything is shared."""
+    """If anything is shared, each schedule depends on all others: mark the requests accordingly."""
     mark = ALONE
     if terms != FleetTerms():
         held = {name: None if each is None else [str(each.schedule.current.instances)] for name, each in fixed.items()}
-        rests_on = {name: dict(each.derived_from) for name, each in asked.items()}
+        rests_on = {name: dict(each.derived_from) for name, each in requests.items()}
         body = json.dumps([rests_on, held, asdict(terms)], sort_keys=True, default=sorted)
         mark = hashlib.sha256(body.encode()).hexdigest()[:12]
-    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in asked.items()}
+    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in requests.items()}
 
 
 def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:
-    """What a shadow does not deploy, and what others run above a floor, runs on beside it."""
+    """Instances held besides the schedule: those that a shadow does not replace, and those above a floor."""
     kept = request.config.planning.shadow or request.config.planning.floor
     return Holding(schedule, at_least=request.running.instances if kept else 0)
 
 
 def _check_running(
-    asked: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], quotas: Sequence[Quota], fleet: Path | None
+    requests: Mapping[str, PlanRequest],
+    fixed: Mapping[str, Holding | None],
+    quotas: Sequence[Quota],
+    fleet: Path | None,
 ) -> None:
     """Raises PlanError for a quota that what runs now exceeds."""
-    running = {name: max(each.running.instances, each.start.plan.instances) for name, each in asked.items()}
+    running = {name: max(each.running.instances, each.start.plan.instances) for name, each in requests.items()}
     running |= {name: each.running for name, each in fixed.items() if each is not None}
     for quota in quotas:
         of = {name: count for name, count in running.items() if name in quota.topologies}
@@ -215,7 +218,7 @@ def _under(
     terms: FleetTerms,
     settings: Settings,
     pool: TopologyWorkers,
-    asked: Mapping[str, PlanRequest],
+    requests: Mapping[str, PlanRequest],
     planned: Mapping[str, tuple[PlanningCase, ScalingSchedule]],
     fixed: Mapping[str, Holding],
 ) -> _Shared:
@@ -225,12 +228,12 @@ def _under(
     failures: dict[str, str] = {}
 
     def replanned(at_most: Mapping[str, int]) -> Mapping[str, ScalingSchedule]:
-        tasks = {name: (asked[name], planned[name][0], count) for name, count in at_most.items()}
+        tasks = {name: (requests[name], planned[name][0], count) for name, count in at_most.items()}
         made, failed = pool.each("plan within the quotas", partial(_planned_again, settings), tasks)
         failures.update(failed)
         return made
 
-    wishes = [*(_holding(asked[name], schedule) for name, schedule in own.items()), *fixed.values()]
+    wishes = [*(_holding(requests[name], schedule) for name, schedule in own.items()), *fixed.values()]
     grants = granted(wishes, terms.quotas, replanned)
     short = shortages(wishes, grants, terms.quotas)
     bounds = {name: ChangeBounds(case.terms, case.rules) for name, (case, _) in planned.items()}
@@ -248,7 +251,7 @@ def _under(
 
 
 def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[str]) -> ScalingSchedule:
-    """With why it is another one than it would be alone, and what could not be helped."""
+    """The schedule with notes on why it differs from one planned alone, and what could not be avoided."""
     schedule = holding.schedule
     if excused is not None:
         excuses = (*schedule.excuses, excused)

@@ -1,4 +1,4 @@
-"""What plans of a topology cost, and where they would be placed, as its file and its site tell it."""
+"""Prices and placement of a topology's plans, by its file and its site."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, Plan
 
 @dataclass(frozen=True)
 class PricedPlans:
-    """pricing: None where instances are all that is weighed. placing: None without a packer. notes: what a schedule
-    says that it was priced by. digest: the same for the same prices and packing.
+    """pricing: None if only instances count. placing: None without a packer. notes: statement of the prices in a
+    schedule. digest: the same for the same prices and packing.
     """
 
     pricing: PlanPricing | None = None
@@ -29,8 +29,8 @@ class PricedPlans:
 
 
 def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
-    """By what containers and nodes cost where the section `packing` names a site with prices, else by what instances
-    cost. Raises PlanError or FileError for prices that do not go together, and for nodes that nobody knows.
+    """By the prices of containers and nodes if the section `packing` names a site with prices, else by the prices of
+    instances. Raises PlanError or FileError for inconsistent prices and for unknown nodes.
     """
     found, digest = _priced(settings, config, profiles), _digest(settings, config, profiles)
     return replace(found, digest=digest)
@@ -60,8 +60,8 @@ def _priced(settings: Settings, config: TopologyConfig, profiles: Profiles) -> P
     told = [name for name, cost in costs.items() if cost.price_per_hour]
     if told:
         raise PlanError(
-            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: what runs would be "
-            "paid for twice; leave the prices of one of them out"
+            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: running plans would "
+            "be priced twice; remove the prices of one of them"
         )
     pricing = ContainerPricing(placing, where.prices)
     what = f"containers and nodes of {name}, packed by {config.packing.packer}"
@@ -74,4 +74,4 @@ def _by_instance(
     if pricing is not None:
         told = f"instances of each operator; an instance-hour is {pricing.instance_per_hour:.4g}"
         return pricing, placing, {"prices": told}
-    return None, placing, {"prices": f"instances are counted alike; {lacking[0]}"} if lacking else {}
+    return None, placing, {"prices": f"all instances count the same; {lacking[0]}"} if lacking else {}

@@ -1,4 +1,4 @@
-"""All that a schedule is worked out from but the forecasts, as one value: it can be planned again, in any process."""
+"""All inputs of a schedule except the forecasts, as one value that any process can plan from."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ from planner.schedule import make_schedule
 STILL_TO_COME = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.SHADOW})
 DAYS_CHANGES = 200
 HELD_IN_A_ROW = 48
-"""Schedules that are looked through for the newest that had anything to plan by: two days of hourly ones."""
+"""Schedules searched for the newest that had anything to plan by: two days of hourly ones."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,9 @@ class Start:
 
 @dataclass(frozen=True)
 class PlanningCase:
-    """least: instances that operators are to have. current: the plan that runs, with its packing. quantile: of the
-    peaks that steps tell as their load. notes: what the schedule says that it was derived from. candidates: plans that
-    somebody proposed, by name. priced: what plans cost, and where they are placed; disruption: what a change costs
-    beside rescale_h.
+    """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of
+    the peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a
+    person, by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
     """
 
     topology: Topology
@@ -72,7 +71,7 @@ class PlanningCase:
     terms: ChangeTerms
     rescale_h: float
     arrival_cv2: float | Arrivals
-    least: Mapping[str, int]
+    min_parallelism: Mapping[str, int]
     present: Present
     budget: Budget
     rules: ChangeRules
@@ -84,9 +83,8 @@ class PlanningCase:
     disruption: DisruptionPrices = NO_DISRUPTION
 
     def planned(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> HorizonPlan:
-        """The best one. forecasts: joined. at_most: instances over the whole horizon, where that is fewer than the
-        limits allow. Raises PlanError where the forecasts are over, PlanError or ModelError for what does not fit
-        together.
+        """The best plan. forecasts: joined. at_most: instances over the whole horizon, if fewer than the limits
+        allow. Raises PlanError if the forecasts are over, PlanError or ModelError for inputs that do not fit together.
         """
         candidates = [plan.parallelism for plan in self.candidates.values()]
         planned = self._planner(at_most).planned(forecasts, self.present, self.budget, self.rules, candidates)
@@ -97,8 +95,8 @@ class PlanningCase:
     def followed(
         self, forecasts: Mapping[str, Forecast], several: Sequence[Sequence[Change]], violation_h: float
     ) -> list[HorizonPlan]:
-        """What sequences of changes cost and violate, over one course; violation_h: price of a violation minute in
-        instance-hours. Raises PlanError where the forecasts are over, or before one of the changes.
+        """Cost and violations of several sequences of changes, over the same paths; violation_h: price of a violation
+        minute in instance-hours. Raises PlanError if the forecasts are over, or if a change is due before now.
         """
         followed = self._planner().followed(forecasts, self.present, several, self.budget, violation_h)
         if followed is None:
@@ -106,7 +104,7 @@ class PlanningCase:
         return followed
 
     def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
-        """It is derived from its notes alone."""
+        """The schedule; its derived_from is `notes`."""
         return make_schedule(
             planned,
             self.current,
@@ -125,7 +123,7 @@ class PlanningCase:
             self.terms,
             self.rescale_h,
             self.arrival_cv2,
-            self.least,
+            self.min_parallelism,
             self.priced.pricing,
             self.disruption,
         )
@@ -136,8 +134,8 @@ class PlanningCase:
 
 
 def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tuple[Announced, ...]:
-    """Of the newest schedule that had anything to plan by, what is still to come and was not turned down; none of other
-    operators. A plan that was held for want of a forecast has announced nothing, and called nothing off.
+    """The coming steps of the newest schedule that had anything to plan by, without rejected ones; empty if it is of
+    other operators. A plan held for want of a forecast announces nothing and calls nothing off.
     """
     newest = ledger.schedules(config.topology, limit=1)
     if newest and not _planned(newest[0]):
@@ -162,7 +160,7 @@ def _planned(entry: ScheduleEntry) -> bool:
 
 
 def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float, ...]:
-    """Epoch seconds of the deployments of the last day that were verified."""
+    """Epoch seconds of the verified deployments of the last day."""
     verified = ledger.outcomes(topology, states=(StepState.VERIFIED,), limit=DAYS_CHANGES)
     moments = (known.verified_at for _, known in verified if known.verified_at is not None)
     return tuple(at.timestamp() for at in moments if now - timedelta(days=1) < at <= now)
@@ -177,7 +175,7 @@ def planning_case(
     start: Start,
     now: datetime,
 ) -> PlanningCase:
-    """As calibrated on the cluster now, and with what past deployments teach."""
+    """The case, calibrated on the cluster now, with what past deployments teach."""
     calibration = planning_profiles(settings, config, cluster, now)
     learned = learned_planning(settings, ledger, config, calibration.profiles)
     planning = learned.planning
@@ -185,7 +183,7 @@ def planning_case(
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
     terms = change_terms_of(planning, config.forecast.every_s, learned.restore)
     paced = paced_budget(config, ledger, cluster, now)
-    # What a shadow would have left waiting is not what waits.
+    # The backlog that a shadow would have is not the measured one.
     waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
     present = Present(
         now.timestamp(),
@@ -215,15 +213,15 @@ def planning_case(
 
 
 def running_start(state: ClusterState) -> Start:
-    """Raises ClusterError while it does not run."""
+    """Raises ClusterError while the topology does not run."""
     if state.status is not Status.RUNNING:
         raise ClusterError(f"topology {state.topology!r} is {state.status} now; plan again when it runs")
     return Start(state.plan, state.running_since)
 
 
 def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
-    """What a schedule follows from: made of the same again, it is the same one. Raises FileError for a site file that
-    cannot be read.
+    """The derived_from of a schedule: equal for equal inputs, which give the same schedule. Raises FileError for a site
+    file that cannot be read.
     """
     site = config.packing.site if config.packing is not None else None
     return {

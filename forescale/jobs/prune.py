@@ -1,6 +1,6 @@
-"""Retention: what is old, and what nothing that lives refers to, is listed, and then removed.
+"""Retention: data that is old and not referenced by anything in use is listed, and then removed.
 
-The ledger itself is kept whole: it is the record of what was decided.
+The ledger itself is kept whole: it is the record of all decisions.
 """
 
 import shutil
@@ -23,8 +23,8 @@ from planner.scaling_schedule import CALIBRATION_VERSION
 
 @dataclass(frozen=True)
 class Retention:
-    """What stays: whatever is newer than older_than, and the `keep` newest of each kind, of a forecast's source and of
-    a topology. wall_now: by the machine's clock, of what no replayed clock has dated.
+    """What stays: everything newer than older_than, and the `keep` newest of each kind, per forecast source and per
+    topology. wall_now: the machine's clock, for data that no replayed clock has dated.
     """
 
     older_than: timedelta
@@ -44,7 +44,7 @@ class Removable:
 
 @dataclass(frozen=True)
 class Pruned:
-    """What may be removed, and whether it was. untracked: why nothing of MLflow is in it, by topology."""
+    """What may be removed, and whether it was. untracked: why MLflow data is not included, by topology."""
 
     removable: tuple[Removable, ...]
     removed: tuple[Removable, ...]
@@ -52,12 +52,12 @@ class Pruned:
 
 
 def counted(removables: Sequence[Removable]) -> dict[str, int]:
-    """How many there are of each kind."""
+    """Number of removables of each kind."""
     return dict(Counter(one.kind for one in removables))
 
 
 def prunable(settings: Settings, retention: Retention) -> Pruned:
-    """What may be removed now; nothing is. Raises LedgerError: without it nobody knows what is in use."""
+    """List what may be removed, without removing it. Raises LedgerError: without the ledger, use is unknown."""
     uses = ledger_of(settings).uses
     now = clock_of(settings).now()
     found = list(_replays(settings, retention))
@@ -76,8 +76,8 @@ def prunable(settings: Settings, retention: Retention) -> Pruned:
 
 
 def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> dict[str, int]:
-    """Remove what may be, without being asked; how many of each kind. Raises TrackingError, once the files are gone,
-    where MLflow is away.
+    """Remove all that may be removed, without asking; returns the number of each kind. Raises TrackingError, after
+    removing the files, if MLflow does not answer.
     """
     retention = Retention(timedelta(days=older_than_days), keep, datetime.now(UTC))
     done = prune(settings, retention, prunable(settings, retention).removable)
@@ -87,7 +87,7 @@ def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> dict[
 
 
 def prune(settings: Settings, retention: Retention, listed: Sequence[Removable]) -> Pruned:
-    """Remove what was listed and may still be removed. Killed, the next run goes on. Raises LedgerError and OSError."""
+    """Remove what was listed and may still be removed. Safe to run again after a kill. Raises LedgerError, OSError."""
     still = prunable(settings, retention)
     untracked, removed = dict(still.untracked), []
     wanted = {(one.kind, one.name) for one in listed}
@@ -115,7 +115,7 @@ def _remove(settings: Settings, one: Removable) -> None:
 
 
 def _in_use(schedules: Sequence[ScheduleUse], forecasts: Sequence[ForecastEntry], keep: int) -> list[ForecastEntry]:
-    """Those that a live schedule rests on, and the newest of each source."""
+    """Forecasts that a live schedule is based on, and the newest of each source."""
     live = {forecast for schedule in schedules if schedule.live for forecast in schedule.forecasts}
     newer: dict[str, int] = {}
     found = []
@@ -134,9 +134,7 @@ def _forecasts(
     schedules: Sequence[ScheduleUse],
     before: datetime,
 ) -> Iterator[Removable]:
-    """Folders of forecasts and profiles. What a killed job left, which the ledger does not know, is as old as its
-    folder.
-    """
+    """Folders of forecasts and profiles. What a killed job left, unknown to the ledger, is dated by its folder."""
     issued = {Path(entry.folder).name: entry.issued_at for entry in forecasts}
     staying = {Path(entry.folder).name for entry in in_use}
     for schedule in schedules:
@@ -161,7 +159,7 @@ def _reports(
 
 
 def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
-    """What `forescale replay` would make again."""
+    """Stored replays and forecasts that `forescale replay` would make again."""
     for folder in (settings.home / "replay" / "done", settings.home / "replay" / "forecasts"):
         newest_first = sorted(((_changed(path), path) for path in _entries(folder)), reverse=True)
         for changed, path in newest_first[retention.keep :]:

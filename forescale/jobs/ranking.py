@@ -1,4 +1,4 @@
-"""Proposed plans judged all at once, under one load or several, and ranked."""
+"""Proposed plans, evaluated together under one load or several, and ranked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from planner.ranking import RankedPlan, ranked
 
 @dataclass(frozen=True)
 class Ranking:
-    """plans: best first, their numbers are of `candidates`. names: of all candidates. against: the plan that changes
-    are counted from; empty where none is known. notes: on costs and loads.
+    """plans: best first; their numbers index `candidates`. names: of all candidates. against: name of the plan that
+    changes are counted from; empty if unknown. notes: on costs and loads.
     """
 
     names: Sequence[str]
@@ -41,9 +41,9 @@ def ranking(
     loads: Sequence[EvaluatedLoad],
     against: str,
 ) -> Ranking:
-    """loads: equally likely, in the place of that of the terms. against: what to call the running plan of the terms;
-    without one, the name of the plan that changes are counted from, but which is not taken to run: the change to
-    another one costs no downtime. Raises ModelError where a load or profile does not fit the topology.
+    """loads: equally likely, instead of the load in terms. against: name of the running plan in terms. If terms have
+    none, it is the name of the candidate that changes are counted from; that one is not assumed to run, so a change
+    costs no downtime. Raises ModelError if a load or profile does not fit the topology.
     """
     topology, where = config.as_topology(), terms.where
     change = None if terms.running is None else where.change_from(terms.running)
@@ -75,6 +75,6 @@ def _paths(load: EvaluatedLoad, source: str) -> np.ndarray:
 
 
 def _draws(profiles: Profiles, terms: Terms) -> ParameterDraws:
-    """One alone where nothing is known with an error: all would be the same."""
+    """A single draw if no parameter has an error: all would be the same."""
     drawn = parameter_draws(profiles, np.random.default_rng(terms.seed), terms.draws)
     return ParameterDraws(1) if drawn.parameters == AS_PROFILED else drawn

@@ -1,4 +1,4 @@
-"""Readings of sources that keep nothing: one, or one every so many seconds until somebody says stop."""
+"""Readings of sources that keep no history: one, or one at intervals until stopped."""
 
 import logging
 import math
@@ -20,16 +20,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Readings:
-    """How many were recorded, and how many attempts failed."""
+    """Number of readings recorded, and of attempts that failed."""
 
     recorded: int
     failed: int
 
 
 def record(settings: Settings, topology: str) -> Recorded | None:
-    """One reading; None for a source of which nothing has to be recorded.
+    """One reading; None for a source that needs no recording.
 
-    Raises HistoryError where there is nothing to read, and FileError.
+    Raises HistoryError if there is nothing to read, and FileError.
     """
     source = steady_source(topology_config(topology, settings), settings)
     return None if source is None else _recorded(source, clock_of(settings), topology)
@@ -45,8 +45,8 @@ def record_steadily(
 ) -> Readings | None:
     """A reading now and every every_s seconds, until for_s seconds are over (inf: never) or stop is set.
 
-    tell: called with each reading, and with each error: what fails is tried again at the next turn. None for a source
-    of which nothing has to be recorded. Raises HistoryError for times that cannot be, and FileError.
+    tell: called with each reading, and with each error; a failed reading is tried again at the next turn. None for a
+    source that needs no recording. Raises HistoryError for invalid times, and FileError.
     """
     if not 0 < every_s < math.inf:
         raise HistoryError(f"--every {every_s:g}; give a positive number of seconds")
@@ -67,7 +67,7 @@ def record_steadily(
             failed += 1
             log.warning("recording %s: %s", topology, error)
             tell(error)
-        # Turns are counted from the beginning, so that slow readings do not add up; those that were missed are skipped.
+        # Turns are counted from the beginning, so that slow readings cause no drift; missed turns are skipped.
         past_s = time.monotonic() - begun
         next_s = (past_s // every_s + 1) * every_s
         if next_s >= for_s:
@@ -78,8 +78,8 @@ def record_steadily(
 
 
 def steady_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
-    """Those of the topologies whose source has to be read steadily, or of which nobody can tell: to record such a one
-    then fails by itself, and the readings of the others go on.
+    """Topologies whose source has to be recorded. Includes topologies that cannot be read: recording such a one then
+    fails by itself, and the others go on.
     """
     return [name for name in names if _is_steady(name, settings)]
 

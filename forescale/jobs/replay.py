@@ -1,4 +1,4 @@
-"""What policies would have done on a trace or on the topology's own history: forecasts, replays, timeline, scores."""
+"""Replay of policies on a trace or on the topology's own history: forecasts, replays, timeline, scores."""
 
 import math
 import os
@@ -40,14 +40,14 @@ from planner.replay.timeline import Timeline, Track, track_of, write_timeline
 from planner.replay.variation import POISSON, Variation
 
 LEARNING_DAYS = 14
-"""Days at the beginning of a trace that policies only learn from, where nothing else is asked; at most half of it."""
+"""Default days at the beginning of a trace that policies only learn from; at most half of it."""
 USUAL_DAYS = 30
 MINUTE_S, DAY_S = 60, 86400
 SLOT_S = 900
-"""Width of the slots by whose peaks those plan who look no further than the next one."""
+"""Slot width in seconds of policies that plan for the peak of the next slot."""
 
 EVENTS_KNOWN = (
-    "events of the topology file count as known from the beginning, as it does not tell since when they are; outages "
+    "events of the topology file count as known from the beginning, as it does not say since when they are; outages "
     "once they are over"
 )
 
@@ -57,13 +57,12 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class ReplayRequest:
     """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order, as
-    `planner.replay.own_budget` reads them; seeds: how many realities. lead_s, downtime_s: of a rescale; max_lag_s:
-    the target; the topology file's where None. site: file that tells of checkpoints and of state that is read again;
-    restore_s_per_gib: in place of what it tells of that. deviations: of reality from what is believed. days: of a
-    history, up to its end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; the
-    topology file's where None. against: the policy that the others are held against, seed by seed. workers:
-    processes. anew: forget the forecasts and replays that are kept. forecast_every_s: from one forecast to the next;
-    forecast.every_s of the topology file where None.
+    `planner.replay.own_budget` reads them; seeds: number of simulated realities. lead_s, downtime_s: of a rescale;
+    max_lag_s: the target; None: the topology file's. site: file with checkpoints and state restore;
+    restore_s_per_gib: overrides the site's. deviations: of reality from the profiles. days: of a history, up to its
+    end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; None: the topology file's.
+    against: the policy to compare the others with, seed by seed. workers: processes. anew: discard stored forecasts and
+    replays. forecast_every_s: from one forecast to the next; None: forecast.every_s of the topology file.
     """
 
     topology: str
@@ -90,9 +89,9 @@ class ReplayRequest:
 
 @dataclass(frozen=True)
 class ReplayedPolicies:
-    """scores: cheapest first. differences: against one policy, empty where none was named. timeline: the file that they
-    were taken from. notes: what a reader must know of them. terms: what they depend on beside. run_id: of MLflow, empty
-    where it was not tracked.
+    """scores: cheapest first. differences: from one policy, empty if none was named. timeline: the file that they were
+    computed from. notes: for the reader. terms: everything else that the scores depend on. run_id: of MLflow, empty if
+    not tracked.
     """
 
     topology: str
@@ -108,7 +107,7 @@ class ReplayedPolicies:
 
 
 def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | None = None) -> ReplayedPolicies:
-    """Run policies over arrivals and score them. Forecasts and replays are kept, so one that is broken off goes on.
+    """Run policies over arrivals and score them. Forecasts and replays are stored, so an interrupted run resumes.
 
     Raises FileError, HistoryError, ForecastError, PlanError or ModelError.
     """
@@ -187,7 +186,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         except BrokenProcessPool:
             raise PlanError("a worker of the replay was killed, perhaps for its memory; give --workers 1") from None
         except KeyboardInterrupt:
-            # What they are at may take minutes; forecasts and replays that are made are kept.
+            # Do not wait for running work, which may take minutes; finished forecasts and replays are stored.
             for worker in set(active_children()) - others:
                 worker.terminate()
             raise
@@ -273,11 +272,11 @@ def _series(
     parts = {source: replace(own, source=source, timezone=timezone) for source, timezone in local.items()}
     if len(sources) == 1:
         return parts, []
-    return parts, [f"the trace is dealt evenly to the sources {', '.join(sources)}"]
+    return parts, [f"the trace is split evenly over the sources {', '.join(sources)}"]
 
 
 def _span(request: ReplayRequest, series: Mapping[str, ArrivalSeries]) -> tuple[datetime, datetime]:
-    """What is replayed, in whole minutes. What came before it is learnt from."""
+    """The replayed span, in whole minutes. Policies learn from what came before it."""
     first, last = max(each.start for each in series.values()), min(each.end for each in series.values())
     if request.trace is None or request.days is not None:
         end = request.end or last
@@ -326,6 +325,6 @@ def _every_s(request: ReplayRequest, config: TopologyConfig) -> int:
 
 
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:
-    # Plans depend on it where their latency is bounded, and are found sooner where it stays the same.
+    # Plans depend on it only if latency is bounded; a constant variation makes the search faster.
     bounded = limits_of(config.planning).latency_bounds_s
     return Variation(series, SPAN, config.planning.arrival_cv2) if bounded else POISSON

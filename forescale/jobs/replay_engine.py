@@ -1,4 +1,4 @@
-"""What happens at a rescale in a replay: state that is read again, checkpoints to go back to, as a site file tells."""
+"""Rescales in a replay: state to restore and checkpoints to go back to, by a site file."""
 
 from forescale.files.site import SiteFile
 from modeling.inputs.operator_profile import Profiles
@@ -9,7 +9,7 @@ from planner.clusters.engine_terms import EngineTerms
 def engine_terms(
     lead_s: float, downtime_s: float, restore_s_per_gib: float | None, site: SiteFile | None, believed: Profiles
 ) -> tuple[EngineTerms, list[str]]:
-    """restore_s_per_gib: the site's where None; without a site state costs nothing. With notes for a reader."""
+    """restore_s_per_gib: None: the site's; without a site state costs nothing. Also returns notes for the reader."""
     if restore_s_per_gib is None:
         restore_s_per_gib = 0.0 if site is None else site.rescale.restore_s_per_gib
     state_gib = {name: profile.state_gib for name, profile in believed.items()}

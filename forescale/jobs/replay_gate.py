@@ -1,4 +1,4 @@
-"""The gate: whether a replay has become worse than one that was kept. For continuous integration and upgrades."""
+"""The gate: whether a replay is worse than a stored baseline. For continuous integration and upgrades."""
 
 import json
 import math
@@ -14,12 +14,12 @@ from forescale.jobs.replay_terms import DEFAULTS
 from modeling.wording import count_of
 
 SAME = ("topology", "start", "end", "max_lag_s")
-"""What two replays must have in common to be compared, beside all their terms."""
+"""Fields that must be equal in two replays to compare them, beside all their terms."""
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """By how much it may be worse: cost: of the instance-hours, as a share; violations: of all minutes, in shares."""
+class GateBounds:
+    """Allowed increases. cost: in instance-hours, as a share; violations: in the share of minutes in violation."""
 
     cost: float = 0.02
     violations: float = 0.001
@@ -32,12 +32,13 @@ class Bounds:
 
 
 def worse_than(
-    done: ReplayedPolicies, answer: Mapping[str, Any], asked: Sequence[str], baseline: Path, bounds: Bounds
+    done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], baseline: Path, bounds: GateBounds
 ) -> list[str]:
-    """What has become worse, in sentences; a policy that could not be replayed with all seeds has. answer: of this
-    replay, as `--json` gives it; asked: its policies; baseline: a file with the answer of another.
+    """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
+    answer: of this replay, as `--json` gives it; policies: that it was to replay; baseline: a file with the answer of
+    another.
 
-    Raises FileError where the file is none, is not whole, or is of another span, target, topology or other terms.
+    Raises FileError if the file is missing or incomplete, or has another span, target, topology or other terms.
     """
     bounds.check()
     try:
@@ -67,19 +68,19 @@ def worse_than(
             f"baseline {baseline} has {'; '.join(apart)}; replay the same span (--from, --until) on the same terms, or "
             "write a new baseline"
         )
-    if partly := [name for name in asked if name in seeds and seeds[name] != done.terms.seeds]:
+    if partly := [name for name in policies if name in seeds and seeds[name] != done.terms.seeds]:
         raise FileError(
             f"baseline {baseline} has policy {partly[0]!r} with {seeds[partly[0]]} of "
             f"{count_of(done.terms.seeds, 'seed')}; see its notes for the reason, and write a new baseline"
         )
-    if lacking := sorted(set(asked) - set(numbers)):
+    if lacking := sorted(set(policies) - set(numbers)):
         raise FileError(
             f"baseline {baseline} lacks policy {lacking[0]!r}; it has {', '.join(numbers)}: give these to --policies, "
             "or write a new baseline"
         )
     found = []
     replayed = {score.policy: score.seeds for score in done.scores}
-    for name in asked:
+    for name in policies:
         if replayed.get(name, 0) != done.terms.seeds:
             found.append(
                 f"{name}: replayed with {replayed.get(name, 0)} of {count_of(done.terms.seeds, 'seed')}; see the notes"
@@ -100,7 +101,7 @@ def worse_than(
 
 
 def _terms(answer: Mapping[str, Any]) -> dict[str, object]:
-    """What must be the same, by name; older versions did not tell all of it."""
+    """The terms that must be equal, by name; older versions did not write all of them."""
     terms: dict[str, object] = dict(answer["terms"])
     deviations: dict[str, object] = dict(answer["terms"]["deviations"])
     del terms["deviations"]

@@ -1,4 +1,4 @@
-"""The terms of a replay: what its scores depend on beside topology, span and target; kept with its answer."""
+"""The terms of a replay: what its scores depend on beside topology, span and target; stored with its answer."""
 
 import math
 from dataclasses import MISSING, dataclass, fields
@@ -11,11 +11,11 @@ from planner.replay.reality import Differences
 
 @dataclass(frozen=True)
 class Deviations:
-    """How reality differs from what is believed, as options tell it; nothing differs by default.
+    """How reality differs from the profiles, as given by options; by default not at all.
 
-    error, noise: standard deviations of logarithms, of true over believed service times, and of how busy operators are
-    seen to be. failures_every_s, slow_every_s: seconds between failures of the job, and between spans in which an
-    instance is slow, on average; None for never. key_drift: share of the keys' shares that is dealt anew each day.
+    error, noise: standard deviations of logarithms, of true over assumed service times, and of observed utilisation.
+    failures_every_s, slow_every_s: mean seconds between failures of the job, and between spans in which an instance is
+    slow; None for never. key_drift: share of the key weights that is redrawn each day.
     """
 
     error: float = 0.0
@@ -26,15 +26,15 @@ class Deviations:
 
     def differences(self) -> Differences:
         """Raises PlanError naming the option."""
-        for option, value, least, most in (
+        for option, value, minimum, maximum in (
             ("--error", self.error, 0.0, math.inf),
             ("--noise", self.noise, 0.0, math.inf),
             ("--failures-every", self.failures_every_s, 600.0, math.inf),
             ("--slow-every", self.slow_every_s, 600.0, math.inf),
             ("--key-drift", self.key_drift, 0.0, 1.0),
         ):
-            if value is not None and not (math.isfinite(value) and least <= value <= most):
-                bound = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            if value is not None and not (math.isfinite(value) and minimum <= value <= maximum):
+                bound = f"at least {minimum:g}" if maximum == math.inf else f"between {minimum:g} and {maximum:g}"
                 raise PlanError(f"{option} {value:g}; give a finite number of {bound}")
         return Differences(
             service_error=self.error,
@@ -47,12 +47,12 @@ class Deviations:
 
 @dataclass(frozen=True)
 class ReplayTerms:
-    """lead_s, downtime_s: of a rescale, without the state that is read again; restore_s_per_gib, state_gib, restored,
-    parallel_restore: that. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all arrivals.
-    allow: share of the minutes that may be in violation. arrivals: digest of what came in the span. profiles: of what
-    is believed of the operators, and of the topology. What has a default is lacking in answers of older versions, which
-    knew nothing else: forecast_every_s, from one forecast to the next; prices, digest of what plans cost, empty where
-    instances are all that is weighed; started_h, moved_gib_h: price of disruption, as DisruptionPrices has it.
+    """lead_s, downtime_s: of a rescale, without state restore; restore_s_per_gib, state_gib, restored,
+    parallel_restore: state restore. checkpoints: None without any. deviations, seeds: of reality. scale: factor on all
+    arrivals. allow: share of the minutes that may be in violation. arrivals: digest of the arrivals in the span.
+    profiles: digest of the assumed profiles and the topology. Fields with a default are missing in answers of older
+    versions, which had only that value: forecast_every_s, from one forecast to the next; prices, digest of the prices
+    of plans, empty if only instances count; started_h, moved_gib_h: price of disruption, as in DisruptionPrices.
     """
 
     lead_s: float
@@ -75,4 +75,4 @@ class ReplayTerms:
 
 
 DEFAULTS = {each.name: each.default for each in fields(ReplayTerms) if each.default is not MISSING}
-"""By name, what answers that lack it were made with."""
+"""By name, the value with which answers that lack the field were made."""

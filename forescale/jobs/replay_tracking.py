@@ -1,4 +1,4 @@
-"""The page of a replay, on its way to the reports and to MLflow. A store that is away costs a note, no replay."""
+"""Stores the page of a replay among the reports and in MLflow. If a store fails, the replay only gets a note."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,13 +12,13 @@ from planner.replay.timeline import decisions_path, read_timeline
 
 
 def replay_page_file(settings: Settings, topology: str) -> Path:
-    """Where the page of the last replay through a known topology is, once there was one."""
+    """Path of the page of the last replay through a known topology."""
     return settings.reports_dir / topology / "replay.html"
 
 
 def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
-    """The same with the id of its run, or a note of why there is none. Its page is among the reports of the topology
-    from then on.
+    """The same with the id of its run, or a note why there is none. Afterwards its page is among the reports of the
+    topology.
     """
     from forescale.report.replay.page import render_replay_page
 
@@ -43,5 +43,5 @@ def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
         return replace(done, run_id=log_replay(made, settings))
     except TrackingError as error:
         return replace(done, notes=(*done.notes, f"the replay is not in MLflow: {error}"))
-    except Exception as error:  # noqa: BLE001 - stores fail in ways of their own; their words may hold credentials
+    except Exception as error:  # noqa: BLE001 - any store error; its text may hold credentials
         return replace(done, notes=(*done.notes, f"the replay is not in MLflow ({type(error).__name__})"))

@@ -1,4 +1,4 @@
-"""The report of a decision: written when it is made, and again afterwards with what came of it."""
+"""The report of a decision: written when it is made, and again later with its outcome."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
 from forescale.jobs.violation_budget import past_minutes
-from forescale.report.decision.decision import CapacityStep, Decision, DecisionOutcome
+from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.settings import Settings
@@ -44,7 +44,7 @@ RECENT = timedelta(days=2)
 
 
 def report(settings: Settings, schedule_id: str) -> Path:
-    """Write the report of a recorded schedule anew, with what has come of it so far. Its path."""
+    """Write the report of a recorded schedule again, with its outcome so far. Returns its path."""
     ledger = ledger_of(settings)
     made = ledger.schedule(schedule_id)
     config = topology_config(made.schedule.topology, settings)
@@ -59,22 +59,22 @@ def report(settings: Settings, schedule_id: str) -> Path:
     return path
 
 
-def _check_plans(config: TopologyConfig, made: ScheduleEntry) -> None:
-    """Raises PlanError where the topology file is no longer that of the schedule."""
+def _check_plans(config: TopologyConfig, entry: ScheduleEntry) -> None:
+    """Raises PlanError if the topology file is no longer that of the schedule."""
     topology = config.as_topology()
     try:
-        for plan in (made.schedule.current, *(step.plan for step in made.schedule.steps)):
+        for plan in (entry.schedule.current, *(step.plan for step in entry.schedule.steps)):
             plan.check(topology)
     except ModelError as error:
         raise PlanError(
-            f"schedule {made.id} does not fit the topology file ({error}); restore the file of that time to write the "
+            f"schedule {entry.id} does not fit the topology file ({error}); restore the file of that time to write the "
             "report again"
         ) from None
 
 
 def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path) -> None:
-    """Which plans, and their report, on the runs of the forecasts. Planning goes on while the tracking server is away;
-    the report, when it is written again, makes up for it.
+    """Write the plans and their report to the MLflow runs of the forecasts. Planning goes on while the tracking server
+    does not answer; writing the report again makes up for it.
     """
     tracker = tracker_of(settings)
     plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
@@ -91,17 +91,17 @@ def write_schedule_report(
     config: TopologyConfig,
     settings: Settings,
     ledger: Ledger,
-    made: ScheduleEntry,
+    entry: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
     *,
     outcome: DecisionOutcome | None = None,
     last_day: LastDay | None = None,
 ) -> Path:
-    """The page, and beside it the picture that a review shows. Both show the last two days before the decision.
+    """Write the page, and beside it the picture for the review. Both show the last two days before the decision.
 
-    outcome: what has come of it, once something has. last_day: the day before the decision under others.
+    outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
-    topology, planning, schedule = config.as_topology(), config.planning, made.schedule
+    topology, planning, schedule = config.as_topology(), config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
     profiles = kept_profiles(config, settings)
     peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
@@ -110,7 +110,7 @@ def write_schedule_report(
     estimates = dict[str, Estimate]()
 
     def estimated(plan: PhysicalPlan, peak: Mapping[str, float]) -> Estimate:
-        # A schedule comes back to the same few plans.
+        # A schedule uses the same few plans again and again.
         if plan.plan_id not in estimates:
             estimates[plan.plan_id] = evaluate(topology, profiles, plan, peak)
         return estimates[plan.plan_id]
@@ -120,8 +120,8 @@ def write_schedule_report(
         usable = {source: rate * max_utilisation for source, rate in mst.items()}
         return CapacityStep(start, end, plan, mst, usable)
 
-    decision = Decision(
-        schedule_id=made.id,
+    decision = DecisionReport(
+        schedule_id=entry.id,
         schedule=schedule,
         history=_recent_history(config, settings, schedule.made_at),
         forecasts=forecasts,
@@ -133,27 +133,27 @@ def write_schedule_report(
         then_estimate=estimated(largest, peak) if peak and schedule.steps else None,
         declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
-        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=made.id))},
+        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=entry.id))},
         outcome=outcome,
-        shadow_days=_shadow_days(ledger, made) if made.shadow else None,
-        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=made.shadow),
+        shadow_days=_shadow_days(ledger, entry) if entry.shadow else None,
+        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=entry.shadow),
         last_day=last_day,
     )
     folder = settings.reports_dir / config.topology
-    write_whole(decision_picture(decision), folder / f"{made.id}.svg")
-    written = write_whole(render_report(decision), folder / f"{made.id}.html")
-    ledger.record_report(made.id, str(written))
+    write_whole(decision_picture(decision), folder / f"{entry.id}.svg")
+    written = write_whole(render_report(decision), folder / f"{entry.id}.html")
+    ledger.record_report(entry.id, str(written))
     return written
 
 
-def _shadow_days(ledger: Ledger, made: ScheduleEntry) -> tuple[ShadowDay, ...]:
-    """Those that have been accrued since its shadow began; none once another one has."""
-    span = ledger.shadow.span(made.schedule.topology)
-    return () if span is None else accrued_days(ledger, span, made.schedule.topology)
+def _shadow_days(ledger: Ledger, entry: ScheduleEntry) -> tuple[ShadowDay, ...]:
+    """Days accrued since its shadow began; empty once another shadow has begun."""
+    span = ledger.shadow.span(entry.schedule.topology)
+    return () if span is None else accrued_days(ledger, span, entry.schedule.topology)
 
 
 def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetime) -> ArrivalHistory | None:
-    """The last two days before the decision; None where nothing is known of them."""
+    """The last two days before the decision; None if they are unknown."""
     try:
         return read_history(settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
     except HistoryError as error:
@@ -164,7 +164,7 @@ def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetim
 def _planned_peak_per_s(
     config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
 ) -> dict[str, float]:
-    """What comes together at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
+    """Joint rates by source at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
     sources = config.as_topology().sources
     ahead = outlook(forecasts, sources, schedule.made_at.timestamp()) if forecasts else None
     if ahead is None:
@@ -173,7 +173,7 @@ def _planned_peak_per_s(
 
 
 def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
-    """MLflow run per source; none while the tracking server is away: a report is needed then more than ever."""
+    """MLflow run per source; empty while the tracking server does not answer, so that the report is still written."""
     tracker = tracker_of(settings)
     try:
         return {source: tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id}
@@ -182,18 +182,20 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
         return {}
 
 
-def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: ScheduleEntry) -> DecisionOutcome | None:
-    """What came after the decision, as far as it is known; None while nothing is. Of a cluster that keeps no record of
-    its lag something is known once a step has been deployed.
+def _outcome(
+    config: TopologyConfig, settings: Settings, ledger: Ledger, entry: ScheduleEntry
+) -> DecisionOutcome | None:
+    """The arrivals, lag and steps after the decision, as far as known; None while nothing is. If a cluster keeps no
+    record of its lag, something is known only after a step has been deployed.
     """
-    schedule, clock = made.schedule, clock_of(settings)
+    schedule, clock = entry.schedule, clock_of(settings)
     start, end = schedule.made_at, min(schedule.end, clock.now())
-    # What ran was not of a shadow's making: `forescale shadow` holds the two side by side.
-    if made.shadow or end <= start:
+    # A shadow did not cause what ran: `forescale shadow` compares the two.
+    if entry.shadow or end <= start:
         return None
     steps = {
         step.position - 1: known
-        for step in ledger.steps(schedule_id=made.id)
+        for step in ledger.steps(schedule_id=entry.id)
         if (known := ledger.outcome(step.id)) is not None
     }
     record = cluster_of(config, settings, clock).record(start, end)
@@ -214,9 +216,9 @@ def _outcome(config: TopologyConfig, settings: Settings, ledger: Ledger, made: S
     return DecisionOutcome(ArrivalHistory(config.topology, arrived), lag, steps) if arrived else None
 
 
-def _record_violations(ledger: Ledger, made: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
-    """In the ledger, the minutes in which the target was missed while each step's plan ran."""
-    for step in ledger.steps(schedule_id=made.id):
+def _record_violations(ledger: Ledger, entry: ScheduleEntry, outcome: DecisionOutcome, max_lag_s: float) -> None:
+    """Record in the ledger the violation minutes while each step's plan ran."""
+    for step in ledger.steps(schedule_id=entry.id):
         known = ledger.outcome(step.id)
         if known is None or known.verified_at is None or outcome.lag.largest_s is None:
             continue

@@ -1,4 +1,4 @@
-"""A batch of forecasts made again from what MLflow keeps of it, without any local file but the history."""
+"""Repeats a batch of forecasts from its MLflow run and the history, without any other local file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ from forescale.wiring.parts import tracker_of
 
 @dataclass(frozen=True)
 class ReproducedForecast:
-    """same: whether every number is, bit for bit. recorded, again: digests, empty where it could not be made again
-    (cause says why). how: whether its model was trained anew or asked.
+    """same: whether every number is equal, bit for bit. recorded, again: digests, empty if it could not be repeated
+    (cause says why). how: whether its model was trained again or fetched.
     """
 
     same: bool
@@ -42,9 +42,9 @@ class ReproducedRun:
 def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None] | None = None) -> ReproducedRun:
     """Make the forecasts of a run again.
 
-    What was trained for them is trained anew from the recorded commit of the history; what was asked of an earlier
-    model version is asked of it again, fetched from the store. Nothing is kept. Raises TrackingError or HistoryError
-    where run, model version or commit is gone.
+    Models trained in that run are trained again from the recorded commit of the history; models of an earlier version
+    are fetched from the store and used again. Nothing is stored. Raises TrackingError or HistoryError if run, model
+    version or commit is gone.
     """
     tracker = tracker_of(settings)
     request = forecast_request(tracker.fetch_request(run_id), run_id)

@@ -18,10 +18,10 @@ class ReviewedSchedule:
 
 
 def review(settings: Settings, schedule_id: str, *, approve: bool, by: str, why: str = "") -> ReviewedSchedule:
-    """Approve the schedule's proposed steps, in place of what waits of earlier schedules, or veto its waiting steps.
+    """Approve the schedule's proposed steps, instead of waiting steps of earlier schedules, or veto its waiting steps.
 
-    Doing it again changes nothing. Raises LedgerError for an unknown schedule and one that was made in shadow mode,
-    PlanError for the approval of any other while the topology is in shadow mode.
+    Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for the approval
+    of any other while the topology is in shadow mode.
     """
     ledger, now = ledger_of(settings), clock_of(settings).now()
     made = ledger.schedule(schedule_id)

@@ -1,4 +1,4 @@
-"""What the planning job plans by: the newest forecasts, else time-of-week profiles of the history, else nothing."""
+"""The ladder of what to plan by: the newest forecasts, else time-of-week profiles of the history, else nothing."""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -24,15 +24,15 @@ from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 
 QUALITY_SPAN = timedelta(days=14)
-"""The newest part of the history that is held to `arrivals.quality`: older windows hardly count in a profile."""
+"""The newest part of the history, checked against `arrivals.quality`: older windows hardly count in a profile."""
 FORECASTS, PROFILES = "forecasts", "profiles"
-"""Where a schedule's `derived_from` names its forecasts, and the folders of its profiles."""
+"""Keys in a schedule's `derived_from` of its forecasts, and of the folders of its profiles."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """By source: forecasts: what to plan by, empty where there is nothing. entries: of those that the ledger has.
-    profiles: folders of the others, which were made on the spot.
+    """By source: forecasts: what to plan by, empty if there is nothing. entries: of those in the ledger. profiles:
+    folders of the others, which were made for this schedule.
     """
 
     footing: Footing
@@ -41,7 +41,7 @@ class Basis:
     profiles: Mapping[str, Path]
 
     def derived_from(self) -> dict[str, str]:
-        """What tells it apart from another basis."""
+        """What distinguishes it from another basis."""
         told = {
             FORECASTS: " ".join(entry.id for entry in self.entries.values()),
             "history": " ".join(forecast.history_digest[:12] for forecast in self.forecasts.values()),
@@ -51,8 +51,8 @@ class Basis:
 
 
 def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Basis:
-    """The best rung that holds, with why it is no better. A forecast that is missing, old, short or unreadable lowers
-    it; a history that breaks its bounds is told of, and makes no profile. Raises LedgerError alone.
+    """The best available rung, with why it is no better. A missing, old, short or unreadable forecast lowers the rung.
+    A history that breaks its quality bounds is reported and not used for a profile. Raises LedgerError only.
     """
     entries = newest_known(config, ledger)
     usable, causes = _usable(config, entries, now)
@@ -87,10 +87,10 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
 
 
 def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> Basis:
-    """What a recorded schedule was planned by. Raises ForecastError where a forecast is gone."""
+    """The basis of a recorded schedule. Raises ForecastError if a forecast is gone."""
     schedule = made.schedule
     sources = {entry.source: entry for entry in ledger.forecasts_of(made.id)}
-    # The ledger has them in no order; what is derived from them is told in that of the schedule.
+    # The ledger returns them in no order; restore the order of the schedule.
     ids = schedule.derived_from.get(FORECASTS, "").split()
     entries = dict(sorted(sources.items(), key=lambda item: ids.index(item[1].id) if item[1].id in ids else len(ids)))
     names = schedule.derived_from.get(PROFILES, "").split()
@@ -108,7 +108,7 @@ def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> B
 def _usable(
     config: TopologyConfig, entries: Mapping[str, ForecastEntry], now: datetime
 ) -> tuple[dict[str, Forecast], dict[str, str]]:
-    """Forecasts on one grid, and of each other source why its forecast is not to be planned by."""
+    """Forecasts on one grid, and for each other source why its forecast is not usable."""
     found: dict[str, Forecast] = {}
     causes: dict[str, str] = {}
     stale = timedelta(seconds=config.planning.stale_s)
@@ -128,7 +128,7 @@ def _usable(
         for source in [source for source, forecast in found.items() if _grid(forecast) != _grid(newest)]:
             other = found.pop(source)
             causes[source] = (
-                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not go with that of "
+                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not match that of "
                 f"{newest.source} from {newest.start:%H:%M} in {newest.step_s} s"
             )
     return found, causes
@@ -141,7 +141,7 @@ def _grid(forecast: Forecast) -> tuple[datetime, int, tuple[int, ...]]:
 def _history(
     settings: Settings, config: TopologyConfig, now: datetime, span: timedelta
 ) -> tuple[ArrivalHistory | None, str]:
-    """Of so long before now, or why there is none."""
+    """The history of this span before now, or why there is none."""
     try:
         history = read_history(settings.history_dir, config.topology, start=now - span, end=now)
         return history.in_local_time(config.timezones), ""
@@ -150,7 +150,7 @@ def _history(
 
 
 def _below_bounds(settings: Settings, config: TopologyConfig, history: ArrivalHistory, now: datetime) -> dict[str, str]:
-    """Of each source whose history breaks a bound of `arrivals.quality`, which and by how much."""
+    """For each source whose history breaks a bound of `arrivals.quality`: which bound and by how much."""
     if config.arrivals_section is None:
         return {}
     begin = min(series.start for series in history.series.values())
@@ -181,9 +181,9 @@ def _profiles(
     beside: Forecast | None,
     now: datetime,
 ) -> dict[str, tuple[Path, Forecast]]:
-    """Folder and profile of each source. beside: the forecast whose grid they are to be on.
+    """Folder and profile of each source. beside: the forecast whose grid they must have.
 
-    Raises ForecastError or HistoryError where a source has no history that is good enough.
+    Raises ForecastError or HistoryError if a source's history is not good enough.
     """
     terms, issued_at = _terms(config, beside), now if beside is None else beside.issued_at
     made: dict[str, tuple[Path, Forecast]] = {}

@@ -1,4 +1,4 @@
-"""Where a graph of micro-services saturates with other replicas or threads than it was calibrated with."""
+"""Saturation of a graph of micro-services with other replicas or threads than it was calibrated with."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,9 +17,9 @@ def saturation(
     load_per_s: Mapping[str, float],
     routing: CallRouting = CallRouting.SHARED,
 ) -> ServiceSaturation:
-    """threads: of one replica, where they are to be others than the topology file's, with which it was measured.
+    """threads: of one replica, if different from the topology file's, with which it was measured.
 
-    Raises FileError where the topology file has no section services, and ModelError for what cannot be told.
+    Raises FileError if the topology file has no section services, and ModelError for what cannot be computed.
     """
     topology, section = config.as_topology(), config.services
     PhysicalPlan(config.topology, replicas).check(topology)

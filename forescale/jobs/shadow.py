@@ -1,4 +1,4 @@
-"""Shadow mode, day by day: what would have run and violated, kept in the ledger beside what really did."""
+"""Shadow mode, day by day: cost and violations of what would have run, in the ledger beside what really ran."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from planner.shadow.observed import MAX_APART_S
 
 @dataclass(frozen=True)
 class Shadow:
-    """since: when the shadow began. plan: what would run now, in brief. days: as kept in the ledger, oldest first;
-    total: of these days. pending: why a day that is over is not accrued. notes: what a reader must know.
+    """since: when the shadow began. plan: the one that would run now, in brief. days: from the ledger, oldest first;
+    total: of these days. pending: why a past day is not accrued. notes: for the reader.
     """
 
     topology: str
@@ -40,9 +40,9 @@ class Shadow:
 
 
 def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Shadow:
-    """Accrue what can be, and tell of the last so many days; of all since the shadow began where days is None.
+    """Accrue new days, and return the last `days` of them; None: all since the shadow began.
 
-    Raises PlanError for a topology that is not in shadow mode, of which nothing was planned in it, or nothing observed;
+    Raises PlanError for a topology that is not in shadow mode, or for which nothing was planned or observed in it;
     HistoryError without a history.
     """
     config = in_shadow_mode(topology_config(topology, settings))
@@ -77,15 +77,15 @@ def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Sha
 
 
 def accrued_days(ledger: Ledger, span: ShadowSpan, topology: str) -> tuple[ShadowDay, ...]:
-    """Of this span: a topology may have been in shadow mode before."""
+    """Days of this span: a topology may have been in shadow mode before."""
     return tuple(day for day in ledger.shadow.days(topology) if midnight(day.day) >= span.start)
 
 
 def accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> dict[date, str]:
-    """Keep every whole day of the shadow that is over and whose arrivals are known; why others are not. Days that are
-    kept stay as they are.
+    """Record every whole past day of the shadow whose arrivals are known; returns why others are not. Recorded days
+    stay as they are.
 
-    Raises HistoryError where there is no history at all.
+    Raises HistoryError if there is no history at all.
     """
     span, now = ledger.shadow.span(config.topology), clock_of(settings).now()
     if span is None:
@@ -116,7 +116,7 @@ def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeri
 
 
 def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> ShadowWorld:
-    """With the downtime and the lead time that the schedules of the shadow are made for."""
+    """The simulated world, with the downtime and lead time that the shadow's schedules assume."""
     profiles = kept_profiles(config, settings)
     learned = learned_planning(settings, ledger, config, profiles)
     return ShadowWorld(config.as_topology(), profiles, learned.engine, learned.planning.max_lag_s)

@@ -1,7 +1,7 @@
-"""What a young source may borrow: the histories of the siblings that its file names, else of sources that look like it.
+"""What a young source may borrow: the histories of siblings named in its file, else of sources that look like it.
 
-Siblings lend their history, never their forecasts, and only one that is long enough: that two sources name each other
-makes no circle.
+Siblings lend their history, never their forecasts, and only if it is long enough, so two sources that name each other
+cause no cycle.
 """
 
 import logging
@@ -40,23 +40,23 @@ from planner.ledger.ledger import Ledger
 log = logging.getLogger(__name__)
 
 MAX_TOPOLOGIES = 100
-"""Histories that are looked through for a source whose file names no sibling."""
+"""Number of histories searched for a source whose file names no sibling."""
 
 Outages = tuple[tuple[datetime, datetime], ...]
 
 
 @dataclass(frozen=True)
 class Lenders:
-    """Who may lend a shape to the sources of one request."""
+    """The possible lenders of a shape to the sources of one request."""
 
     settings: Settings
     request: ForecastRequest
     ledger: Ledger
 
     def lent(self, young: ArrivalSeries) -> Lent:
-        """What a young source may borrow now. A named sibling that cannot lend is told of, and hurts nothing."""
+        """What a young source may borrow now. A named sibling that cannot lend is reported and does no harm."""
         named = self.request.like.get(young.source, [])
-        return self._named(young, named) if named else self._found(young)
+        return self._named(young, named) if named else self._similar(young)
 
     def _named(self, young: ArrivalSeries, names: list[str]) -> Lent:
         siblings, notes = [], []
@@ -70,18 +70,18 @@ class Lenders:
                 notes.append(f"{SIBLINGS}: {name} lends nothing: {error}; wait for it, or name another in {field}")
         return Lent.by(siblings, notes)
 
-    def _found(self, young: ArrivalSeries) -> Lent:
+    def _similar(self, young: ArrivalSeries) -> Lent:
         name_them = f"name those that are in sources.{young.source}.like"
         if young.span_s < FOUND_FROM_S:
             days = FOUND_FROM_S / DAY_S
             return Lent(
-                notes=(f"{SIBLINGS}: alike sources are looked for from {days:g} day of history on; {name_them}",)
+                notes=(f"{SIBLINGS}: similar sources are searched for from {days:g} day of history on; {name_them}",)
             )
         looked = list(self._others(young))
         siblings = found_siblings(looked) if looked else ()
         if siblings or not looked:
             return Lent.by(siblings)
-        return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is surely alike; {name_them}",))
+        return Lent(notes=(f"{SIBLINGS}: none of {count_of(len(looked), 'source')} is certainly similar; {name_them}",))
 
     def _others(self, young: ArrivalSeries) -> Iterator[Sibling]:
         for topology, history in self._histories.items():
@@ -94,16 +94,16 @@ class Lenders:
 
     @cached_property
     def _histories(self) -> Mapping[str, ArrivalHistory]:
-        """Those that are looked through, by topology; read once for all young sources of the request."""
+        """The searched histories, by topology; read once for all young sources of the request."""
         found: dict[str, ArrivalHistory] = {}
         for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
             try:
                 found[topology] = _history_of(self.settings, self.request, topology)
             except HistoryStoreError as error:
-                log.warning("no more histories are looked through for siblings: %s", error)
+                log.warning("no more histories are searched for siblings: %s", error)
                 break
             except HistoryError as error:
-                log.warning("history of %s is not looked through for siblings: %s", topology, error)
+                log.warning("history of %s is not searched for siblings: %s", topology, error)
         return found
 
     @cached_property
@@ -123,7 +123,7 @@ class Lenders:
 
 
 def recorded_lender(settings: Settings, request: ForecastRequest, source: str) -> Callable[[ArrivalSeries], Lent]:
-    """What a source of a recorded request borrowed, read again where it was trained for it."""
+    """Lends again what a source of a recorded request borrowed, if it was trained for that request."""
     shapes = request.siblings.get(source, ())
 
     def lent(young: ArrivalSeries) -> Lent:
@@ -139,8 +139,8 @@ def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) 
     series = _lent_series(request, history, shape.source, shape.timezone, shape.outages)
     if series.digest() != shape.digest:
         raise HistoryError(
-            f"the history of the sibling {shape.topology}/{shape.source} is no longer what was seen; restore the "
-            "store's commit of then"
+            f"the history of the sibling {shape.topology}/{shape.source} has changed since then; restore the store's "
+            "commit of that time"
         )
     return series
 
@@ -148,7 +148,7 @@ def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) 
 def _history_of(
     settings: Settings, request: ForecastRequest, topology: str, source: str | None = None, snapshot: str = ""
 ) -> ArrivalHistory:
-    """What may be lent of a topology or of one source: a series reaches to the last window of all that are read."""
+    """The history to lend, of a topology or one source: each series ends with the last window of all that are read."""
     return read_history(
         settings.history_dir,
         topology,
@@ -161,7 +161,7 @@ def _history_of(
 def _lent_series(
     request: ForecastRequest, history: ArrivalHistory, source: str, timezone: str, outages: Outages
 ) -> ArrivalSeries:
-    """What a sibling shows by the moment of the request, in the steps of its forecast. Raises HistoryError."""
+    """A sibling's series up to the moment of the request, in the steps of its forecast. Raises HistoryError."""
     whole = history.in_local_time({source: timezone}).source(source)
     until = min(whole.end, request.issued_at)
     since = until - timedelta(seconds=LENT_S)
@@ -171,7 +171,7 @@ def _lent_series(
 
 
 def _outages(config: TopologyConfig, source: str) -> Outages:
-    """Of the sibling's own file. What other events did to it stays in its history."""
+    """Outages from the sibling's own file. The effect of other events stays in its history."""
     told = [entry.event() for entry in config.events if isinstance(entry, EventEntry)]
     return tuple(
         (event.start, event.end)

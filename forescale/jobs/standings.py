@@ -1,6 +1,6 @@
-"""Where topologies stand: read from their files, the ledger, forecasts and history, without asking any cluster.
+"""Standings of topologies: read from their files, the ledger, forecasts and history, without asking any cluster.
 
-What is damaged in the ledger hides nothing else: it is named in the standing.
+A damaged row of the ledger is named in the standing and hides nothing else.
 """
 
 import logging
@@ -33,14 +33,14 @@ ENDED = (StepState.VERIFIED, StepState.ROLLED_BACK)
 MAX_DECISIONS = 50
 
 Config = TopologyConfig | FileError | None
-"""As `known_topologies` has it."""
+"""A value of `known_topologies`."""
 Expected = tuple[type[Exception], ...]
 Sources = Callable[[Settings, Ledger, TopologyConfig, datetime], tuple[SourceStanding, ...]]
 
 
 def named_standings(settings: Settings, names: Iterable[str], expected: Expected) -> Standings:
-    """Of topology files, by name or path, with all their past forecasts judged anew. One that cannot be read hides no
-    other. expected: errors that say what is wrong with the world; of any other the log has the traceback.
+    """Standings by name or path of topology files, with all past forecasts judged again. One that cannot be read hides
+    no other. expected: errors about wrong input or surroundings; any other is logged with its traceback.
     """
     ledger = ledger_of(settings)
     known: dict[str, Standing] = {}
@@ -61,14 +61,14 @@ def named_standings(settings: Settings, names: Iterable[str], expected: Expected
 
 
 def shown_standing(settings: Settings, ledger: Ledger, name: str, config: Config) -> Standing:
-    """With what the last forecast left of its sources; one that cannot be read has nothing but the reason."""
+    """The standing with its sources as the last forecast left them; if unreadable, only with the reason."""
     read = partial(standing, settings, ledger, name, config, sources_as_left)
     found = _read_or_why(read, name, (FileError, LedgerError))
     return found if isinstance(found, Standing) else Standing(name, clock_of(settings).now(), damaged=(found,))
 
 
 def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sources: Sources) -> Standing:
-    """Raises LedgerError, FileError or OSError. A history or a forecast that cannot be read is missing in it."""
+    """Raises LedgerError, FileError or OSError. An unreadable history or forecast is left out."""
     now, ledger = clock_of(settings).now(), ledger.past_damage()
     newest = next(iter(ledger.schedules(name, limit=1)), None)
     since = now - timedelta(days=1) if newest is None else newest.schedule.made_at
@@ -100,14 +100,14 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
             budget=recorded_budget(config, ledger, now),
         )
     else:
-        stands = replace(stands, no_file=str(config or f"there is no topology file of it in {settings.topologies}"))
+        stands = replace(stands, no_file=str(config or f"it has no topology file in {settings.topologies}"))
     return replace(stands, damaged=ledger.damaged)
 
 
 def judged_sources(
     settings: Settings, ledger: Ledger, config: TopologyConfig, now: datetime
 ) -> tuple[SourceStanding, ...]:
-    """By past forecasts, scored anew by what came: about half a minute for very many sources."""
+    """Score past forecasts again by the arrivals: about half a minute for very many sources."""
     forecasts = ForecastTopology.of(config)
     past = past_forecasts(settings, forecasts, ledger, now, forecasts_of_source(len(forecasts.sources)))
     return tuple(_judged(source, known) for source, known in past.items())
@@ -116,7 +116,7 @@ def judged_sources(
 def sources_as_left(
     settings: Settings, _ledger: Ledger, config: TopologyConfig, _now: datetime
 ) -> tuple[SourceStanding, ...]:
-    """As the pages on forecasts were last written."""
+    """The sources as the pages on forecasts were last written."""
     pages = read_forecast_pages(settings, config.topology)
     return tuple(
         SourceStanding(source, cause=page.cause, drifts=tuple(page.drifts[horizon] for horizon in sorted(page.drifts)))
@@ -125,8 +125,8 @@ def sources_as_left(
 
 
 def decided(ledger: Ledger, schedules: Sequence[ScheduleEntry], reports: Mapping[str, str]) -> list[Decided]:
-    """Decisions with where their steps stand. reports: addresses by the id of the schedule; without one there is
-    none.
+    """Decisions with the state of their steps. reports: addresses by schedule id; a schedule without one has no
+    report.
     """
     return [
         Decided(made, Counter(str(step.state) for step in ledger.steps(schedule_id=made.id)), reports.get(made.id, ""))

@@ -1,4 +1,4 @@
-"""The same work for many topologies at once, over processes or Spark: what fails is one topology, named, with its
+"""Parallel work on many topologies, by processes or Spark: a failure concerns one topology, which is named with its
 cause.
 """
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Told = Callable[[str, int, int], None]
-"""What is done, how many of it are, and of how many."""
+Progress = Callable[[str, int, int], None]
+"""Progress callback: kind of work, number done, total number."""
 
 EXPECTED = (ClusterError, FileError, ForecastError, HistoryError, LedgerError, ModelError, PlanError, TrackingError)
 
@@ -39,25 +39,25 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Failure:
-    """Why nothing came of one topology, in a line."""
+    """Why the work of one topology failed, in a line."""
 
     cause: str
 
 
 class TopologyWorkers(Protocol):
-    """Whoever does one kind of work after another. Work is a function of a module, tasks and results can be pickled."""
+    """Runs one kind of work after another. Work is a module's function; tasks and results can be pickled."""
 
     def each(
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
-        """What came of the task of each topology, and why nothing came of others."""
+        """Results by topology, and reasons of failure by topology."""
 
 
 class WorkerProcesses:
-    """Processes of this machine that live from one kind of work to the next."""
+    """Processes of this machine, reused from one kind of work to the next."""
 
-    def __init__(self, count: int, told: Told | None = None) -> None:
-        self._count, self._told = count, told
+    def __init__(self, count: int, progress: Progress | None = None) -> None:
+        self._count, self._progress = count, progress
         self._pool: Executor = worker_processes(count)
 
     def __enter__(self) -> "WorkerProcesses":
@@ -72,33 +72,33 @@ class WorkerProcesses:
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
         found: dict[str, Result | Failure] = {}
-        self._all(what, work, tasks, found)
+        self._run_all(what, work, tasks, found)
         for name, task in tasks.items():
             if name not in found:
-                # A process died, and took with it what others were at: one after another, it shows who kills it.
-                found[name] = self._alone(work, task)
-                _tell(self._told, what, len(found), len(tasks))
-        return _sorted_out({name: found[name] for name in tasks})
+                # A process died, and the pool with it: running tasks one by one shows which one kills it.
+                found[name] = self._run_alone(work, task)
+                _report(self._progress, what, len(found), len(tasks))
+        return _triaged({name: found[name] for name in tasks})
 
-    def _all(
+    def _run_all(
         self,
         what: str,
         work: Callable[[Task], Result],
         tasks: Mapping[str, Task],
-        found: dict[str, Result | Failure],
+        results: dict[str, Result | Failure],
     ) -> None:
-        _tell(self._told, what, 0, len(tasks))
+        _report(self._progress, what, 0, len(tasks))
         try:
             waiting: dict[Future[Result | Failure], str] = {
                 self._pool.submit(_guarded, work, task): name for name, task in tasks.items()
             }
             for future in as_completed(waiting):
-                found[waiting[future]] = future.result()
-                _tell(self._told, what, len(found), len(tasks))
+                results[waiting[future]] = future.result()
+                _report(self._progress, what, len(results), len(tasks))
         except BrokenProcessPool:
             self._renew()
 
-    def _alone(self, work: Callable[[Task], Result], task: Task) -> Result | Failure:
+    def _run_alone(self, work: Callable[[Task], Result], task: Task) -> Result | Failure:
         try:
             return self._pool.submit(_guarded, work, task).result()
         except BrokenProcessPool:
@@ -115,15 +115,15 @@ class SparkWorkers:
     """The workers of a Spark session. They reach the ledger, the clusters and FORESCALE_HOME as this process does."""
 
     session: "SparkSession"
-    told: Told | None = None
+    progress: Progress | None = None
 
     def each(
         self, what: str, work: Callable[[Task], Result], tasks: Mapping[str, Task]
     ) -> tuple[dict[str, Result], dict[str, str]]:
-        _tell(self.told, what, 0, len(tasks))
+        _report(self.progress, what, 0, len(tasks))
         made = over_spark(self.session, partial(_guarded, work), list(tasks.values()))
-        _tell(self.told, what, len(tasks), len(tasks))
-        return _sorted_out(
+        _report(self.progress, what, len(tasks), len(tasks))
+        return _triaged(
             {
                 name: Failure(each.cause) if isinstance(each, Lost) else each
                 for name, each in zip(tasks, made, strict=True)
@@ -132,8 +132,8 @@ class SparkWorkers:
 
 
 @contextmanager
-def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[SparkWorkers]:
-    """Raises PlanError for a ledger that workers of other machines cannot reach, HistoryError where Spark does not
+def spark_workers(settings: Settings, progress: Progress | None = None) -> Iterator[SparkWorkers]:
+    """Raises PlanError for a ledger that workers on other machines cannot reach, HistoryError if Spark does not
     start.
     """
     if settings.ledger_is_a_file and not on_this_machine(settings.spark_master):
@@ -142,19 +142,19 @@ def spark_workers(settings: Settings, told: Told | None = None) -> Iterator[Spar
             "set FORESCALE_LEDGER_URL to a PostgreSQL that all of them reach, or FORESCALE_SPARK_MASTER to local[*]"
         )
     with task_session(settings, "forescale plan") as session:
-        yield SparkWorkers(session, told)
+        yield SparkWorkers(session, progress)
 
 
-def _sorted_out(made: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
+def _triaged(results: Mapping[str, Result | Failure]) -> tuple[dict[str, Result], dict[str, str]]:
     return (
-        {name: each for name, each in made.items() if not isinstance(each, Failure)},
-        {name: each.cause for name, each in made.items() if isinstance(each, Failure)},
+        {name: each for name, each in results.items() if not isinstance(each, Failure)},
+        {name: each.cause for name, each in results.items() if isinstance(each, Failure)},
     )
 
 
-def _tell(told: Told | None, what: str, done: int, of: int) -> None:
-    if told is not None:
-        told(what, done, of)
+def _report(progress: Progress | None, what: str, done: int, of: int) -> None:
+    if progress is not None:
+        progress(what, done, of)
 
 
 def _guarded(work: Callable[[Task], Result], task: Task) -> Result | Failure:
@@ -165,4 +165,4 @@ def _guarded(work: Callable[[Task], Result], task: Task) -> Result | Failure:
         return Failure(str(error))
     except Exception as error:
         log.exception("%s failed", getattr(work, "__name__", work))
-        return Failure(f"{type(error).__name__}: {' '.join(str(error).split())[:300] or 'it says nothing more'}")
+        return Failure(f"{type(error).__name__}: {' '.join(str(error).split())[:300] or 'without a message'}")

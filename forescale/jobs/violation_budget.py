@@ -1,5 +1,5 @@
-"""The violation budget of a plan, paced over the past week: by the lag of the job that ran or, in shadow mode, by what
-would have been.
+"""The violation budget of a plan, paced over the past week: by the lag of the job that ran or, in shadow mode, by the
+simulated lag.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from planner.shadow.accrual import MINUTES, midnight
 
 @dataclass(frozen=True)
 class PacedBudget:
-    """note: what it rests on."""
+    """note: what the budget is based on."""
 
     budget: Budget
     note: str
@@ -29,8 +29,8 @@ class PacedBudget:
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """allowed_minutes: of violation over the horizon, None where such a minute has a price. past_minutes: of the week
-    before, those of which it is known whether they were in violation; used_minutes: of them, those that were.
+    """allowed_minutes: of violation over the horizon, None if such a minute has a price. past_minutes: of the week
+    before, those whose lag is known; used_minutes: those of them that were in violation.
     """
 
     allowed_minutes: float | None
@@ -39,23 +39,23 @@ class BudgetUse:
 
 
 def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> PacedBudget:
-    """What may be in violation, less what was. A record that the cluster keeps is brought into the ledger before."""
+    """The allowed violations minus those used. First copies the cluster's record of lag, if any, into the ledger."""
     planning = config.planning
     if not planning.shadow:
-        _bring(config, ledger, cluster, now)
+        _record_lags(config, ledger, cluster, now)
     budget = recorded_budget(config, ledger, now)
     return PacedBudget(budget, _note(planning, budget))
 
 
 def recorded_budget(config: TopologyConfig, ledger: Ledger, now: datetime) -> Budget:
-    """What may be in violation, less what the ledger knows to have been; no cluster is asked."""
+    """The allowed violations minus those in the ledger; no cluster is asked."""
     planning = config.planning
     past = past_minutes(ledger, config.topology, now, shadow=planning.shadow)
     return Budget(planning.allowed_share, past.known, past.in_violation, price_h=planning.price_per_violation_minute)
 
 
 def past_minutes(ledger: Ledger, topology: str, at: datetime, *, shadow: bool) -> MinuteCount:
-    """Of the week before a moment; of a shadow, those of its whole days in it that had been accrued by then."""
+    """Minutes of the week before a moment; for a shadow, those of whole days that had been accrued by then."""
     if not shadow:
         return ledger.minutes.count(topology, at - PACED, at)
     span = ledger.shadow.span(topology)
@@ -64,14 +64,14 @@ def past_minutes(ledger: Ledger, topology: str, at: datetime, *, shadow: bool) -
     return MinuteCount(MINUTES * len(within), sum(day.violation_minutes for day in within))
 
 
-def budget_use(ledger: Ledger, made: ScheduleEntry) -> BudgetUse:
-    """Of a recorded schedule."""
-    schedule = made.schedule
-    past = past_minutes(ledger, schedule.topology, schedule.made_at, shadow=made.shadow)
+def budget_use(ledger: Ledger, entry: ScheduleEntry) -> BudgetUse:
+    """Budget and use of a recorded schedule."""
+    schedule = entry.schedule
+    past = past_minutes(ledger, schedule.topology, schedule.made_at, shadow=entry.shadow)
     return BudgetUse(schedule.allowed_minutes, past.known, past.in_violation)
 
 
-def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> None:
+def _record_lags(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: datetime) -> None:
     if (record := cluster.record(now - PACED, now)) is None:
         return
     ends_s = record.minute.astype(np.int64) + MINUTE_S
@@ -83,7 +83,7 @@ def _bring(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: dateti
 def _note(planning: Planning, budget: Budget) -> str:
     if not budget.past_minutes:
         lacking = "no whole day of the shadow" if planning.shadow else "no lag"
-        return f"{lacking} is known of the past {PACED.days} days, so nothing of them is counted"
+        return f"{lacking} is known for the past {PACED.days} days, so none of their minutes count"
     past = MinuteCount(int(budget.past_minutes), int(budget.used_minutes))
     told = past_in_violation(past, in_shadow=planning.shadow)
     if (allowed := budget.past_allowed_minutes) is None:

@@ -1,4 +1,4 @@
-"""Processes that work beside each other, and end with the one that began them."""
+"""Worker processes that end with their parent."""
 
 import os
 import signal
@@ -9,15 +9,15 @@ from multiprocessing.connection import wait
 
 
 def worker_processes(count: int) -> Executor:
-    """A single one is a thread of this process."""
+    """An executor of `count` processes; for 1 a thread of this process."""
     if count == 1:
         return ThreadPoolExecutor(1)
-    # Spawned: threads of numpy and a fork do not go together.
+    # Spawned, not forked: forking is unsafe with numpy's threads.
     return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begun)
 
 
 def _begun() -> None:
-    """Ctrl-C is the parent's to handle; where that was killed, nobody waits for what is done here."""
+    """Leave Ctrl-C to the parent, and end if the parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Counters of Prometheus that may tell what comes to workloads of Kubernetes, found by the names of their pods."""
+"""Prometheus counters that may count arrivals at Kubernetes workloads, found by the names of their pods."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _OF_SOMETHING_ELSE = re.compile(r"client|sent|produce|error|fail|retr|reject|dro
 def workload_counters(
     server: "PrometheusServer", job: JobDescription, begin_ms: int, end_ms: int, remarks: list[str]
 ) -> dict[str, str]:
-    """Per source the selector of the counter that fits alone; remarks get the evidence, and what else there is."""
+    """Per source the selector of the only counter that fits; adds the evidence and other findings to remarks."""
     selectors: dict[str, str] = {}
     for source in job.fed:
         labels = job.series[source]
@@ -27,7 +27,7 @@ def workload_counters(
         if (name := _only([each for each in names if _fits(each)])) is None:
             several = ", ".join(each for each in names if _fits(each)) or ", ".join(names[:10]) or "none"
             remarks.append(
-                f"{source}: of the counters of its pods none alone counts what comes; {server.place} has {several}."
+                f"{source}: no single counter of its pods counts all arrivals; {server.place} has {several}."
             )
             continue
         count = sum(each.get("__name__") == name for each in found)
@@ -41,6 +41,6 @@ def _fits(name: str) -> bool:
 
 
 def _only(names: Sequence[str]) -> str | None:
-    """A plain counter comes before the count of a histogram beside it."""
+    """The only name; a plain counter is preferred to the count of a histogram."""
     plain = [name for name in names if name.endswith("_total")]
     return plain[0] if len(plain) == 1 else names[0] if len(names) == 1 else None

@@ -1,4 +1,4 @@
-"""What can go wrong with a service. Each message names the service, what it said and where its log is."""
+"""Errors of local services. Each message names the service, its answer and its log."""
 
 
 class ServiceError(RuntimeError):
@@ -6,7 +6,7 @@ class ServiceError(RuntimeError):
 
 
 class AirflowError(ServiceError):
-    """Airflow does not answer, refuses a request, or a run has failed; the message says which and why."""
+    """Airflow does not answer, refuses a request, or a run failed; the message says which and why."""
 
 
 class LocalFlinkError(ServiceError):

@@ -1,4 +1,4 @@
-"""A home made ready to be worked in: settings file, folder of topology files, DAGs, examples."""
+"""Creates a home: settings file, folder of topology files, DAGs, examples."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ HEAD = f"""\
 
 @dataclass(frozen=True)
 class HomeFolder:
-    """made, kept: names within the home that were written now, and that were there and are as before."""
+    """made, kept: names within the home that were created now, and that existed and were left unchanged."""
 
     home: Path
     made: tuple[str, ...]
@@ -29,9 +29,9 @@ class HomeFolder:
 
 
 def make_home(home: Path) -> HomeFolder:
-    """Make what is not there yet; doing it again changes nothing that people may have edited, but links new DAGs.
+    """Create what is missing; run again, it changes nothing that people may have edited, but links new DAGs.
 
-    Raises FileError where a file stands in the way of a folder or of a DAG, OSError where home cannot be written to.
+    Raises FileError if a file is in the place of a folder or DAG link, OSError if home is not writable.
     """
     if home.exists() and not home.is_dir():
         raise FileError(f"{home} is a file; give a folder, or one that does not exist yet")
@@ -55,7 +55,7 @@ def settings_template() -> str:
     """Every setting with what it is for and its default, commented out."""
     lines = [HEAD]
     for name, field in Settings.model_fields.items():
-        if name != "home":  # named by whoever looks for the file
+        if name != "home":  # the home is where the file is found
             lines.append(f"# {field.description}\n#{PREFIX}{name.upper()}={_as_text(field.default)}\n")
     return "\n".join(lines)
 
@@ -66,14 +66,14 @@ def settings_file(**values: object) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """As the environment holds it; nothing for what has no default, or one that depends on the home."""
+    """The value as an environment variable; empty if there is no default or it depends on the home."""
     if isinstance(value, bool | dict):
         return json.dumps(value)
     return str(value) if isinstance(value, str | int | float | Path) else ""
 
 
 def _copy_whole(source: Path, target: Path) -> None:
-    """Copied beside and renamed: what was interrupted leaves no folder that looks whole."""
+    """Copy to a temporary folder and rename: an interruption leaves no folder that looks complete."""
     aside = target.with_name(f".{target.name}.part")
     shutil.rmtree(aside, ignore_errors=True)
     shutil.copytree(source, aside, ignore=shutil.ignore_patterns("__pycache__"))

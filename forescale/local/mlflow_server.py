@@ -15,12 +15,12 @@ NAME = "mlflow"
 
 
 def start_mlflow_server(settings: Settings, processes: Processes, environment: Mapping[str, str], port: int) -> None:
-    """Start the server. Jobs go on writing straight into the store, so it may come and go."""
+    """Start the server. Jobs write directly into the store, so the server may stop at any time."""
     artifacts = settings.mlruns.resolve() / "artifacts"
     artifacts.mkdir(parents=True, exist_ok=True)
     # Its job runners would take another 900 MB.
     lean = {**environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-    # It may hold a password, which everybody on the machine could read among the arguments.
+    # The URI may hold a password, and everybody on the machine can read a process's arguments.
     lean["MLFLOW_BACKEND_STORE_URI"] = settings.tracking_uri
     command = [sys.executable, "-m", "mlflow", "server"]
     command += ["--artifacts-destination", artifacts.as_uri(), "--host", LOOPBACK, "--port", str(port)]
@@ -28,7 +28,7 @@ def start_mlflow_server(settings: Settings, processes: Processes, environment: M
 
 
 def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 60) -> None:
-    """Raises ServiceError where the server has ended, or does not answer in time."""
+    """Raises ServiceError if the server has ended or does not answer in time."""
     deadline = time.monotonic() + timeout_s
     while True:
         processes.check()

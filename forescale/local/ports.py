@@ -9,7 +9,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_port(preferred: int = 0, *, tries: int = 50) -> int:
-    """The preferred port if nobody listens on it, else the next one that is free; 0: any free one.
+    """The preferred port if it is free, else the next free one; 0: any free one.
 
     Raises ServiceError when none of the `tries` ports is free.
     """

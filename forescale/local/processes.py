@@ -1,4 +1,4 @@
-"""Processes that live and die together: each in a session of its own, stopped with all that they have started."""
+"""A group of processes, each in its own session, stopped together with all their descendants."""
 
 import os
 import signal
@@ -16,26 +16,26 @@ from forescale.local.errors import ServiceError
 GRACE_S = 2.0
 TAIL_CHARACTERS = 2000
 _START_TICKS = 19
-"""Among the fields of /proc/PID/stat behind the name of the command."""
+"""Index of the start time among the fields of /proc/PID/stat after the command's name."""
 
 
 class Processes:
-    """Started services. Leaving the context stops every one of them, and what they have started.
+    """Started services. Leaving the context stops all of them and their descendants.
 
-    A signal to the parent alone leaves children behind, and Airflow puts each task into a process group of its own:
-    what holds them together is the session.
+    A signal to the parent alone leaves children running, and Airflow puts each task into its own process group, so
+    processes are tracked by session.
     """
 
     def __init__(self, logs: Path, *, grace_s: float = GRACE_S) -> None:
-        """logs: folder for one log file a process, named like it. grace_s: how long processes get to end themselves."""
+        """logs: folder for a log file per process, named like it. grace_s: time for processes to end by themselves."""
         self.logs = logs
         self.grace_s = grace_s
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-        """Start a process in a session of its own; its output is appended to the log. Returns its id.
+        """Start a process in its own session; its output is appended to the log. Returns its id.
 
-        environment: that of this process where None.
+        environment: None: that of this process.
         """
         self.logs.mkdir(parents=True, exist_ok=True)
         with self.log(name).open("ab") as log:
@@ -58,7 +58,7 @@ class Processes:
         return self.logs / f"{name}.session"
 
     def check(self) -> None:
-        """Raises ServiceError, with the end of its log, where a process has ended by itself."""
+        """Raises ServiceError, with the end of its log, if a process has ended by itself."""
         for name, process in self.running.items():
             if (code := process.poll()) is not None:
                 raise ServiceError(f"{name} ended with code {code}; {self.log_end(name)}")
@@ -76,9 +76,9 @@ class Processes:
         process.wait()
 
     def stop(self) -> None:
-        """End all: a request to each process, then by force what is left of its session after grace_s.
+        """End all: first by a signal to each process, then by force what remains of its session after grace_s.
 
-        Doing it twice does nothing. Airflow and its jobs are safe to be killed at any point.
+        Idempotent. Airflow and its jobs can safely be killed at any point.
         """
         sessions = {process.pid for process in self.running.values()}
         deadline = time.monotonic() + self.grace_s
@@ -109,7 +109,7 @@ class Processes:
 
 
 def ended_by_signals() -> AbstractContextManager[None]:
-    """While it lasts, SIGTERM unwinds the stack as Ctrl-C does, so that contexts stop what they have started."""
+    """In this context SIGTERM unwinds the stack as Ctrl-C does, so that contexts stop what they started."""
 
     def end() -> None:
         raise KeyboardInterrupt
@@ -119,9 +119,9 @@ def ended_by_signals() -> AbstractContextManager[None]:
 
 @contextmanager
 def signals_handled(handle: Callable[[], None], *signals: signal.Signals) -> Iterator[None]:
-    """While it lasts; what handled them before is put back.
+    """Handle the signals in this context; the earlier handlers are restored at its end.
 
-    Elsewhere than in the main thread, where Python lets nobody handle signals, it does nothing.
+    Does nothing outside the main thread, where Python does not allow signal handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -135,33 +135,33 @@ def signals_handled(handle: Callable[[], None], *signals: signal.Signals) -> Ite
 
 
 def _record_session(leader: int, file: Path) -> None:
-    """Written down for `left_of`: a process that sets its title loses the environment that it could be known by."""
+    """Record the session for `left_of`: a process that sets its title loses the environment that identifies it."""
     import psutil
 
-    with suppress(psutil.NoSuchProcess):  # ended at once: `check` tells
+    with suppress(psutil.NoSuchProcess):  # it ended at once; `check` reports that
         write_whole(f"{leader} {_began(leader)}", file)
 
 
 def left_of(logs: Path) -> list[int]:
-    """Ids of live processes that Processes with this folder has started, in this or an earlier life of the launcher."""
+    """Ids of live processes started by Processes with this folder, by this or an earlier launcher."""
     import psutil
 
     leaders = set()
     for file in logs.glob("*.session"):
         words = file.read_text(encoding="utf-8").split()
         if len(words) != 2:
-            continue  # the launcher was killed while it wrote
+            continue  # the launcher was killed while writing
         if words[1].rpartition(":")[0] != _began(os.getpid()).rpartition(":")[0]:
-            continue  # of an earlier run of the machine
+            continue  # from before a reboot
         with suppress(psutil.NoSuchProcess):
             if _began(int(words[0])) != words[1]:
-                continue  # the id is somebody else's now
-        leaders.add(int(words[0]))  # or it has ended, and its id stays taken while anything of its session lives
+                continue  # the id belongs to another process now
+        leaders.add(int(words[0]))  # even if it ended: its id stays reserved while its session lives
     return _sessions(leaders)
 
 
 def _began(pid: int) -> str:
-    """When a process began: in ticks of this run of the machine where that is told, as its clock may be set later.
+    """When a process began: in ticks since boot if available, as the clock may be set later.
 
     Raises psutil.NoSuchProcess.
     """
@@ -169,7 +169,7 @@ def _began(pid: int) -> str:
 
     try:
         run = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        # The name of the command, in brackets, may hold anything.
+        # The command's name, in brackets, may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return repr(psutil.Process(pid).create_time())
@@ -177,7 +177,7 @@ def _began(pid: int) -> str:
 
 
 def _sessions(leaders: set[int]) -> list[int]:
-    """Ids of the live processes whose session one of the leaders began."""
+    """Ids of the live processes in the sessions of these leaders."""
     import psutil
 
     found = []

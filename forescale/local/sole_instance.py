@@ -1,4 +1,4 @@
-"""One launcher for one folder: a second is refused, and what a killed one has left running is ended first."""
+"""One launcher per folder: a second is refused, and leftovers of a killed one are ended first."""
 
 import fcntl
 import os
@@ -10,14 +10,14 @@ from forescale.local.errors import ServiceError
 from forescale.local.processes import left_of
 
 MARK = "FORESCALE_SERVICES_OF"
-"""In the environment of every service: the folder it belongs to."""
+"""Environment variable of every service with the folder it belongs to."""
 GONE_S = 10.0
-"""What was killed is gone within milliseconds, unless the machine is very busy."""
+"""Time limit for killed processes to be gone: milliseconds, unless the machine is very busy."""
 
 
 @contextmanager
 def sole_instance(home: Path) -> Iterator[None]:
-    """Hold the folder. The lock goes with its holder, however that ends, but what it had started may go on.
+    """Hold the folder. The lock ends with its holder, however that ends, but its services may live on.
 
     Raises ServiceError while another process holds it.
     """
@@ -34,12 +34,12 @@ def sole_instance(home: Path) -> Iterator[None]:
 
 
 def end_leftovers(home: Path) -> None:
-    """Kill the services of this folder, whoever started them, and wait until they have let go of their ports."""
+    """Kill the services of this folder, whoever started them, and wait until their ports are free."""
     import psutil
 
     killed = []
     recorded = set(left_of(home / "logs"))
-    # What it remembers of a number that has been given anew is another process, which it refuses to kill.
+    # psutil refuses to kill a process whose id has been reused.
     psutil.process_iter.cache_clear()
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):

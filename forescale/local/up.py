@@ -21,7 +21,7 @@ CHECK_S = 2.0
 
 @dataclass(frozen=True)
 class Ports:
-    """The preferred ports on loopback; where one is taken, the next of `tries` that is free. 0: any free one."""
+    """The preferred ports on loopback; if one is taken, the next free one of `tries`. 0: any free one."""
 
     airflow: int = 8080
     mlflow: int = 5000
@@ -31,15 +31,15 @@ class Ports:
 def up(
     settings: Settings, say: Callable[[str], None], ports: Ports, *, dags: Path = DAGS, decide: bool = False
 ) -> None:
-    """Run both services, say where they are, and stop all of it when asked to; returns then.
+    """Run both services, say where they are, and stop them on a signal; then returns.
 
-    decide: where no decision was ever made here, start one, so that there is something to look at.
+    decide: start a first decision if none was ever made here, so that there is something to look at.
 
-    A tracking server that FORESCALE_MLFLOW_URI names is used as it is; of a database one is started. Raises
-    ServiceError with the end of its log when a service ends by itself, and where no port is free.
+    A tracking server named by FORESCALE_MLFLOW_URI is used as it is; for a database, a server is started. Raises
+    ServiceError with the end of its log when a service ends by itself, and if no port is free.
     """
     try:
-        # First what a killed launcher has left is ended: it may hold the ports.
+        # First end the leftovers of a killed launcher: they may hold the ports.
         with ended_by_signals(), sole_instance(airflow_home(settings)):
             _serve(settings, say, ports, dags, decide=decide)
     except KeyboardInterrupt:
@@ -66,16 +66,16 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
 
 
 def with_mlflow_links(settings: Settings, port: int) -> Settings:
-    """The same with where MLflow will be, which reports of the jobs link to: at that port, or where it is already."""
+    """The same with MLflow's address for links in reports: at that port, or at its configured server."""
     own = settings.tracking_is_a_database
     url = f"http://{LOOPBACK}:{port}" if own else without_credentials(settings.tracking_uri)
     return settings.model_copy(update={"mlflow_ui": url})
 
 
 def home_to_serve(home: Path) -> tuple[Settings, Path]:
-    """Settings of a home that `forescale config init` has made, and its DAGs folder with links to all DAGs of today.
+    """Settings of a home made by `forescale config init`, and its DAGs folder with links to all present DAGs.
 
-    Raises FileError where it is no such home, SettingsFileError where its settings file cannot be used.
+    Raises FileError if it is not such a home, SettingsFileError if its settings file cannot be used.
     """
     home = home.absolute()
     if not (home / SETTINGS_FILE).is_file():

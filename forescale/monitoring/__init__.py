@@ -1,1 +1,1 @@
-"""What others watch forescale by: metrics for Prometheus, and messages about incidents."""
+"""Monitoring of forescale itself: metrics for Prometheus, and messages about incidents."""

@@ -1,4 +1,4 @@
-"""What can be wrong with those who are told."""
+"""Errors of the receivers of metrics and messages."""
 
 
 class PushError(RuntimeError):
@@ -6,4 +6,4 @@ class PushError(RuntimeError):
 
 
 class NotifyError(RuntimeError):
-    """Settings by which nobody can be told."""
+    """Settings with which no message can be sent."""

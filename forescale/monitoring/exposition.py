@@ -1,4 +1,4 @@
-"""Metrics as text: OpenMetrics for those who scrape, Prometheus' own format for node exporter and the Pushgateway."""
+"""Metrics as text: OpenMetrics for scraping, Prometheus' own format for node exporter and the Pushgateway."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -18,11 +18,11 @@ from prometheus_client.registry import Collector
 from engines.redaction import without_secrets
 from forescale.files.atomic import write_whole
 from forescale.monitoring.errors import PushError
-from forescale.monitoring.metrics import METRICS, Metric
+from forescale.monitoring.metrics import METRICS, MetricDefinition
 from forescale.standing import Standings
 
 JOB = "forescale"
-"""The label `job` of what is pushed."""
+"""The label `job` of pushed metrics."""
 PUSH_S = 30.0
 UP = "forescale_up"
 
@@ -40,17 +40,17 @@ def openmetrics(known: Standings) -> str:
 
 
 def write_metrics(known: Standings, path: Path) -> Path:
-    """For node exporter's textfile collector, which reads Prometheus' own format alone. Whole or not at all."""
+    """Write, atomically, a file for node exporter's textfile collector, which reads Prometheus' own format only."""
     return write_whole(generate_latest(_registry(known)).decode(), path)
 
 
 def push_metrics(known: Standings, url: str) -> None:
-    """In place of all that was pushed before. Raises PushError, without the password that the URL may hold."""
+    """Replace everything pushed before. Raises PushError, without the password that the URL may hold."""
     gateway = _Gateway.of(url)
     secrets = [url, *gateway.secrets]
     try:
         push_to_gateway(gateway.url, job=JOB, registry=_registry(known), timeout=PUSH_S, handler=gateway.handler)
-    except (OSError, ValueError, HTTPException) as error:  # the latter two of a URL that is none, and of no HTTP
+    except (OSError, ValueError, HTTPException) as error:  # the latter two: an invalid URL, and a server without HTTP
         raise PushError(
             f"the Pushgateway of --push refused the metrics: {without_secrets(str(error), filter(None, secrets))}; "
             "check its "
@@ -60,7 +60,7 @@ def push_metrics(known: Standings, url: str) -> None:
 
 @dataclass(frozen=True)
 class _Gateway:
-    """url: without the login, which stands in it as users write it."""
+    """url: without the login that users write into it."""
 
     url: str
     login: str = field(repr=False)
@@ -78,7 +78,7 @@ class _Gateway:
 
     @property
     def handler(self) -> Callable[..., Callable[[], None]]:
-        """Sends the login with each request, where there is one."""
+        """Sends the login, if any, with each request."""
         user, _, password = self.login.partition(":")
         if not self.login:
             return default_handler
@@ -112,7 +112,7 @@ class _Standing(Collector):
         for metric in METRICS:
             yield self._family(metric)
 
-    def _family(self, metric: Metric) -> Family:
+    def _family(self, metric: MetricDefinition) -> Family:
         kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
         labels = ("topology", *metric.labels)
         family: CounterMetricFamily | GaugeMetricFamily = kind(

@@ -1,7 +1,7 @@
-"""What somebody should be told of: derived from where a topology stands, each incident with subjects of its own.
+"""Incidents to report: derived from where a topology stands, each with its own subjects.
 
-Some happen (a step is undone, the guard acts) and some last (a review waits): the latter are told again once they were
-over and have come back.
+Some are events (a step is undone, the guard acts) and some last (a review waits): lasting ones are reported again if
+they end and come back.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
 LOOKED_BACK = timedelta(days=3)
-"""What happened longer ago is no news: a new installation tells nothing of it."""
+"""Older events are not reported, for instance by a new installation."""
 MIN_KNOWN_MINUTES = 1440
-"""Of the past week, before a budget is said to have run out: of a few minutes hardly any may be in violation."""
+"""Known minutes of the past week needed to report an exhausted budget: of few minutes hardly any may violate."""
 
 
 class IncidentKind(StrEnum):
@@ -41,8 +41,8 @@ LASTING = (IncidentKind.REVIEW, IncidentKind.DRIFT, IncidentKind.RUNG, IncidentK
 
 @dataclass(frozen=True)
 class Incident:
-    """subjects: it is news while any of them was not told of. title, text: as they are sent. path: of what
-    is shown of it in *Scaling*, below Airflow. page: a report in the folder of reports, None without one.
+    """subjects: the incident is news while any of them was not reported. title, text: as sent. path: of its page in
+    *Scaling*, below Airflow. page: a report in the folder of reports, None without one.
     """
 
     topology: str
@@ -66,21 +66,21 @@ def incidents(standing: Standing, ledger: Ledger) -> list[Incident]:
 
 
 def damage(topology: str, rows: Sequence[str]) -> Incident:
-    """rows: what is wrong with each."""
+    """rows: what is wrong with each damaged row."""
     subjects = tuple(hashlib.sha256(row.encode()).hexdigest()[:12] for row in rows)
     title = f"{topology}: not all of it can be read"
     return Incident(topology, IncidentKind.UNREAD, subjects, title, "\n".join(rows), topology_path(topology))
 
 
 def unread(topology: str, why: str) -> Incident:
-    """Of one that tells nothing else."""
+    """Incident of a topology that cannot be read at all."""
     title = f"{topology}: it cannot be read"
     return Incident(topology, IncidentKind.UNREAD, ("whole",), title, why, overview_path())
 
 
 def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    """By its plans: each new forecast may put them off a little, and those that remain once one is deployed or called
-    off are no news.
+    """Waiting reviews, identified by their plans: each new forecast may postpone them a little, and those that remain
+    after another is deployed or called off are not news.
     """
     made = standing.schedule
     if made is None:
@@ -115,7 +115,7 @@ def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
 
 
 def _failure(step: StepEntry, ledger: Ledger) -> str:
-    """Empty for a step that nobody had approved when its time went by."""
+    """How a step failed; empty for a step that expired without approval."""
     if step.state is StepState.ROLLED_BACK:
         return "failed and was undone"
     expired = [event for event in ledger.events(step.id) if event.to_state is StepState.EXPIRED]
@@ -124,7 +124,7 @@ def _failure(step: StepEntry, ledger: Ledger) -> str:
 
 
 def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    """Advice is not among them: nothing was done."""
+    """Actions of the guard. Advice is not an incident: nothing was done."""
     for action in ledger.guard.actions(standing.topology):
         if action.state is not GuardState.ADVISED and standing.at - action.decided_at <= LOOKED_BACK:
             yield Incident(
@@ -184,7 +184,7 @@ def _budget(standing: Standing) -> Iterator[Incident]:
 
 
 def _pages(topology: str, schedule_id: str | None, report: str) -> tuple[str, Path | None]:
-    """path and page of a decision; of the topology where it has no report."""
+    """path and page of a decision; of the topology if it has no report."""
     if schedule_id is None or not report:
         return topology_path(topology), None
     return decision_path(topology, schedule_id), Path(report)

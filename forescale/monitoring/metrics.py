@@ -1,6 +1,6 @@
-"""The metrics by name, unit and help text, and how each is read from where a topology stands.
+"""The metrics: name, unit, help text, and how each is read from where a topology stands.
 
-Moments are told as times in Unix seconds, not as ages: an age would stand still with the job that tells it.
+Moments are Unix times in seconds, not ages: an age would stand still if the job that computes it stopped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,9 +21,9 @@ Samples = Iterable[tuple[Mapping[str, str], Value]]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """name: of the samples. labels: beside `topology`. unit: the end of its name, empty where that has none. read:
-    labels with a value each; without a value there is no sample.
+class MetricDefinition:
+    """name: of the samples. labels: beside `topology`. unit: suffix of the name, empty if there is none. read: returns
+    label values with a value each; without a value there is no sample.
     """
 
     name: str
@@ -38,35 +38,39 @@ class Metric:
         return ending if ending in ("seconds", "ratio", "bytes") else ""
 
 
-def _one(name: str, told: str, value: Callable[[Standing], Value]) -> Metric:
-    return Metric(name, told, lambda standing: [({}, value(standing))])
+def _one(name: str, help_text: str, value: Callable[[Standing], Value]) -> MetricDefinition:
+    return MetricDefinition(name, help_text, lambda standing: [({}, value(standing))])
 
 
-def _of_source(name: str, told: str, value: Callable[[SourceStanding], Value]) -> Metric:
-    return Metric(
-        name, told, lambda standing: [({"source": of.source}, value(of)) for of in standing.sources], ("source",)
+def _of_source(name: str, help_text: str, value: Callable[[SourceStanding], Value]) -> MetricDefinition:
+    return MetricDefinition(
+        name, help_text, lambda standing: [({"source": of.source}, value(of)) for of in standing.sources], ("source",)
     )
 
 
-def _of_horizon(name: str, told: str, field: Literal["scores", "drifts"], value: Callable[..., Value]) -> Metric:
+def _of_horizon(
+    name: str, help_text: str, field: Literal["scores", "drifts"], value: Callable[..., Value]
+) -> MetricDefinition:
     def read(standing: Standing) -> Samples:
         for of in standing.sources:
             for each in getattr(of, field):
                 yield {"source": of.source, "horizon_s": str(each.horizon_s)}, value(each)
 
-    return Metric(name, told, read, ("source", "horizon_s"))
+    return MetricDefinition(name, help_text, read, ("source", "horizon_s"))
 
 
-def _of_schedule(name: str, told: str, value: Callable[[ScalingSchedule], Value]) -> Metric:
-    return _one(name, told, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule))
+def _of_schedule(name: str, help_text: str, value: Callable[[ScalingSchedule], Value]) -> MetricDefinition:
+    return _one(
+        name, help_text, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule)
+    )
 
 
-def _of_budget(name: str, told: str, value: Callable[[Budget], Value]) -> Metric:
-    return _one(name, told, lambda standing: None if standing.budget is None else value(standing.budget))
+def _of_budget(name: str, help_text: str, value: Callable[[Budget], Value]) -> MetricDefinition:
+    return _one(name, help_text, lambda standing: None if standing.budget is None else value(standing.budget))
 
 
-def _of_change(name: str, told: str, which: Literal["predicted", "measured"], key: str) -> Metric:
-    """Of the newest deployment that was verified."""
+def _of_change(name: str, help_text: str, which: Literal["predicted", "measured"], key: str) -> MetricDefinition:
+    """A metric of the newest verified deployment."""
 
     def value(standing: Standing) -> Value:
         if standing.last_change is None:
@@ -74,7 +78,7 @@ def _of_change(name: str, told: str, which: Literal["predicted", "measured"], ke
         numbers: Mapping[str, float] = getattr(standing.last_change[1], which)
         return numbers.get(key)
 
-    return _one(name, told, value)
+    return _one(name, help_text, value)
 
 
 def _time(moment: datetime | None) -> Value:
@@ -123,7 +127,7 @@ def _barred(standing: Standing) -> Samples:
     return [({"diagnosis": pair.diagnosis, "action": pair.action}, _time(pair.since)) for pair in standing.barred]
 
 
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[MetricDefinition, ...] = (
     _one("forescale_clock_timestamp_seconds", "Time of forescale's clock when this was read.", lambda s: _time(s.at)),
     _of_source(
         "forescale_history_end_timestamp_seconds", "End of the arrival history.", lambda s: _time(s.history_end)
@@ -184,7 +188,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _one(
         "forescale_calibration_flagged",
-        "1 where the newest schedule tells of something wrong with the calibration.",
+        "1 where the newest schedule notes a problem with the calibration.",
         lambda s: None if s.schedule is None else float(bool(s.schedule.schedule.derived_from.get(CALIBRATION))),
     ),
     _of_schedule(
@@ -216,7 +220,9 @@ METRICS: tuple[Metric, ...] = (
         "Probability of any violation under it.",
         lambda s: s.violation_probability,
     ),
-    Metric("forescale_rung", "What the newest schedule is planned by: 1 on its rung of the ladder.", _rungs, ("rung",)),
+    MetricDefinition(
+        "forescale_rung", "What the newest schedule is planned by: 1 on its rung of the ladder.", _rungs, ("rung",)
+    ),
     _of_budget(
         "forescale_violation_seconds",
         "Time in violation in the past week, as far as the lag is known.",
@@ -235,10 +241,10 @@ METRICS: tuple[Metric, ...] = (
     _of_budget(
         "forescale_violation_overdraft_seconds", "Time in violation in it beyond what was allowed.", _overdraft_s
     ),
-    Metric(
+    MetricDefinition(
         "forescale_next_step_timestamp_seconds", "Deploy time of the next step, with its state.", _next_step, ("state",)
     ),
-    Metric(
+    MetricDefinition(
         "forescale_steps",
         "Steps in the ledger by state.",
         lambda s: [({"state": state.value}, float(count)) for state, count in s.step_counts.items()],
@@ -268,16 +274,16 @@ METRICS: tuple[Metric, ...] = (
         "Downtime to plan with, learnt or declared.",
         lambda s: None if s.learned is None else s.learned.downtime.seconds,
     ),
-    Metric(
+    MetricDefinition(
         "forescale_operator_busy_ratio",
         "Share of the time that the operator's busiest instance worked when the guard last looked.",
         lambda s: [({"operator": name}, busy) for name, busy in s.busy.items()],
         ("operator",),
     ),
-    Metric(
+    MetricDefinition(
         "forescale_guard_actions_total", "Actions that the guard began.", _actions, ("diagnosis", "action"), "counter"
     ),
-    Metric(
+    MetricDefinition(
         "forescale_guard_verdicts_total", "Actions of the guard that were judged.", _verdicts, ("verdict",), "counter"
     ),
     _one(
@@ -290,7 +296,7 @@ METRICS: tuple[Metric, ...] = (
         "Advice of the guard that the ledger keeps.",
         lambda s: _in_state(s, GuardState.ADVISED),
     ),
-    Metric(
+    MetricDefinition(
         "forescale_guard_barred_since_timestamp_seconds",
         "Since when a pair is barred.",
         _barred,

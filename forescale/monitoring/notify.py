@@ -1,4 +1,4 @@
-"""Messages about incidents: each service is told of each once, and again of none that it took."""
+"""Messages about incidents: each service gets each message until it accepts it, and then never again."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Notified:
-    """told: titles of messages that were taken, those of each service; due: that are not sent, as they were not to be,
-    or their service did not take them. refused: numbers of such services. unread: by topology, what could not be read.
+    """told: titles of accepted messages, by service; due: titles of messages not sent, because sending was off or the
+    service refused. refused: numbers of such services. unread: by topology, what could not be read.
     """
 
     told: tuple[str, ...]
@@ -33,13 +33,13 @@ class Notified:
 
 
 def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send: bool = True) -> Notified:
-    """Tell every service of what it was not told of yet. A service that does not take a message is tried the next time.
+    """Send every service the messages it has not accepted yet. A refused message is tried again the next time.
 
-    send: False only looks. Raises NotifyError and LedgerError.
+    send: False only lists. Raises NotifyError and LedgerError.
     """
     services = notified_services(settings)
     ledger = ledger_of(settings)
-    known, found = _looked_into(named_standings(settings, names, expected), ledger)
+    known, found = _incidents(named_standings(settings, names, expected), ledger)
     if send:
         _end_others(settings, known, found, ledger)
     told, due, refused = list[str](), list[str](), list[int]()
@@ -48,10 +48,10 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
         news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, now)]
         if not news:
             continue
-        # After one refusal a service is not waited for again and again.
+        # After one refusal a service is not tried again in this run.
         if not send or service.number in refused:
             due.append(incident.title)
-        elif (taken := _tell(settings, ledger, service, incident, news)) is not None:
+        elif (taken := _send(settings, ledger, service, incident, news)) is not None:
             (told if taken else due).append(incident.title)
             if not taken:
                 refused.append(service.number)
@@ -59,14 +59,14 @@ def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send
     return Notified(tuple(told), tuple(due), tuple(refused), known.lacking)
 
 
-def _looked_into(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
-    """The same with what is damaged besides, and the incidents of all topologies."""
+def _incidents(read: Standings, ledger: Ledger) -> tuple[Standings, list[Incident]]:
+    """The standings with further damage added, and the incidents of all topologies."""
     known, found = list[Standing](), list[Incident]()
     for standing in read.known:
         readable, defect = ledger.past_damage(), tuple[str, ...]()
         try:
             found += incidents(standing, readable)
-        except Exception as error:  # one topology silences no other
+        except Exception as error:  # a defect of one topology must not silence the others
             logger.exception("incidents of %s", standing.topology)
             defect = (f"incidents: {type(error).__name__}; see the log",)
         damaged = tuple(dict.fromkeys((*standing.damaged, *readable.damaged, *defect)))
@@ -81,10 +81,10 @@ def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
     return [of_kind(subject) for subject in incident.subjects]
 
 
-def _tell(
+def _send(
     settings: Settings, ledger: Ledger, service: Service, incident: Incident, news: Sequence[NoticeKey]
 ) -> bool | None:
-    """Whether the service took it; None where another process tells of it."""
+    """Whether the service accepted it; None if another process is sending it."""
     clock, notices = clock_of(settings), ledger.notices
     begun = notices.begin(news, clock.now())
     if not begun:
@@ -102,19 +102,19 @@ def _tell(
     return taken
 
 
-def _end_others(settings: Settings, known: Standings, found: Sequence[Incident], ledger: Ledger) -> None:
-    """What is not seen any more is over, but for what may stand in rows that cannot be read."""
+def _end_others(settings: Settings, known: Standings, incidents: Sequence[Incident], ledger: Ledger) -> None:
+    """Mark incidents no longer seen as over, except those that may be hidden in unreadable rows."""
     now = clock_of(settings).now()
     whole = {each.topology for each in known.known if not each.damaged}
     for topology in (*(each.topology for each in known.known), *known.unread):
         for kind in LASTING if topology in whole else (IncidentKind.UNREAD,):
-            lasting = [each for each in found if each.topology == topology and each.kind is kind]
+            lasting = [each for each in incidents if each.topology == topology and each.kind is kind]
             subjects = [subject for each in lasting for subject in each.subjects]
             ledger.notices.end_others(topology, kind.value, subjects, now)
 
 
 def _link(settings: Settings, incident: Incident) -> str:
-    """To *Scaling*, else to a page in the folder of reports; empty without a base URL. Never with a password."""
+    """Link to *Scaling*, else to a page in the folder of reports; empty without a base URL. Never with a password."""
     if settings.scaling_url is not None:
         return without_credentials(settings.scaling_url).rstrip("/") + incident.path
     if settings.reports_url is None or incident.page is None:

@@ -1,6 +1,6 @@
 """The services that take messages, by Apprise: e-mail, Slack, webhooks and a hundred others.
 
-An address holds a password as a rule: it is never shown, and Apprise, which may quote it, logs nothing.
+An address usually holds a password: it is never shown, and Apprise, which may quote it, must not log.
 """
 
 import hashlib
@@ -15,19 +15,19 @@ from forescale.settings import Settings
 
 @dataclass(frozen=True)
 class Service:
-    """number: from 1 on, in the setting; digest: by which the ledger knows it again, slow to guess an address from."""
+    """number: position in the setting, from 1; digest: identifies it in the ledger, and is slow to invert."""
 
     number: int
     digest: str
     _sender: Any = field(repr=False)
 
     def takes(self, title: str, text: str) -> bool:
-        """Send a message. False where the service is down or refuses it."""
+        """Send a message. False if the service is down or refuses it."""
         return bool(self._sender.notify(title=title, body=text))
 
 
 def notified_services(settings: Settings) -> Sequence[Service]:
-    """None without the setting. Raises NotifyError for an address that Apprise does not know, or without Apprise."""
+    """Empty without the setting. Raises NotifyError for an address unknown to Apprise, or without Apprise."""
     if settings.notify_urls is None:
         return ()
     try:

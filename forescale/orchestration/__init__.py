@@ -1,1 +1,1 @@
-"""What the Airflow DAGs are made of: assets, form fields, the wait on a clock, the review. Nothing is computed here."""
+"""Building blocks of the Airflow DAGs: assets, form fields, the wait on a clock, the review. No computation."""

@@ -1,4 +1,4 @@
-"""The wait for a moment on a clock, run by Airflow's triggerer: holds no worker, outlives a restart."""
+"""The wait for a moment on a clock, run by Airflow's triggerer: holds no worker, survives a restart."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,16 +11,16 @@ from airflow.triggers.base import BaseTrigger, TaskSuccessEvent, TriggerEvent
 from forescale.wiring.clock import clock_of_kind
 
 MAX_PAUSE_S = 30.0
-"""A machine's clock may be set, or sleep: look again at least this often."""
+"""Longest pause between looks: a machine's clock may be set, or the machine may sleep."""
 TRACE_PAUSE_S = 0.5
-"""A trace clock jumps: nothing can be told from how far away the moment is."""
+"""Pause for a trace clock, which jumps: the remaining time says nothing."""
 
 
 class ClockReached(BaseTrigger):
-    """Ends its task with success once the clock shows the moment, or resumes it; at once where it is past.
+    """Ends its task with success, or resumes it, once the clock shows the moment; at once if it is past.
 
     moment: ISO time with a zone. clock: `real`, `trace` or `paced`; clock_file: of a trace clock.
-    A trace clock that cannot be read fails the task with PlanError; its retry waits anew.
+    A trace clock that cannot be read fails the task with PlanError; its retry waits again.
     """
 
     def __init__(self, moment: str, clock: str, clock_file: str, resumes: bool = False) -> None:
@@ -46,5 +46,5 @@ class ClockReached(BaseTrigger):
 
 
 def pause_s(remaining_s: float, clock: str) -> float:
-    """How long to sleep before the clock is read again."""
+    """Seconds to sleep before the clock is read again."""
     return min(max(remaining_s, 0.05), MAX_PAUSE_S) if clock == "real" else TRACE_PAUSE_S

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 
 def create_run(dag_id: str, run_id: str, conf: Mapping[str, str]) -> str:
-    """The id of the run; one that exists already is left as it is.
+    """Returns the id of the run; an existing run is left as it is.
 
-    TriggerDagRunOperator creates one run a task, and Airflow cannot map a task within a mapped group; so this sends
-    the same message to the supervisor as that operator does.
-    Must run inside an Airflow task. Raises RuntimeError where Airflow refuses the run.
+    TriggerDagRunOperator creates one run per task, and Airflow cannot map a task within a mapped group; so this sends
+    the same message to the supervisor as that operator.
+    Must run inside an Airflow task. Raises RuntimeError if Airflow refuses the run.
     """
     from airflow.sdk.exceptions import ErrorType
     from airflow.sdk.execution_time import task_runner

@@ -1,5 +1,5 @@
-"""The task that deploys a step, and waits without a worker while the job needs what the step would take away, or while
-another process deploys it.
+"""The task that deploys a step. It waits without a worker while the job needs the instances that the step would remove,
+or while another process deploys it.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from forescale.orchestration.clock_trigger import ClockReached
 from forescale.settings import Settings
 
 LOOK_AGAIN = timedelta(minutes=1)
-"""Until a step that waits is tried again: the guard looks once a minute."""
+"""Time until a waiting step is tried again: the guard runs once a minute."""
 
 
 class DeployStep(BaseOperator):
     """Hands over the Deployment of a step that is due; fails and skips as `shown_outcome` does.
 
-    A step that is withheld, or that another process deploys, is tried again each minute of the clock (FORESCALE_CLOCK)
-    until it is deployed, called off or too late. That uses up no retry: those are for a cluster that does not answer.
+    A step that is withheld, or deployed by another process, is tried again each minute of the clock (FORESCALE_CLOCK)
+    until it is deployed, called off or too late. That uses no retry: retries are for a cluster that does not answer.
     step (templated): a StepToDeploy that was handed over.
     """
 
@@ -34,7 +34,7 @@ class DeployStep(BaseOperator):
         return self.look_again(context)
 
     def look_again(self, context: Any, event: Any = None) -> Any:
-        """What Airflow calls once the trigger fires."""
+        """Called by Airflow once the trigger fires."""
         from airflow.sdk.exceptions import TaskDeferred
 
         from forescale.jobs.deploy import StepToDeploy

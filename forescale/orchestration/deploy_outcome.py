@@ -6,11 +6,11 @@ from planner.ledger.step_state import StepState
 
 
 def shown_outcome(settings: Settings, step_id: str) -> Deployment:
-    """Deploy a step that is due. Returns where the plan runs and is verified.
+    """Deploy a step that is due. Returns if the plan runs and is verified.
 
-    Raises AirflowFailException where it was refused, had to be undone or is not approved: trying again would not mend
-    it, a new schedule does. Raises StepWithheld where it waits, DeploymentUnderWay while another process deploys it,
-    and AirflowSkipException where the step was vetoed, superseded or is too late.
+    Raises AirflowFailException if it was refused, undone or not approved: only a new schedule helps, not a retry.
+    Raises StepWithheld if it waits, DeploymentUnderWay while another process deploys it, and AirflowSkipException if
+    the step was vetoed, superseded or is too late.
     """
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 

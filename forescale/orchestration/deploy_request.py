@@ -1,4 +1,4 @@
-"""Which step a run of the DAG `deploy` is about: one of a schedule, or one that a person asks for in the form."""
+"""The step that a run of the DAG `deploy` is about: one of a schedule, or one requested in the form."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ FORM = {
         minProperties=1,
         additionalProperties={"type": "integer", "minimum": 1},
         title="Parallelism",
-        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep what they run with.',
+        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep their parallelism.',
     ),
     "when": Param(
         None,
@@ -53,11 +53,11 @@ FORM = {
 
 
 def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, by: str) -> "StepToDeploy":
-    """What the form asks for, as the ledger has it.
+    """The requested step, as in the ledger.
 
     A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
-    Raises ValueError where the form names both a step and a plan, or neither, a step that was made in shadow mode, or
-    where the plan cannot be or passes limits; LedgerError for an unknown step.
+    Raises ValueError if the form names both a step and a plan, or neither, or a step made in shadow mode, or if the
+    plan is invalid or exceeds limits; LedgerError for an unknown step.
     """
     from forescale.jobs.deploy import StepToDeploy, request_deployment
     from forescale.wiring.parts import ledger_of

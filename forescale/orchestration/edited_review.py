@@ -1,4 +1,4 @@
-"""The answer "Edit" to a review: the edited schedule is recorded, costed, and asked for by another run of `plan`."""
+"""The answer "Edit" to a review: the edited schedule is recorded, costed, and reviewed in another run of `plan`."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "EditedSchedule":
-    """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for what cannot be."""
+    """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for an impossible edit."""
     from forescale.jobs.edit import edit
 
     step, plan, at = typed.step.strip(), typed.plan.strip(), typed.at.strip()
@@ -37,14 +37,15 @@ def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str,
 
 
 def _overrides(typed: str) -> bool:
-    """Raises PlanError for an answer that says neither."""
+    """Raises PlanError for any answer but yes and an empty one."""
     if typed.lower() not in ("", "yes", "no"):
         raise PlanError(f"Override is {shown(typed)}; give yes, or leave it empty")
     return typed.lower() == "yes"
 
 
-def ask_again(made: "EditedSchedule") -> str:
-    """A run of `plan`, which finds the edited schedule as the newest of the same forecasts, and asks for it; a newer
-    forecast takes its place. The id of the run, one for each edited schedule. Must run inside an Airflow task.
+def ask_again(edited_schedule: "EditedSchedule") -> str:
+    """Start a run of `plan`, which finds the edited schedule as the newest for the same forecasts and asks for its
+    review; a newer forecast replaces it. Returns the id of the run, one per edited schedule. Must run inside an Airflow
+    task.
     """
-    return create_run("plan", f"edited-{made.schedule_id}", {"topology": made.topology})
+    return create_run("plan", f"edited-{edited_schedule.schedule_id}", {"topology": edited_schedule.topology})

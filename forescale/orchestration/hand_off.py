@@ -1,4 +1,4 @@
-"""What one DAG hands on to the next: assets, one event a topology, and the form field they have in common."""
+"""What one DAG hands to the next: assets, one event per topology, and the form field that all DAGs share."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -10,13 +10,13 @@ from airflow.sdk import Asset, Param, task
 ARRIVAL_HISTORY = Asset("arrival_history")
 FORECASTS = Asset("forecasts")
 SCHEDULES = Asset("schedules")
-"""Each event's extra is what the job returned, as `forescale.codec` hands it over; at least {"topology": name}."""
+"""Each event's extra is the job's result as written by `forescale.codec`; at least {"topology": name}."""
 
 RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=10)}
-"""Of every task: a cluster or a database that does not answer for a moment. Jobs are idempotent."""
+"""Retries of every task, for a cluster or database that does not answer for a moment. Jobs are idempotent."""
 
 PATIENT = {"retries": 8, "retry_exponential_backoff": True, "max_retry_delay": timedelta(minutes=5)}
-"""Of a deployment: it is taken up again for about half an hour while the cluster does not answer."""
+"""Retries of a deployment: for about half an hour while the cluster does not answer."""
 
 ONE_TOPOLOGY = Param(
     None,
@@ -38,15 +38,15 @@ def topologies(params: Mapping[str, Any], triggering_asset_events: Mapping[Any, 
 
 @task(outlets=[FORECASTS], trigger_rule="one_failed", map_index_template="{{ task.op_kwargs['topology'] }}")
 def plan_anyway(topology: str, dag_run: Any, outlet_events: Any) -> None:
-    """What follows on the tasks of one topology, and runs where one of them failed: `plan` begins all the same, by what
-    there is (docs/decision.md, "What is planned by"). Where they succeed it is skipped, and nothing is planned twice.
+    """Runs after the tasks of one topology if one of them failed: it starts `plan` with the forecasts at hand
+    (docs/decision.md, "What is planned by"). It is skipped if they succeed, so that nothing is planned twice.
     """
     outlet_events[FORECASTS].extra = {"topology": topology, "failed": f"{dag_run.dag_id} {dag_run.run_id}"}
 
 
 @task(trigger_rule="one_failed", retries=0)
 def fail_the_run() -> None:
-    """What follows on all tasks: Airflow judges a run by its last ones, and `plan_anyway` may have succeeded."""
+    """Runs after all tasks: Airflow judges a run by its last tasks, and `plan_anyway` may have succeeded."""
     from airflow.sdk.exceptions import AirflowFailException
 
     raise AirflowFailException(
@@ -58,14 +58,14 @@ class _Event(Protocol):
     extra: Mapping[str, Any]
 
 
-def topologies_to_do(asked: str | None, events: Mapping[Any, Iterable[_Event]], folder: Path) -> list[str]:
-    """Names of topologies, each once: the one asked for, or those the events hand over, or else all in the folder.
+def topologies_to_do(requested: str | None, events: Mapping[Any, Iterable[_Event]], folder: Path) -> list[str]:
+    """Names of topologies, each once: the requested one, or those in the events, or else all in the folder.
 
-    Several quick events make one run, so every event counts; an event that names no topology (made by hand in the UI)
-    stands for all. Raises ValueError where the folder holds no topology file.
+    Several quick events make one run, so every event counts; an event without a topology (made by hand in the UI)
+    stands for all. Raises ValueError if the folder holds no topology file.
     """
-    if asked:
-        return [asked]
+    if requested:
+        return [requested]
     extras = [event.extra for queued in events.values() for event in queued]
     if extras and all("topology" in extra for extra in extras):
         return list(dict.fromkeys(str(extra["topology"]) for extra in extras))

@@ -1,4 +1,4 @@
-"""The question to a person whether a schedule may be deployed. Silence is not consent."""
+"""The review of a schedule by a person before it is deployed. Silence is not consent."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ FIELDS = {
     "at": ("At", "For Edit: ISO time at which to ask for it, UTC where it has no offset; empty keeps the time."),
     "override": ("Override", "For Edit: yes, to pass limits of the topology file for the reason in Why."),
 }
-"""Of the answer's form: title and description."""
+"""Fields of the answer's form: title and description."""
 
 
 @dataclass(frozen=True)
 class TypedEdit:
-    """What somebody typed for a step: unchecked."""
+    """The unchecked text of an edit."""
 
     step: str
     plan: str
@@ -40,9 +40,9 @@ class TypedEdit:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """approve: None where nobody has answered by the last deploy time, the steps then expire; and where a step is to be
-    edited: the edited schedule is asked for.
+class ReviewAnswer:
+    """approve: None if nobody has answered by the last deploy time (the steps then expire), and if a step is to be
+    edited (the edited schedule then gets its own review).
     """
 
     approve: bool | None
@@ -54,15 +54,15 @@ class Answer:
 class ReviewSchedule(HITLOperator):
     """Asks for a decision on a schedule; waits without a worker.
 
-    schedule (templated): a PlannedSchedule that was handed over; hands over an Answer. Does not ask where
-    FORESCALE_REVIEW is false, nor where there is nothing to deploy, as always in shadow mode, nor where all of it was
-    approved before or is within `planning.auto_approve`.
+    schedule (templated): a PlannedSchedule that was handed over; hands over a ReviewAnswer. Does not ask if
+    FORESCALE_REVIEW is false, if there is nothing to deploy, as always in shadow mode, or if all steps were approved
+    before or are within `planning.auto_approve`.
     """
 
     template_fields: Collection[str] = ("schedule",)
 
     def __init__(self, *, schedule: Any, **kwargs: Any) -> None:
-        # Airflow passes the fields of the DAG's own form in `params`; an answer would have to give them all again.
+        # Airflow adds the fields of the DAG's own form to `params`; an answer would have to repeat them all.
         kwargs.pop("params", None)
         fields = {
             name: Param("", type="string", maxLength=MAX_TEXT, title=title, description=description)
@@ -82,19 +82,19 @@ class ReviewSchedule(HITLOperator):
 
         settings, schedule = Settings(), taken_over(PlannedSchedule, self.schedule)
         if schedule.shadow:
-            return handed_over(Answer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
+            return handed_over(ReviewAnswer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
         if not schedule.rung.plans:
             why = f"nothing to plan by ({schedule.cause}); what was approved before stands"
-            return handed_over(Answer(None, "forescale", why))
+            return handed_over(ReviewAnswer(None, "forescale", why))
         if not schedule.steps:
-            # Without review a decision to hold takes the place of what waits; with it, what was approved stands.
+            # Without review a decision to hold replaces what waits; with review, what was approved stands.
             held = "the plan that runs is held; nothing to deploy"
-            return handed_over(Answer(None if settings.review else True, "forescale", held))
+            return handed_over(ReviewAnswer(None if settings.review else True, "forescale", held))
         if not settings.review:
-            return handed_over(Answer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
+            return handed_over(ReviewAnswer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
         if not schedule.asks:
             settled = "all of it was approved before, or is within planning.auto_approve"
-            return handed_over(Answer(None, "forescale", settled))
+            return handed_over(ReviewAnswer(None, "forescale", settled))
         from modeling.wording import count_of  # not while DAGs are parsed: the package brings scipy
 
         self.subject = f"Deploy {count_of(len(schedule.steps), 'plan')} of topology {schedule.topology}?"
@@ -108,17 +108,17 @@ class ReviewSchedule(HITLOperator):
 
     def execute_complete(self, context: Any, event: dict[str, Any]) -> dict[str, Any]:
         if "error" not in event:
-            # The API does not check the form: whatever it brings, what is kept are texts of bounded length.
+            # The API does not check the form: store only texts of bounded length.
             typed = event.get("params_input") or {}
             event = {**event, "params_input": {name: str(typed.get(name) or "")[:MAX_TEXT] for name in FIELDS}}
         return handed_over(answer_of(super().execute_complete(context, event)))
 
 
-def answer_of(response: Mapping[str, Any]) -> Answer:
-    """What a person (or, after the wait, nobody) answered."""
+def answer_of(response: Mapping[str, Any]) -> ReviewAnswer:
+    """The answer of a person or, after the wait, of nobody."""
     chosen = response["chosen_options"][0]
     user, typed = response.get("responded_by_user") or {}, response["params_input"]
-    return Answer(
+    return ReviewAnswer(
         {APPROVE: True, VETO: False}.get(chosen),
         str(user.get("name") or user.get("id") or "nobody in time"),
         typed["why"],
@@ -127,7 +127,7 @@ def answer_of(response: Mapping[str, Any]) -> Answer:
 
 
 def time_to_answer(schedule: "PlannedSchedule", now: datetime) -> timedelta:
-    """Until the last deploy time: an answer after it decides nothing."""
+    """Time until the last deploy time: a later answer decides nothing."""
     last = max(step.deploy_at for step in schedule.steps)
     return min(max(last - now, MIN_WAIT), MAX_WAIT)
 
@@ -135,9 +135,9 @@ def time_to_answer(schedule: "PlannedSchedule", now: datetime) -> timedelta:
 def body(schedule: "PlannedSchedule") -> str:
     """Markdown: the summary, a picture of the decision and a link to its report, both from the host that shows it.
 
-    The form takes pictures by their address alone: it drops what stands in the text itself (`data:`).
+    The form shows pictures only by address: it drops pictures in the text itself (`data:`).
     """
     picture, report = (
         below_airflow(path(schedule.topology, schedule.schedule_id)) for path in (picture_path, decision_path)
     )
-    return f"{schedule.summary}\n\n![What came, what comes and the capacity]({picture})\n\n[Open the report]({report})"
+    return f"{schedule.summary}\n\n![Past arrivals, forecast and capacity]({picture})\n\n[Open the report]({report})"

@@ -11,7 +11,7 @@ from forescale.settings import Settings
 
 
 class WaitForClock(BaseOperator):
-    """Succeeds when the clock (FORESCALE_CLOCK) shows the step's deploy time; at once where that is past.
+    """Succeeds when the clock (FORESCALE_CLOCK) shows the step's deploy time; at once if that is past.
 
     step (templated): a StepToDeploy that was handed over. Raises ValueError for a time without a zone.
     """
@@ -31,8 +31,8 @@ class WaitForClock(BaseOperator):
         if trigger.remaining_s() <= 0:
             return
         self.log.info("Waiting for %s on the %s clock", deploy_at, settings.clock)
-        # The trigger ends the task by itself: no worker is needed to find out that the moment has come.
+        # The trigger ends the task itself: no worker is needed to notice that the moment has come.
         self.defer(trigger=trigger, method_name="execute_complete")
 
     def execute_complete(self, context: Any, event: Any = None) -> None:
-        """Airflow's name for what follows a trigger; nothing does."""
+        """Airflow's hook after a trigger; does nothing."""

@@ -1,1 +1,1 @@
-"""HTML pages, sorted by subject."""
+"""HTML pages, by subject."""

@@ -1,1 +1,1 @@
-"""What spark-submit runs. In a folder of their own: it puts the folder of the file that it runs on Python's path."""
+"""Scripts for spark-submit, in a separate folder because spark-submit puts a script's folder on Python's path."""

@@ -1,4 +1,4 @@
-"""A calibration as two JSON files, a topology and its profiles: what its model version is made of."""
+"""A calibration as two JSON files, topology and profiles, the content of its model version."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ _TOPOLOGY = TypeAdapter(Topology)
 
 
 def write_calibration(folder: Path, topology: Topology, profiles: dict[str, OperatorProfile], measured_at: str) -> None:
-    """Into a folder, made where it does not exist."""
+    """Write into a folder, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / TOPOLOGY_FILE).write_bytes(_TOPOLOGY.dump_json(topology, indent=1))
     write_profile_file(folder / PROFILES_FILE, topology.name, profiles, measured_at)
 
 
 def read_calibration(folder: Path) -> tuple[Topology, dict[str, OperatorProfile]]:
-    """What write_calibration wrote."""
+    """Read what write_calibration wrote."""
     topology = _TOPOLOGY.validate_json((folder / TOPOLOGY_FILE).read_bytes())
     return topology, read_profile_file(folder / PROFILES_FILE)

@@ -1,8 +1,9 @@
 """A calibration as an MLflow model. MLflow runs this file to save or load it.
 
 Input: one row for each plan and load, with the columns `parallelism.OPERATOR` (whole numbers) and `load_per_s.SOURCE`.
-Output: one row each, with stable, headroom_factor (by what factor the load could grow), bottleneck, `mst_per_s.SOURCE`
-and `throughput_per_s.SOURCE`, and `utilisation.OPERATOR` of each one's busiest instance under the offered load.
+Output: one row each, with stable, headroom_factor (factor by which the load could grow), bottleneck,
+`mst_per_s.SOURCE`, `throughput_per_s.SOURCE`, and `utilisation.OPERATOR` of its busiest instance under the offered
+load.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Calibrations in MLflow: each is a version of the model `calibration-TOPOLOGY`, the newest its champion.
 
-MLflow is imported when it is first used.
+MLflow is imported at first use.
 """
 
 import re
@@ -41,7 +41,7 @@ _NAMES = re.compile(r"[^\[\]]+")
 
 @dataclass(frozen=True)
 class MadeCalibration:
-    """What is to be a version. samples: where they came from; drifts: since the calibration before."""
+    """The content of a version. samples: where they came from; drifts: since the previous calibration."""
 
     topology: Topology
     profiles: dict[str, OperatorProfile]
@@ -55,28 +55,35 @@ def calibration_model(topology: str) -> str:
     return f"calibration-{model_name(topology)}"
 
 
-def log_calibration(made: MadeCalibration, settings: Settings) -> str:
-    """Keep a calibration as a run and a model version, which becomes the champion. The version, as `name/number`.
+def log_calibration(calibration: MadeCalibration, settings: Settings) -> str:
+    """Store a calibration as a run and a model version, which becomes the champion. Returns `name/number`.
 
-    Raises TrackingError, within seconds, where MLflow is not installed, the store does not answer, or refuses.
+    Raises TrackingError, within seconds, if MLflow is not installed, or the store does not answer or refuses.
     """
     tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
     client = connected_client(settings.tracking_uri)
-    experiment = tracker.experiment_id(made.topology.name)
-    with store_errors(settings.tracking_uri, f"recording the calibration of {made.topology.name!r}"):
-        run_name = f"calibration {made.topology.name} {made.measured_at:%Y-%m-%d %H:%M}"
+    experiment = tracker.experiment_id(calibration.topology.name)
+    with store_errors(settings.tracking_uri, f"recording the calibration of {calibration.topology.name!r}"):
+        run_name = f"calibration {calibration.topology.name} {calibration.measured_at:%Y-%m-%d %H:%M}"
         run_id = open_run(
-            client, experiment, run_name, topology=made.topology.name, kind="calibration", tags=_drift_tags(made.drifts)
+            client,
+            experiment,
+            run_name,
+            topology=calibration.topology.name,
+            kind="calibration",
+            tags=_drift_tags(calibration.drifts),
         )
         with failing(client, run_id):
-            _log_values(client, run_id, made)
+            _log_values(client, run_id, calibration)
             with TemporaryDirectory(prefix="forescale-") as scratch:
                 numbers, folder = Path(scratch) / "calibration", Path(scratch) / MODEL
-                write_calibration(numbers, made.topology, made.profiles, made.measured_at.isoformat())
-                save_calibration(made.topology, numbers, folder)
+                write_calibration(
+                    numbers, calibration.topology, calibration.profiles, calibration.measured_at.isoformat()
+                )
+                save_calibration(calibration.topology, numbers, folder)
                 client.log_artifacts(run_id, str(folder), MODEL)
-            # Champion at once: its artifacts are there.
-            version = register_version(client, run_id, calibration_model(made.topology.name), CHAMPION)
+            # Champion at once: its artifacts are already stored.
+            version = register_version(client, run_id, calibration_model(calibration.topology.name), CHAMPION)
         client.set_terminated(run_id, "FINISHED")
     return version
 
@@ -84,8 +91,8 @@ def log_calibration(made: MadeCalibration, settings: Settings) -> str:
 def profiles_of_version(name: str, settings: Settings, topology: Topology | None = None) -> dict[str, OperatorProfile]:
     """Profiles by operator of a version, `models:/calibration-TOPOLOGY/3` or `models:/calibration-TOPOLOGY@champion`.
 
-    Raises TrackingError where there is no such version, or the store does not answer, and FileError where it is
-    not of the topology, if one is given.
+    Raises TrackingError if there is no such version or the store does not answer, and FileError if it does not belong
+    to the given topology.
     """
     told = _VERSION.fullmatch(name)
     if told is None:
@@ -107,20 +114,20 @@ def _drift_tags(drifts: Sequence[Drift]) -> dict[str, str]:
     return {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in drifts}
 
 
-def _log_values(client: "MlflowClient", run_id: str, made: MadeCalibration) -> None:
+def _log_values(client: "MlflowClient", run_id: str, calibration: MadeCalibration) -> None:
     from mlflow.entities import Param
 
     params = {
-        "measured_at": made.measured_at.isoformat(),
-        "samples": made.samples,
-        "operators": str(len(made.profiles)),
+        "measured_at": calibration.measured_at.isoformat(),
+        "samples": calibration.samples,
+        "operators": str(len(calibration.profiles)),
     }
     client.log_batch(run_id, params=[Param(key, value[:MAX_TAG]) for key, value in params.items()])
-    log_metrics(client, run_id, _metrics(made.profiles, made.drifts))
+    log_metrics(client, run_id, _metrics(calibration.profiles, calibration.drifts))
 
 
 def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]:
-    """Per operator, as `operator/…`; all of it is in the profiles."""
+    """Metrics per operator, as `operator/…`; the profiles hold the full values."""
     found = {"drifts": float(len(drifts)), "measured": float(sum(p.samples > 0 for p in profiles.values()))}
     for name, profile in profiles.items():
         found[f"{slug(name)}/samples"] = float(profile.samples)
@@ -133,5 +140,5 @@ def _metrics(profiles: Profiles, drifts: Sequence[Drift]) -> Mapping[str, float]
 
 def _metric_name(parameter: str) -> str:
     """`selectivity.a-b` of `selectivity[a->b]`."""
-    # The name of before, so that versions can be compared.
+    # The earlier metric name, so that versions can be compared.
     return "scale_exponent" if parameter == "efficiency.exponent" else ".".join(map(slug, _NAMES.findall(parameter)))

@@ -1,4 +1,4 @@
-"""What may be removed of a topology's runs and model versions in MLflow. MLflow is imported when it is first used."""
+"""A topology's removable runs and model versions in MLflow. MLflow is imported at first use."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -37,9 +37,9 @@ def old_records(
     runs_in_use: Collection[str],
     versions_in_use: Collection[str],
 ) -> OldRecords:
-    """What is older than `before` and none of the `keep` newest of its kind.
+    """Records older than `before` and not among the `keep` newest of their kind.
 
-    Never a version with an alias, the run of a version that stays, a run that goes on, or what others keep in the
+    Never a version with an alias, the run of a remaining version, a running run, or records of others in the
     experiment. Raises TrackingError.
     """
     client = connected_client(settings.tracking_uri)
@@ -65,7 +65,7 @@ def remove_version(settings: Settings, version: str) -> None:
 
 
 def remove_run(settings: Settings, run_id: str) -> None:
-    """Mark it as deleted; `mlflow gc` takes its artifacts away. Raises TrackingError."""
+    """Mark it as deleted; `mlflow gc` removes its artifacts. Raises TrackingError."""
     with store_errors(settings.tracking_uri, f"removing run {run_id}"):
         connected_client(settings.tracking_uri).delete_run(run_id)
 
@@ -77,7 +77,7 @@ def _removable_versions(
     for version in newest_first[keep:]:
         if _time(version.creation_timestamp) >= before or f"{version.name}/{version.version}" in in_use:
             continue
-        # A search does not tell the aliases of what it finds.
+        # Search results have no aliases.
         if not client.get_model_version(version.name, version.version).aliases:
             yield version
 

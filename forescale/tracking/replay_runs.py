@@ -1,4 +1,4 @@
-"""Replays in MLflow: one run each, in the experiment of their topology. MLflow is imported when it is first used."""
+"""Replays in MLflow: one run each, in the experiment of their topology. MLflow is imported at first use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PAGE = "replay.html"
 
 @dataclass(frozen=True)
 class MadeReplay:
-    """What is to be a run. params: what was replayed, by name. files: timeline and decisions. page: makes its HTML."""
+    """The content of a run. params: what was replayed, by name. files: timeline and decisions. page: makes its HTML."""
 
     topology: str
     name: str
@@ -30,34 +30,34 @@ class MadeReplay:
     page: Callable[[], str]
 
 
-def log_replay(made: MadeReplay, settings: Settings) -> str:
-    """Keep a replay as a run; its id.
+def log_replay(replay: MadeReplay, settings: Settings) -> str:
+    """Store a replay as a run; returns its id.
 
-    Raises TrackingError, within seconds, where MLflow is not installed, the store does not answer, or refuses.
+    Raises TrackingError, within seconds, if MLflow is not installed, or the store does not answer or refuses.
     """
     client = connected_client(settings.tracking_uri)
     tracker = MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
-    experiment = tracker.experiment_id(made.topology)
-    with store_errors(settings.tracking_uri, f"recording the replay of {made.topology!r}"):
+    experiment = tracker.experiment_id(replay.topology)
+    with store_errors(settings.tracking_uri, f"recording the replay of {replay.topology!r}"):
         from mlflow.entities import Param
 
-        run_id = open_run(client, experiment, made.name, topology=made.topology, kind="replay", tags={})
+        run_id = open_run(client, experiment, replay.name, topology=replay.topology, kind="replay", tags={})
         with failing(client, run_id):
-            params = [Param(name, str(value)[:MAX_TAG]) for name, value in made.params.items() if value is not None]
+            params = [Param(name, str(value)[:MAX_TAG]) for name, value in replay.params.items() if value is not None]
             client.log_batch(run_id, params=params)
-            log_metrics(client, run_id, _metrics(made.scores))
-            for path in made.files:
+            log_metrics(client, run_id, _metrics(replay.scores))
+            for path in replay.files:
                 client.log_artifact(run_id, str(path))
             with TemporaryDirectory(prefix="forescale-") as scratch:
                 page = Path(scratch) / PAGE
-                page.write_text(made.page(), encoding="utf-8")
+                page.write_text(replay.page(), encoding="utf-8")
                 client.log_artifact(run_id, str(page))
         client.set_terminated(run_id, "FINISHED")
     return run_id
 
 
 def _metrics(scores: Sequence[Score]) -> dict[str, float]:
-    """Per policy, as `policy/…`: every number of its score."""
+    """Every number of each policy's score, as `policy/…`."""
     found = {}
     for score in scores:
         told = vars(score) | {f"budget_{name}": value for name, value in vars(score.budget).items()}

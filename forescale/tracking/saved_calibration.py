@@ -22,11 +22,11 @@ OURS = (
     "tracking/__init__.py",
     "tracking/calibration_files.py",
 )
-"""Files of this package that the model needs; of the model itself it takes all."""
+"""Files of this package that the model needs, beside all of the package modeling."""
 
 
 def save_calibration(topology: Topology, calibration: Path, folder: Path) -> None:
-    """Save what write_calibration wrote as a model that carries its own code.
+    """Save the files of write_calibration as a model that includes its code.
 
     It loads with mlflow.pyfunc.load_model wherever the requirements are installed; the project need not be.
     """
@@ -37,7 +37,7 @@ def save_calibration(topology: Topology, calibration: Path, folder: Path) -> Non
     columns = [ColSpec(DataType.long, f"parallelism.{name}") for name in topology.order]
     columns += [ColSpec(DataType.double, f"load_per_s.{source}") for source in topology.sources]
     with TemporaryDirectory(prefix="forescale-") as scratch, warnings.catch_warnings():
-        # The columns are told by the signature; an example would say the same.
+        # No input example: the signature already defines the columns.
         warnings.filterwarnings("ignore", message=".*input example", category=UserWarning)
         here = Path(forescale.__file__).parent
         for name in OURS:

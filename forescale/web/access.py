@@ -1,4 +1,4 @@
-"""Who may see the pages: whoever Airflow lets see the runs of the DAG `plan`, by its own session."""
+"""Access to the pages: users whom Airflow allows to see runs of the DAG `plan`, by Airflow's session."""
 
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,7 +15,7 @@ UNAVAILABLE = 503
 
 
 def viewers() -> Any:
-    """What every page depends on: 401 without a session, 403 where no role of the user lets them see those runs."""
+    """The dependency of every page: 401 without a session, 403 if no role of the user may see those runs."""
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
     from airflow.api_fastapi.core_api.security import requires_access_dag
 
@@ -23,7 +23,7 @@ def viewers() -> Any:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """A browser without a session is sent to Airflow's login, and from there back to the page; all else is told why."""
+    """Redirect a browser without a session to Airflow's login and back; answer all others with the reason."""
     assert isinstance(error, HTTPException)
     if error.status_code == UNAUTHENTICATED and "text/html" in request.headers.get("accept", ""):
         asked = urlencode({"next": asked_address(request)})
@@ -32,15 +32,15 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 def asked_address(request: Request) -> str:
-    """Path and query, of this host whatever they hold. The host is left out: behind a proxy the server does not know
-    under which name it was asked.
+    """Path and query of the request, always relative to this host. The host itself is left out: behind a proxy the
+    server does not know its public name.
     """
-    # Two slashes at its begin would name another host.
+    # Two leading slashes would name another host.
     path = "/" + quote(request.scope["path"].lstrip("/\\"))
     query = request.scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
 
 
 async def unreadable(_request: Request, error: Exception) -> Response:
-    """A ledger that cannot be asked at all: what is wrong, and the remedy."""
+    """The answer if the ledger cannot be read at all: the error and the remedy."""
     return JSONResponse({"detail": str(error)}, status_code=UNAVAILABLE)

@@ -16,11 +16,11 @@ from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 
 opened_once = cache(Ledger)
-"""The tables of a ledger are checked once a process, not for each page."""
+"""The tables of a ledger are checked once per process, not for each page."""
 
 
 def scaling_app() -> FastAPI:
-    """No page without the right to see the runs of `plan`, no page about its own interface."""
+    """The app. Every page needs the right to see the runs of `plan`; there are no pages of API documentation."""
     app = FastAPI(title="forescale", dependencies=[viewers()], docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(LedgerError, unreadable)

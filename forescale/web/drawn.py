@@ -1,4 +1,4 @@
-"""Pages that are drawn when they are asked for, of topologies that are known."""
+"""Pages of known topologies, drawn at each request."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from planner.ledger.ledger import Ledger
 
 
 def known_topology(settings: Settings, ledger: Ledger, name: str) -> TopologyConfig | FileError | None:
-    """As `known_topologies` has it. Raises HTTPException 404 for one that is not known."""
+    """The value in `known_topologies`. Raises HTTPException 404 for an unknown topology."""
     known = known_topologies(settings, ledger)
     if name not in known:
         raise HTTPException(NOT_FOUND, f"no topology {name[:80]!r}; known are: {', '.join(known) or 'none'}")
@@ -49,7 +49,7 @@ def overview(settings: Settings, ledger: Ledger) -> str:
 
 
 def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
-    """The page of one topology. Raises HTTPException 404 for one that is not known."""
+    """The page of one topology. Raises HTTPException 404 for an unknown topology."""
     config = known_topology(settings, ledger, name)
     stands = shown_standing(settings, ledger, name, config)
     readable = ledger.past_damage()
@@ -60,7 +60,7 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
         pages["Arrival history"] = below_airflow(topology_path(name, "history"))
         for source in config.as_topology().sources:
             if has_forecast_file(settings, name, source):
-                pages[f"What the forecasts of {source} were worth"] = below_airflow(forecast_path(name, source))
+                pages[f"How good the forecasts of {source} were"] = below_airflow(forecast_path(name, source))
     if has_replay_file(settings, name):
         pages["The last replay"] = below_airflow(topology_path(name, "replay"))
     return render_topology_page(
@@ -74,7 +74,7 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
 
 
 def drawn_history(settings: Settings, ledger: Ledger, name: str) -> str:
-    """Raises HTTPException 404 for a topology that is not known, has no readable file or no history."""
+    """Raises HTTPException 404 for a topology that is unknown or has no readable file or history."""
     config = known_topology(settings, ledger, name)
     if not isinstance(config, TopologyConfig):
         raise HTTPException(NOT_FOUND, str(config or f"topology {name!r} has no file in {settings.topologies}"))
@@ -85,7 +85,7 @@ def drawn_history(settings: Settings, ledger: Ledger, name: str) -> str:
 
 
 def _reports(settings: Settings, schedules: Sequence[ScheduleEntry]) -> dict[str, str]:
-    """Addresses of those that are there, by the id of the schedule."""
+    """Addresses of existing reports, by the id of the schedule."""
     return {
         made.id: below_airflow(decision_path(made.schedule.topology, made.id))
         for made in schedules

@@ -1,4 +1,4 @@
-"""What every answer says to the browser: what a page may load, who may frame it, and that nobody else keeps it."""
+"""Security headers of every answer: what a page may load, who may frame it, and no shared caching."""
 
 import html
 import re
@@ -6,16 +6,16 @@ import re
 from fastapi.responses import HTMLResponse, Response
 
 ABOUT = 4000
-"""Characters in which a page of ours has said what it may load."""
+"""Number of leading characters in which our pages state their policy."""
 OWN_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 OURS = re.compile(
     r"default-src 'none'; script-src( 'sha256-[A-Za-z0-9+/]{43}=')+; style-src 'unsafe-inline'; "
     r"img-src( 'self'| data:| blob:)+; base-uri 'none'; form-action 'none'"
 )
 NOTHING = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; sandbox"
-"""Of what names no policy of ours: it is shown, and nothing of it runs."""
+"""Policy of pages that do not state one of ours: they are shown, and nothing in them runs."""
 FRAMED = "frame-ancestors 'self'"
-"""Airflow shows the pages within its own."""
+"""Airflow embeds the pages."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
@@ -24,8 +24,8 @@ HEADERS = {
 
 
 def page(text: str) -> Response:
-    """An HTML page. Its scripts run where the page says their digests as our pages do; a page that allows itself more
-    may do nothing at all.
+    """An HTML page. Its scripts run if the page states their hashes in our pages' form; a page with a wider policy may
+    do nothing at all.
     """
     said = OWN_POLICY.search(text[:ABOUT])
     own = html.unescape(said[1]) if said else ""
@@ -34,6 +34,6 @@ def page(text: str) -> Response:
 
 
 def picture(text: str) -> Response:
-    """An SVG, alone or within a page: nothing of it runs."""
+    """An SVG, alone or within a page; nothing in it runs."""
     headers = {**HEADERS, "Content-Security-Policy": f"{NOTHING}; {FRAMED}"}
     return Response(text, media_type="image/svg+xml", headers=headers)

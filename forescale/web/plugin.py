@@ -1,4 +1,4 @@
-"""What makes Airflow serve *Scaling*: found by the entry point `airflow.plugins` wherever forescale is installed."""
+"""The plugin by which Airflow serves *Scaling*: found by the entry point `airflow.plugins`."""
 
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ def _app() -> Any:
 
 
 async def pages(scope: Any, receive: Any, send: Any) -> None:
-    """The ASGI application. Airflow loads plugins in every process, and only its API server needs what draws pages."""
+    """The ASGI application. Imports inside: Airflow loads plugins in every process, only the API server draws pages."""
     await _app()(scope, receive, send)
 
 
@@ -25,7 +25,7 @@ class ScalingPlugin(AirflowPlugin):
 
     name = "forescale"
     fastapi_apps = ({"app": pages, "url_prefix": PREFIX, "name": "forescale"},)
-    external_views = [  # noqa: RUF012 - Airflow takes out of the list what it cannot show
+    external_views = [  # noqa: RUF012 - Airflow removes entries that it cannot show
         {
             "name": "Scaling",
             "href": below_airflow(overview_path()),

@@ -1,4 +1,4 @@
-"""Pages that jobs have written, found by what the ledger and the topology files know, never by a path."""
+"""Pages written by jobs, located through the ledger and the topology files, never by a path in the request."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ NOT_FOUND = 404
 
 
 def decision_file(settings: Settings, ledger: Ledger, topology: str, schedule_id: str, ending: str) -> str:
-    """The text of what was written of a decision. Raises HTTPException 404 for one that the ledger does not have under
-    that topology, and where its file is not on this machine.
+    """The text of a file written for a decision. Raises HTTPException 404 if the ledger does not have the decision
+    under that topology, or its file is not on this machine.
     """
     try:
         made = ledger.schedule(schedule_id)
@@ -27,12 +27,12 @@ def decision_file(settings: Settings, ledger: Ledger, topology: str, schedule_id
     return _text(settings, _decision_path(settings, made, ending), f"run `forescale report {made.id}`")
 
 
-def has_decision_file(settings: Settings, made: ScheduleEntry, ending: str) -> bool:
-    return _is_stored(settings, _decision_path(settings, made, ending))
+def has_decision_file(settings: Settings, entry: ScheduleEntry, ending: str) -> bool:
+    return _is_stored(settings, _decision_path(settings, entry, ending))
 
 
 def forecast_file(settings: Settings, topology: str, source: str) -> str:
-    """The page on the forecasts of a source. Raises HTTPException 404 where there is none on this machine."""
+    """The page on the forecasts of a source. Raises HTTPException 404 if there is none on this machine."""
     path = forecast_page_file(settings, topology, source)
     return _text(settings, path, "run `forescale forecasts`")
 
@@ -42,7 +42,7 @@ def has_forecast_file(settings: Settings, topology: str, source: str) -> bool:
 
 
 def replay_file(settings: Settings, topology: str) -> str:
-    """The page of the last replay. Raises HTTPException 404 where there is none on this machine."""
+    """The page of the last replay. Raises HTTPException 404 if there is none on this machine."""
     return _text(settings, replay_page_file(settings, topology), f"run `forescale replay {topology}`")
 
 
@@ -50,12 +50,12 @@ def has_replay_file(settings: Settings, topology: str) -> bool:
     return _is_stored(settings, replay_page_file(settings, topology))
 
 
-def _decision_path(settings: Settings, made: ScheduleEntry, ending: str) -> Path:
-    return settings.reports_dir / made.schedule.topology / f"{made.id}{ending}"
+def _decision_path(settings: Settings, entry: ScheduleEntry, ending: str) -> Path:
+    return settings.reports_dir / entry.schedule.topology / f"{entry.id}{ending}"
 
 
 def _is_stored(settings: Settings, path: Path) -> bool:
-    """Whether there is such a file within the folder of reports: a name, or a link, may lead out of it."""
+    """Whether the file exists within the folder of reports: a name or a link might lead out of it."""
     file = path.resolve()
     return file.is_relative_to(settings.reports_dir.resolve()) and file.is_file()
 

@@ -1,1 +1,1 @@
-"""From settings and a topology file to the parts they name."""
+"""Builds the parts that settings and a topology file name."""

@@ -1,4 +1,4 @@
-"""From the section `arrivals` of a topology file to the source that it names."""
+"""Builds the arrival source that the section `arrivals` of a topology file names."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from forescale.wiring.engines.registry import arrivals_kind
 
 @contextmanager
 def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) -> Iterator[ArrivalSource]:
-    """The source, with a Spark session where it needs one. Raises HistoryError for what it cannot be made of."""
+    """The source, with a Spark session if needed. Raises HistoryError if the section cannot be used."""
     arrivals = config.arrivals
     with _named(config):
         opened = arrivals_kind(arrivals).open(config, arrivals, settings, now)
@@ -24,7 +24,7 @@ def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) ->
 
 
 def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | None:
-    """The source, if it is one that has to be read steadily. Raises HistoryError for what it cannot be made of."""
+    """The source, if it has to be recorded at intervals. Raises HistoryError if the section cannot be used."""
     arrivals = config.arrivals
     if (steady := arrivals_kind(arrivals).steady) is None:
         return None
@@ -33,7 +33,7 @@ def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | 
 
 
 def consumer_group(config: TopologyConfig) -> KafkaGroup | None:
-    """The group under which the topology reads its topics; None where the file names none. Raises HistoryError."""
+    """The group under which the topology reads its topics; None if the file names none. Raises HistoryError."""
     arrivals = config.arrivals_section
     if arrivals is None or (group := arrivals_kind(arrivals).group) is None:
         return None
@@ -43,7 +43,7 @@ def consumer_group(config: TopologyConfig) -> KafkaGroup | None:
 
 @contextmanager
 def _named(config: TopologyConfig) -> Iterator[None]:
-    """Whatever is wrong with the section is a HistoryError that names the topology."""
+    """Turn any error in the section into a HistoryError that names the topology."""
     try:
         yield
     except HistoryError:

@@ -1,4 +1,4 @@
-"""What waits at the sources of a topology: what its cluster tells and, where it does not, what Kafka does."""
+"""Backlogs at the sources of a topology, from its cluster or else from Kafka."""
 
 import logging
 import math
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBacklog]:
-    """Of every source; where nothing is known, or the cluster does not answer, with the reason."""
+    """Backlog of every source; with the reason if it is unknown or the cluster does not answer."""
     try:
         told = cluster.backlogs()
     except ClusterError as error:
@@ -31,8 +31,8 @@ def backlogs(config: TopologyConfig, cluster: Cluster) -> Mapping[str, SourceBac
 
 
 def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, clock: Clock) -> Backlogs:
-    """The same whenever it is called, and the ledger keeps the minute where the lag of all sources is known. Whoever
-    asks goes on where the ledger fails.
+    """A function that measures the backlogs, and records in the ledger one lag per minute if the lag of all sources is
+    known. A failing ledger does not stop the caller.
     """
 
     max_lag_s = config.planning.max_lag_s
@@ -42,7 +42,7 @@ def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, 
         waits = backlogs(config, cluster)
         if (lag_s := longest_lag_s(waits)) is not None:
             at = clock.now()
-            # A deployment asks every few seconds, and most of that tells the ledger nothing new.
+            # A deployment measures every few seconds, more often than the ledger needs.
             mark = (math.ceil(at.timestamp() / MINUTE_S), lag_s > max_lag_s)
             if mark not in kept:
                 try:
@@ -55,11 +55,11 @@ def recorded_backlogs(config: TopologyConfig, cluster: Cluster, ledger: Ledger, 
     return told
 
 
-def _unread(config: TopologyConfig, source: str, told: SourceBacklog) -> SourceBacklog:
-    """What the topology's consumer group has not read; what was told before where it has none, or Kafka fails."""
+def _unread(config: TopologyConfig, source: str, reported: SourceBacklog) -> SourceBacklog:
+    """The consumer group's unread messages; `reported` if there is no group or Kafka fails."""
     try:
         group = consumer_group(config)
         unread = group.unread(source) if group is not None else None
     except HistoryError as error:
-        return replace(told, unmeasured=f"{told.unmeasured}; {error}")
-    return told if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)
+        return replace(reported, unmeasured=f"{reported.unmeasured}; {error}")
+    return reported if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)

@@ -1,4 +1,4 @@
-"""Which clock an installation goes by: the machine's, or that of a replayed trace."""
+"""The clock of an installation: the machine's, or that of a replayed trace."""
 
 from pathlib import Path
 

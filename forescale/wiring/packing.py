@@ -13,18 +13,18 @@ from planner.packing.registry import packer_named
 
 
 def site_of_packing(config: TopologyConfig, settings: Settings) -> SiteFile | None:
-    """What the section `packing` names; None where it names none. Raises FileError."""
+    """The site that the section `packing` names; None if it names none. Raises FileError."""
     if config.packing is None or config.packing.site is None:
         return None
     return read_site_file(Path(settings.below_home(config.packing.site)), config.as_topology())
 
 
 def packer_and_site(config: TopologyConfig, packing: PackingSection, settings: Settings) -> tuple[Packer, SiteFile]:
-    """Raises PlanError or FileError for a site that does not go with the section."""
+    """Raises PlanError or FileError for a site that does not fit the section."""
     where = site_of_packing(config, settings) or no_site(config.engine)
     return packer_named(packing.packer, packing.offer(where.site, where.prices)), where
 
 
 def reserved_of(config: TopologyConfig) -> Mapping[str, Reserved]:
-    """By operator, of one instance, as the topology file says."""
+    """Reservations of one instance by operator, from the topology file."""
     return {name: Reserved(entry.cores, entry.memory_mib) for name, entry in config.operators.items()}

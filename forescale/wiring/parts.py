@@ -1,4 +1,4 @@
-"""From settings and a topology file to the parts they name: the clock, the cluster, the limits."""
+"""Builds the parts that settings and a topology file name: the clock, the cluster, the limits."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -22,7 +22,7 @@ from planner.ledger.ledger import Ledger
 from planner.limits import FULL, Limits
 
 METRICS_S = 60.0
-"""Until the metrics of a minute are known."""
+"""Seconds until the metrics of a minute are available."""
 
 
 def topology_config(name: str, settings: Settings) -> TopologyConfig:
@@ -35,7 +35,7 @@ def clock_of(settings: Settings) -> Clock:
 
 
 def ledger_of(settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> Ledger:
-    """opened: by its URL; its tables are checked then."""
+    """opened: opens a ledger by its URL and checks its tables."""
     settings.home.mkdir(parents=True, exist_ok=True)
     return opened(settings.ledger_sqlalchemy_url)
 
@@ -45,7 +45,7 @@ def tracker_of(settings: Settings) -> MlflowTracker:
 
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:
-    """Where the topology runs; nothing is asked of it yet. Raises ClusterError where a secret of its login lacks."""
+    """The topology's cluster, without a request to it. Raises ClusterError if a secret of its login is missing."""
     try:
         return cluster_kind(config.cluster).connect(config, config.cluster, settings, clock)
     except ValueError as error:
@@ -53,18 +53,18 @@ def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Clus
 
 
 def limits_of(planning: Planning) -> Limits:
-    """With the usual headroom where the file tells none."""
+    """Limits with the default headroom if the file sets none."""
     given = planning.model_dump(include={field.name for field in fields(Limits)}, exclude_none=True)
     return Limits(**given)
 
 
 def planned_limits_of(planning: Planning) -> Limits:
-    """Where the file tells no headroom, what a plan leaves is for the budget to say."""
+    """Limits for planning: if the file sets no headroom, the violation budget decides it."""
     return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
 def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
-    """downtime_s: of a rescale, as is planned with."""
+    """downtime_s: of a rescale, as used in planning."""
     planning = config.planning
     return GuardTerms(
         **planning.guard.model_dump(exclude={"mode"}),
@@ -76,8 +76,8 @@ def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
 
 
 def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestore = NO_RESTORE) -> ChangeTerms:
-    """replanned_s: from one forecast to the next. restore: of state, beside the downtime of the section. Somebody acts
-    on what a plan does not carry once the guard has seen it, or with the next forecast.
+    """replanned_s: from one forecast to the next. restore: of state, added to the section's downtime. An overload is
+    acted on once the guard has seen it, or with the next forecast.
     """
     seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else replanned_s
     return ChangeTerms(
@@ -98,6 +98,6 @@ def disruption_prices_of(planning: Planning) -> DisruptionPrices:
 
 
 def rules_of(planning: Planning, start: datetime, end: datetime) -> ChangeRules:
-    """Over a horizon."""
+    """Rules over a horizon."""
     closed = [span for window in planning.freeze for span in window.spans(start, end)]
     return ChangeRules([(begins.timestamp(), ends.timestamp()) for begins, ends in closed], planning.max_rescales_a_day)

@@ -1,4 +1,4 @@
-"""From settings to the Spark session that spreads tasks over workers."""
+"""Creates the Spark session that distributes tasks over workers."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def task_session(settings: Settings, app: str) -> "SparkSession":
-    """With one thread for each worker; `with` stops it at the end. Raises HistoryError where it does not start."""
+    """A session with one thread per worker; `with` stops it at the end. Raises HistoryError if it does not start."""
     from forecasting.arrivals.spark_session import spark_session
     from forecasting.spark_tasks import WORKER_SETTINGS
 

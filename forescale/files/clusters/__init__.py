@@ -1,1 +1,1 @@
-"""The section `cluster` of a topology file, one kind a file: what a person writes of where the topology runs."""
+"""The section `cluster` of a topology file, one file per kind: where the topology runs."""

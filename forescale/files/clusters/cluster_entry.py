@@ -1,4 +1,4 @@
-"""What the sections `cluster` of all kinds have in common."""
+"""Fields and checks common to all kinds of the section `cluster`."""
 
 from collections.abc import Collection, Mapping
 from typing import ClassVar
@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ClusterEntry(BaseModel):
-    """kind: the word in the file; each kind narrows it to a literal. counts_tuples: whether the cluster tells what its
-    operators do, which the guard rests on.
+    """kind: the word in the file; each kind narrows it to a literal. counts_tuples: whether the cluster reports tuple
+    counts of its operators, which the guard needs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -18,22 +18,22 @@ class ClusterEntry(BaseModel):
     counts_tuples: ClassVar[bool] = True
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
-        """The operators that the section names, by the field that does: all must be of the topology."""
+        """The operators that the section names, by field; all must belong to the topology."""
         return {}
 
     def check_operators(self, operators: Collection[str]) -> None:
-        """Raises ValueError where the section lacks something of an operator of the topology."""
+        """Raises ValueError if the section lacks something for an operator of the topology."""
 
     def check_mode(self, mode: str, guard_mode: str) -> None:
-        """Raises ValueError where plans of that planning.mode, or actions of a guard of that mode, can never be
+        """Raises ValueError if plans of this planning.mode, or actions of a guard of this mode, can never be
         deployed.
         """
 
 
 def http_address(url: str, of: str, example: str) -> str:
-    """The same address. Raises ValueError where it is none, without repeating it: it may hold a password.
+    """The same address. Raises ValueError if it is not one, without repeating it: it may hold a password.
 
-    of: whose it is, for the message.
+    of: the server's name in the message.
     """
     try:
         parsed = httpx.URL(url)

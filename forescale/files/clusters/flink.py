@@ -14,10 +14,10 @@ _EXAMPLE = "http://127.0.0.1:8081"
 
 
 class RestartEntry(BaseModel):
-    """What a job is started with where it cannot rescale in place. jar: id or name of one that was uploaded.
+    """How a job is started again where it cannot rescale in place. jar: id or name of an uploaded jar.
 
-    program_args: `{OPERATOR}` becomes the parallelism of that operator. savepoints: directory that the job manager and
-    all task managers reach. timeout_s: until a savepoint is complete.
+    program_args: `{OPERATOR}` is replaced by the parallelism of that operator. savepoints: directory that the job
+    manager and all task managers reach. timeout_s: time limit of a savepoint.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,11 +32,11 @@ class RestartEntry(BaseModel):
 class FlinkEntry(MutualAccess, ClusterEntry):
     """A Flink session cluster over REST. job: name of the running job; operators: topology operator → vertex name.
 
-    standby_urls: of the other job managers of a highly available cluster; the one that answers is asked. They are sent
-    the login of url. sample_s: over how many seconds its metrics are read for calibration.
-    slots_command: run where a plan needs more slots than are free, without a shell; `{slots_total}` and
-    `{slots_lacking}` in its arguments become numbers. slots_command_timeout_s: of the command; slots_wait_s: until the
-    slots are there after it. rescale: savepoint stops the job and starts it again as restart says.
+    standby_urls: the other job managers of a highly available cluster; requests go to the one that answers, with the
+    login of url. sample_s: seconds over which metrics are read for calibration.
+    slots_command: run without a shell when a plan needs more slots than are free; `{slots_total}` and
+    `{slots_lacking}` in its arguments become numbers. slots_command_timeout_s: time limit of the command; slots_wait_s:
+    time limit for the slots to appear after it. rescale: savepoint stops the job and starts it again as restart says.
     """
 
     kind: Literal["flink"]
@@ -91,7 +91,7 @@ class FlinkEntry(MutualAccess, ClusterEntry):
                 raise ValueError(f"cluster.restart.program_args gives operator {name!r} no parallelism; add {{{name}}}")
 
     def connection(self) -> Connection:
-        """Raises ValueError where the environment or the file lacks a secret."""
+        """Raises ValueError if the environment or the file lacks a secret."""
         return super().connection() | Connection(standby_urls=self.standby_urls)
 
     def operators_named(self) -> Mapping[str, Collection[str]]:

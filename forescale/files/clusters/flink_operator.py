@@ -11,10 +11,10 @@ from forescale.files.clusters.kubernetes_access import KubernetesAccess, Name
 
 
 class FlinkOperatorEntry(KubernetesAccess):
-    """deployment: name of the FlinkDeployment. url: of its job's REST interface; where left out, that of the service
-    which the operator makes, as pods see it. operators: topology operator → vertex name. autoscaler: whether the
-    operator's autoscaler scales the job, so that plans are its lower bound (planning.mode: floor). sample_s: over how
-    many seconds metrics are read for calibration.
+    """deployment: name of the FlinkDeployment. url: of its job's REST interface; by default that of the service which
+    the operator creates, as pods see it. operators: topology operator → vertex name. autoscaler: whether the operator's
+    autoscaler scales the job, so that plans are its lower bound (planning.mode: floor). sample_s: seconds over which
+    metrics are read for calibration.
     """
 
     kind: Literal["flink-operator"]

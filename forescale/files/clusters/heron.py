@@ -13,11 +13,11 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class HeronClusterEntry(HttpAccess, ClusterEntry):
-    """Heron by its tracker (url) and the client that is installed here. cluster, role, environ, topology: as `heron
-    submit` was given them; topology: this file's where left out. operators: topology operator → component.
+    """Heron by its tracker (url) and the locally installed client. cluster, role, environ, topology: as given to
+    `heron submit`; topology is this file's by default. operators: topology operator → component.
 
-    client: how its command line begins. max_containers: what the scheduler has room for. sample_s: span of the counters
-    that calibration reads.
+    client: how its command line begins. max_containers: containers that the scheduler has room for. sample_s: span of
+    the counters that calibration reads.
     """
 
     kind: Literal["heron"]

@@ -10,8 +10,8 @@ from forescale.files.clusters.kubernetes_access import KubernetesAccess
 
 
 class KubernetesEntry(KubernetesAccess):
-    """operators: operator → its workload (`deployment/NAME`, `statefulset/NAME`) or, for planning.mode: floor, what
-    scales it (`hpa/NAME`, `scaledobject/NAME`).
+    """operators: operator → its workload (`deployment/NAME`, `statefulset/NAME`) or, for planning.mode: floor, its
+    autoscaler (`hpa/NAME`, `scaledobject/NAME`).
     """
 
     kind: Literal["kubernetes"]

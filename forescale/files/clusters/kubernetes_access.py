@@ -1,4 +1,4 @@
-"""How a section `cluster` says where the API server of Kubernetes is, and as whom it is asked."""
+"""Address of the Kubernetes API server and login for it, in a section `cluster`."""
 
 from typing import Annotated
 
@@ -8,12 +8,12 @@ from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
-"""Of an object: a subdomain of DNS."""
+"""Name of an object: a DNS subdomain."""
 
 
 class KubernetesAccess(ClusterEntry):
-    """kubeconfig, context: where left out what kubectl uses or, in a pod, the pod's service account. take_over: field
-    managers whose fields forescale may make its own. timeout_s: of one request.
+    """kubeconfig, context: by default what kubectl uses or, in a pod, the pod's service account. take_over: field
+    managers whose fields forescale may take over. timeout_s: of one request.
     """
 
     namespace: Name

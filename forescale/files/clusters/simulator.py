@@ -10,8 +10,8 @@ from forescale.files.clusters.cluster_entry import ClusterEntry
 class SimulatorEntry(ClusterEntry):
     """The in-process cluster simulator. truth: folder of the arrival history that it replays.
 
-    service_s: per operator the simulator's own truth, where it is another than what the file declares: what calibration
-    has to find out.
+    service_s: true service times per operator in the simulator, where they differ from the declared ones: what
+    calibration has to find out.
     """
 
     kind: Literal["simulator"]

@@ -11,11 +11,11 @@ from forescale.files.http_access import HttpAccess
 
 
 class StormClusterEntry(HttpAccess, ClusterEntry):
-    """Storm by its UI. topology: name under which it was submitted, this file's where left out. operators: topology
+    """Storm by its UI. topology: name under which it was submitted, by default this file's. operators: topology
     operator → component.
 
-    wait_s: for how long spouts rest before executors are moved; Storm's own default is the message timeout. sample_s:
-    span of the counters that calibration reads; Storm keeps 600, 10800 and 86400 s.
+    wait_s: how long spouts pause before executors are moved; Storm's default is the message timeout. sample_s: span of
+    the counters that calibration reads; Storm keeps 600, 10800 and 86400 s.
     """
 
     kind: Literal["storm"]

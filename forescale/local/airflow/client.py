@@ -1,4 +1,4 @@
-"""Airflow's REST API as far as it is needed here: start a run, wait for its end, answer a review, read a log."""
+"""The part of Airflow's REST API that is needed here: start a run, wait for its end, answer a review, read a log."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ POLL_S = 0.3
 
 
 class AirflowClient:
-    """One user's session. url: of the web interface; the password is asked for anew whenever the session has ended."""
+    """One user's session. url: of the web interface; the client logs in again whenever the session has ended."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self.url = url
         self._user = user
         self._password = password
-        # trust_env=False: a proxy of the environment would not find our loopback.
+        # trust_env=False: a proxy from the environment cannot reach our loopback.
         self._http = httpx.Client(base_url=url, timeout=30, trust_env=False)
         self._signed_in = False
 
@@ -67,7 +67,7 @@ class AirflowClient:
         return {dag["dag_id"] for dag in self.request("GET", "dags", limit=100)["dags"]}
 
     def paused(self) -> dict[str, bool]:
-        """Whether it is paused, by the id of each DAG that was parsed."""
+        """Whether each parsed DAG is paused, by its id."""
         dags = self.request("GET", "dags", limit=100)["dags"]
         return {dag["dag_id"]: bool(dag["is_paused"]) for dag in dags if not dag.get("is_stale")}
 
@@ -82,7 +82,7 @@ class AirflowClient:
             self.request("POST", "pools", {"name": name, "slots": slots})
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None, run_id: str | None = None) -> str:
-        """Start a run; returns its id. Raises AirflowError where the form's fields do not fit their schema."""
+        """Start a run; returns its id. Raises AirflowError if the form's fields do not fit their schema."""
         body: dict[str, Any] = {"logical_date": None, "conf": dict(conf or {})}
         if run_id is not None:
             body["dag_run_id"] = run_id
@@ -112,19 +112,19 @@ class AirflowClient:
         return state
 
     def wait_for_success(self, dag_id: str, run_id: str, timeout_s: float) -> None:
-        """Raises AirflowError, with the end of the log of what failed, unless the run ends well in time."""
+        """Raises AirflowError, with the end of the failed task's log, unless the run succeeds in time."""
         if self.wait_for_end(dag_id, run_id, timeout_s) != "success":
             reasons = "\n".join(self.failures(dag_id, run_id))
             raise AirflowError(f"run {run_id} of the DAG {dag_id} failed:\n{reasons}")
 
     def failures(self, dag_id: str, run_id: str) -> Iterator[str]:
-        """For each failed task its name and the last errors of its log."""
+        """For each failed task, its name and the last errors of its log."""
         for task in self.task_instances(dag_id, run_id):
             if task["state"] == "failed":
                 yield f"task {task['task_id']}: {self.log_tail(dag_id, run_id, task)}"
 
     def log_tail(self, dag_id: str, run_id: str, task: Mapping[str, Any], lines: int = 8) -> str:
-        """The last error messages of a task's log, or its last lines where it has none."""
+        """The last error messages of a task's log, or its last lines if it has none."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task['task_id']}/logs/{task['try_number']}"
         content = self.request("GET", path, map_index=task["map_index"], full_content=True)["content"]
         entries = [entry for entry in content if isinstance(entry, dict)]
@@ -135,7 +135,7 @@ class AirflowClient:
         return ", ".join(f"{task['task_id']} {task['state']}" for task in self.task_instances(dag_id, run_id))
 
     def open_reviews(self, dag_id: str = "~", run_id: str = "~") -> list[dict[str, Any]]:
-        """Questions that wait for an answer, of one run or of all: subject, body, options, task_instance …"""
+        """Reviews waiting for an answer, of one run or of all: subject, body, options, task_instance …"""
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
         return list(self.request("GET", path, response_received=False)["hitl_details"])
 

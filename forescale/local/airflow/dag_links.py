@@ -1,7 +1,7 @@
 """Links from a DAGs folder to the DAG files of the installed package.
 
-Links and no copies: a DAG file imports from the package, so the two must be of one version. `pip install --upgrade`
-changes both at once behind a link, while a copy would call what is gone.
+Links, not copies: a DAG file imports from the package, so both must have the same version. `pip install --upgrade`
+changes both at once behind a link, while a copy might call removed code.
 """
 
 from pathlib import Path
@@ -11,9 +11,9 @@ from forescale.places import bundled
 
 
 def link_dags(folder: Path) -> list[Path]:
-    """The links, one a DAG file, made or left as they are. A link to a DAG that is gone is removed.
+    """Create missing links, one per DAG file, and remove links to removed DAGs. Returns all links.
 
-    Raises FileError, and changes nothing, where a file that is no such link has the name of one.
+    Raises FileError, and changes nothing, if another file has the name of a link.
     """
     targets = {file.name: file for file in sorted(bundled("dags").glob("*.py"))}
     for name in targets:
@@ -35,7 +35,7 @@ def _linked(place: Path, target: Path) -> Path:
 
 
 def _is_dag_link(place: Path) -> bool:
-    """Whether this or another installation made it; after an upgrade of Python its folder is another."""
+    """Whether this or another installation made it: an upgrade of Python changes the package's folder."""
     if not place.is_symlink():
         return False
     target = place.readlink()

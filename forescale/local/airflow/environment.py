@@ -1,4 +1,4 @@
-"""The environment that makes Airflow keep to itself: below FORESCALE_HOME, on loopback, settings all ours."""
+"""The environment of a self-contained Airflow: below FORESCALE_HOME, on loopback, with all settings ours."""
 
 import json
 import os
@@ -22,12 +22,12 @@ def airflow_home(settings: Settings) -> Path:
 
 
 def passwords_file(home: Path) -> Path:
-    """Where the passwords of the web interface are: JSON, user → password, readable by its owner alone."""
+    """File with the passwords of the web interface: JSON, user → password, readable by its owner only."""
     return home / "passwords.json"
 
 
 def passwords(home: Path) -> dict[str, str]:
-    """The passwords, drawn once and then kept."""
+    """The passwords, generated once and then kept."""
     file = passwords_file(home)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file.exists():
@@ -45,7 +45,7 @@ def airflow_environment(
     """All variables for Airflow's processes and, through them, for its tasks.
 
     port: of the web interface and the API. Inherited variables AIRFLOW… are dropped: they would point at another
-    installation. FORESCALE_… say what `settings` says.
+    installation. The variables FORESCALE_… are those of `settings`.
     """
     home = airflow_home(settings)
     base = os.environ if inherited is None else inherited
@@ -66,7 +66,7 @@ def airflow_environment(
         **_database(settings),
         "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(port),
-        "AIRFLOW__API__BASE_URL": url,  # without it every task calls :8080
+        "AIRFLOW__API__BASE_URL": url,  # otherwise tasks call :8080
         # Short loops: a run of three small tasks takes seconds, not a minute.
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
@@ -76,7 +76,7 @@ def airflow_environment(
         # Loopback is never reached through a proxy.
         "NO_PROXY": ",".join(filter(None, [base.get("NO_PROXY", ""), LOOPBACK, "localhost"])),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT) if IN_CHECKOUT else "", base.get("PYTHONPATH", "")])),
-        # One thread each: tasks are forked from a process that has these libraries loaded, and two cores are soon full.
+        # One thread each: tasks fork from a process with these libraries loaded, and soon fill two cores.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "SPARK_LOCAL_IP": LOOPBACK,
@@ -90,13 +90,13 @@ def _database(settings: Settings) -> dict[str, str]:
     if settings.airflow_database_url is None:
         return {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{airflow_home(settings) / 'airflow.db'}"}
     url = settings.airflow_database_url.get_secret_value()
-    # Airflow would ask for asyncpg, another driver, beside psycopg, which can do both.
+    # Airflow's default is a second driver, asyncpg; psycopg serves both.
     names = ["SQL_ALCHEMY_CONN", *(["SQL_ALCHEMY_CONN_ASYNC"] if url.startswith("postgresql+psycopg:") else [])]
     return {f"AIRFLOW__DATABASE__{name}": url for name in names}
 
 
 def forescale_environment(settings: Settings) -> dict[str, str]:
-    """The same settings for another process; paths absolute, since its working folder may be another."""
+    """The same settings for another process; paths are absolute, since its working folder may differ."""
     variables = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)

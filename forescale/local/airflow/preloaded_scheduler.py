@@ -1,7 +1,7 @@
-"""Airflow's scheduler with the libraries of the jobs loaded before it forks: a task starts in one second, not in four.
+"""Airflow's scheduler with the libraries of the jobs loaded before it forks: a task starts in 1 s, not in 4 s.
 
 Only libraries, never the project's own code: a changed job must be picked up by the next task. Not Spark, which brings
-a Java process, nor what a single job uses (Prophet, statsmodels).
+a Java process, nor libraries of a single job (Prophet, statsmodels).
 """
 
 import importlib
@@ -11,7 +11,7 @@ LIBRARIES = ("numpy", "pandas", "pyarrow.parquet", "scipy.optimize", "scipy.stat
 
 
 def main() -> None:
-    """`airflow scheduler` with the arguments given, once the libraries that are installed are loaded."""
+    """Load the installed libraries, then run `airflow scheduler` with the given arguments."""
     from airflow.__main__ import main as airflow
 
     for library in LIBRARIES:

@@ -1,4 +1,4 @@
-"""Airflow on this machine: database, four processes, ready when every one of them says so; stopped as a whole."""
+"""Airflow on this machine: database and four processes, started, awaited and stopped together."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ OUR_DAGS = frozenset({"aggregate", "forecast", "plan", "deploy"})
 
 @dataclass(frozen=True)
 class AirflowService:
-    """A running Airflow. home: its folder; environment: of its processes, to start one of them again."""
+    """A running Airflow. home: its folder; environment: of its processes, for restarting one."""
 
     url: str
     home: Path
@@ -46,9 +46,9 @@ class AirflowService:
 
 @contextmanager
 def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float = 120) -> Iterator[AirflowService]:
-    """Airflow with the project's DAGs at any free port, as the sole one of its folder; all of it ends with the context.
+    """Airflow with the project's DAGs at any free port, the only one of its folder; stopped at the end of the context.
 
-    Raises as `running_airflow` does, and ServiceError where another process runs the services of the same folder.
+    Raises as `running_airflow`, and ServiceError if another process runs the services of the same folder.
     """
     with sole_instance(airflow_home(settings)), running_airflow(settings, dags=dags, timeout_s=timeout_s) as service:
         yield service
@@ -58,10 +58,10 @@ def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float =
 def running_airflow(
     settings: Settings, *, port: int = 0, port_tries: int = 50, dags: Path = DAGS, timeout_s: float = 120
 ) -> Iterator[AirflowService]:
-    """Airflow with the project's DAGs, active, ready to run them. Whoever calls holds `sole_instance` of its folder.
+    """Airflow with the project's DAGs, ready to run them. The caller must hold `sole_instance` of its folder.
 
-    port: the preferred one, where it is taken the next of port_tries that is free; 0: any free one.
-    Raises AirflowError where the database cannot be made or it is not ready within timeout_s, ServiceError where no
+    port: preferred; if taken, the next free one of port_tries; 0: any free one.
+    Raises AirflowError if the database cannot be created or Airflow is not ready within timeout_s, ServiceError if no
     port is free.
     """
     home = airflow_home(settings)

@@ -1,1 +1,1 @@
-"""The demo: a real trace of calls, written as raw events the way a feed would deliver them."""
+"""The demo: a real trace of calls, written as raw events as a feed would deliver them."""

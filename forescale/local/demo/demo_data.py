@@ -1,4 +1,4 @@
-"""Writes the demo's input: raw events up to now, when the feed was alive, and the truth that the simulator replays."""
+"""Writes the demo's input: raw events up to now, coverage of the feed, and the truth that the simulator replays."""
 
 import fcntl
 import shutil
@@ -25,7 +25,7 @@ DEFAULT_NOW = datetime(2003, 10, 23, 21, 30, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class DemoData:
-    """What was written. rows: delivered from start up to now, copies included; calls: distinct ones among them."""
+    """The written data. rows: delivered from start up to now, copies included; calls: distinct ones among them."""
 
     truth: Path
     start: datetime
@@ -37,10 +37,10 @@ class DemoData:
 def write_demo_data(
     home: Path, *, now: datetime = DEFAULT_NOW, weeks: int = 8, shift: timedelta = timedelta(0)
 ) -> DemoData:
-    """Write home/demo anew: events/date=…/calls.parquet, coverage.parquet and truth/ (a history of one-minute windows).
+    """Replace home/demo: events/date=…/calls.parquet, coverage.parquet and truth/ (a history of one-minute windows).
 
-    now: events after it have not come yet; it lies within the (shifted) span. The same arguments give the same bytes.
-    The folder is built aside and swapped in, and holds nothing else. Raises HistoryError for a `now` outside the span.
+    now: later events are not written; it lies within the (shifted) span. The same arguments give the same bytes.
+    The folder is built aside and swapped in, replacing the old one. Raises HistoryError for a `now` outside the span.
     """
     start, end = span_of(weeks, shift)
     if not start < now <= end:
@@ -68,7 +68,7 @@ def write_demo_data(
 
 
 def _write_day(day: CallDay, events: Path, now: datetime) -> int:
-    """Write what has come by now; how many rows that is."""
+    """Write the events up to now; returns the number of rows."""
     came = pa.compute.less(day.delivered["called_at"], pa.scalar(now, pa.timestamp("us", "UTC")))
     rows = day.delivered.filter(came)
     if rows.num_rows:
@@ -79,7 +79,7 @@ def _write_day(day: CallDay, events: Path, now: datetime) -> int:
 
 
 def _alive(start: datetime, end: datetime, gaps: list[tuple[datetime, datetime]]) -> Int64s:
-    """The spans of [start, end) outside the gaps, which are in order and apart."""
+    """The spans of [start, end) outside the gaps, which are ordered and disjoint."""
     begins = [start, *(to for _, to in gaps)]
     ends = [*(begin for begin, _ in gaps), end]
     return merged_spans((to_us(a), min(to_us(b), to_us(end))) for a, b in zip(begins, ends, strict=True) if a < end)

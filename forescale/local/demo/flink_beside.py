@@ -1,4 +1,4 @@
-"""A real Flink through a load script: measured before as its user would, then driven, then read from its job's logs."""
+"""A real Flink under a load script: calibrated first as a user would, then driven, then read from the job's logs."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_measurement import bring_to
-from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, Stop, Track
+from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, LoadTrack, Stop
 from forescale.local.demo.modeled_job import TAKEN, ModeledJob, RunningModeledJob, item_logs
-from forescale.local.demo.simulator_beside import Given, simulated
+from forescale.local.demo.simulator_beside import KnownJob, simulated
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.arrays import Floats
@@ -42,8 +42,8 @@ JOB = ModeledJob(
     checkpoint_interval_s=2.0,
     startup_s=3.0,
 )
-"""An instance of `enrich` does 100 a second. On loopback a job starts in a part of a second; elsewhere it connects and
-loads, so its instances take some seconds to open.
+"""An instance of `enrich` handles 100 tuples a second. On loopback a job starts in a fraction of a second; elsewhere it
+connects and loads, so its instances take some seconds to open.
 """
 
 
@@ -51,7 +51,7 @@ def plan(enrich: int) -> PhysicalPlan:
     return PhysicalPlan(TOPOLOGY.name, {SOURCE: 1, "parse": 1, "enrich": enrich})
 
 
-# 200 a second fit: 60 more wait for 30 s. 400 fit after that. Then 140 come, and 200 fit again.
+# Capacity 200/s under 260/s for 30 s, then capacity 400/s. Then 140/s arrive, and capacity is 200/s again.
 SCRIPT = LoadScript(
     ArrivalSchedule((0.0, 3.0, 63.0), (140.0, 260.0, 140.0)),
     plan(2),
@@ -61,39 +61,39 @@ SCRIPT = LoadScript(
 
 _LITTLE_PER_S, _MODERATE_PER_S, _TOO_MUCH_PER_S = 20.0, 140.0, 300.0
 _AHEAD_S = 1.0
-"""A rate is written so long before it holds: the source looks at its file every 0.2 s."""
+"""Lead time for writing a rate: the source reads its file every 0.2 s."""
 _FULL_S, _MEASURED_S, _DRAINED_S = 4.0, 8.0, 60.0
-"""Until buffers are full under too much load, how long each load is measured, and at most until nothing waits."""
+"""Time until buffers are full under overload, duration of each measurement, and time limit for draining."""
 
 
 @dataclass(frozen=True)
 class MeasuredScript:
-    """A script on Flink. given: all that the simulator is told, measured before. taken, finished: of each sample, since
-    the script's beginning, as in `Track`.
+    """A script on Flink. given: all that the simulator knows, measured before. taken, finished: per sample, since the
+    script's beginning, as in `LoadTrack`.
     """
 
     script: LoadScript
-    given: Given
+    given: KnownJob
     taken: tuple[float, ...]
     finished: tuple[float, ...]
     stops: tuple[Stop, ...]
 
-    def flink(self) -> Track:
+    def flink(self) -> LoadTrack:
         taken, finished = np.array(self.taken), np.array(self.finished)
-        return Track.of(self.script.schedule, self.script.sampled_s, taken, finished, self.stops)
+        return LoadTrack.of(self.script.schedule, self.script.sampled_s, taken, finished, self.stops)
 
-    def simulated(self) -> Track:
+    def simulated(self) -> LoadTrack:
         return simulated(TOPOLOGY, self.script, self.given)
 
 
 MEASURED = TypeAdapter(MeasuredScript)
-"""For files."""
+"""Codec for files."""
 
 
 def measured_script(flink: LocalFlink, progress: Callable[[str], None] = lambda text: None) -> MeasuredScript:
-    """Start the job, measure it, and run the script. Some three minutes.
+    """Start the job, measure it, and run the script. Takes about three minutes.
 
-    Raises LocalFlinkError or ClusterError when the job does not come to run as asked.
+    Raises LocalFlinkError or ClusterError when the job does not run as requested.
     """
     driven = _Driven(flink)
     try:
@@ -101,7 +101,7 @@ def measured_script(flink: LocalFlink, progress: Callable[[str], None] = lambda 
         begin_s, stops = driven.through(SCRIPT, progress)
     finally:
         driven.running.cancel()
-    # Logs are whole once the job is cancelled.
+    # Logs are complete once the job is cancelled.
     sampled_s, stopped_s = begin_s + SCRIPT.sampled_s, [begin_s + stop.stopped_s for stop in stops]
     reached = positions(driven.running.folder, driven.schedule, sampled_s, stopped_s)
     before = driven.schedule.due(np.array([begin_s]))
@@ -110,7 +110,7 @@ def measured_script(flink: LocalFlink, progress: Callable[[str], None] = lambda 
 
 
 class _Driven:
-    """The job as it runs. schedule: all rates so far, in seconds since the epoch."""
+    """The running job. schedule: all rates so far, in seconds since the epoch."""
 
     def __init__(self, flink: LocalFlink) -> None:
         self._flink, self._clock = flink, RealClock()
@@ -118,12 +118,12 @@ class _Driven:
         self.schedule = ArrivalSchedule((time.time() + 2 * _AHEAD_S,), (_LITTLE_PER_S,))
         self.running: RunningModeledJob = JOB.start(flink, {}, {SOURCE: self.schedule})
 
-    def measured_before(self, progress: Callable[[str], None]) -> Given:
-        """Downtime of earlier rescales, service times at a moderate load and at too much, where no instance waits for
-        work, and what buffers hold then. Nothing waits at the end.
+    def measured_before(self, progress: Callable[[str], None]) -> KnownJob:
+        """Downtime of earlier rescales, service times at a moderate load and at overload, where no instance waits for
+        work, and the buffers' content then. Nothing waits at the end.
         """
-        # The first is not counted: Java gets to know how the job is started.
-        downs_s = [self._bring(plan(enrich)).downtime_s for enrich in (2, 4, 2)][1:]
+        # The first is not counted: the JVM warms up.
+        downs_s = [self._rescale_to(plan(enrich)).downtime_s for enrich in (2, 4, 2)][1:]
         self._wait_until_drained()
         self._rate_from(time.time() + _AHEAD_S, _MODERATE_PER_S)
         self._clock.wait(_AHEAD_S)
@@ -137,21 +137,21 @@ class _Driven:
         self._rate_from(time.time() + _AHEAD_S, _LITTLE_PER_S)
         self._wait_until_drained()
         taken, finished = positions(self.running.folder, self.schedule, full_s, ())
-        given = Given(profiles, float(np.mean(downs_s)), checkpoints, float(np.mean(taken - finished)))
+        given = KnownJob(profiles, float(np.mean(downs_s)), checkpoints, float(np.mean(taken - finished)))
         services = ", ".join(f"{name} {1000 * of.service_s:.2f} ms" for name, of in profiles.items())
         progress(f"earlier rescales: {', '.join(f'{each:.2f} s' for each in downs_s)}; service times: {services}")
         progress(f"checkpoints take {checkpoints.duration_s:.2f} s; {given.buffered:.0f} tuples fit inside")
         return given
 
     def through(self, script: LoadScript, progress: Callable[[str], None]) -> tuple[float, list[Stop]]:
-        """Run a script. When it began, in seconds since the epoch, and its stops in seconds since then."""
+        """Run a script. Returns its start, in seconds since the epoch, and its stops in seconds since then."""
         begin_s = float(np.ceil(time.time() + _AHEAD_S))
         for from_s, rate_per_s in zip(script.schedule.from_s, script.schedule.rate_per_s, strict=True):
             self._rate_from(begin_s + from_s, rate_per_s)
         stops = []
         for at_s, wanted in script.rescales:
             self._clock.wait(begin_s + at_s - time.time())
-            stop = self._bring(wanted)
+            stop = self._rescale_to(wanted)
             stops.append(Stop(stop.stopped_s - begin_s, stop.running_s - begin_s))
             progress(f"{wanted.brief()} asked for at {at_s:g} s: down for {stops[-1].downtime_s:.2f} s")
         self._clock.wait(begin_s + script.end_s - time.time())
@@ -161,9 +161,9 @@ class _Driven:
         self.schedule = self.schedule.then(at_s, rate_per_s)
         self.schedule.write(self.running.folder, SOURCE)
 
-    def _bring(self, wanted: PhysicalPlan) -> Stop:
-        """In seconds since the epoch."""
-        verified = bring_to(self._cluster, wanted, self._clock)
+    def _rescale_to(self, plan: PhysicalPlan) -> Stop:
+        """The stop, in seconds since the epoch."""
+        verified = bring_to(self._cluster, plan, self._clock)
         if verified.downtime_s is None:
             raise LocalFlinkError(f"Flink reports no downtime of {JOB.name}; keep its rescale history on")
         running_s = verified.running_since.timestamp()
@@ -172,7 +172,7 @@ class _Driven:
     def _wait_until_drained(self) -> None:
         for _ in range(round(_DRAINED_S / _AHEAD_S)):
             self._clock.wait(_AHEAD_S)
-            # What is logged in the last half of a second may not be in the file yet.
+            # The last half second of the log may not be in the file yet.
             at_s = np.array([time.time() - 0.5])
             _, finished = positions(self.running.folder, self.schedule, at_s, ())
             if self.schedule.due(at_s)[0] - finished[0] < CAUGHT_UP_S * _LITTLE_PER_S:
@@ -182,7 +182,7 @@ class _Driven:
         )
 
     def _checkpoint_s(self) -> float:
-        """What the last one took, end to end."""
+        """End-to-end duration of the last checkpoint."""
         url = f"{self._flink.url}/jobs/{self.running.job_id}/checkpoints"
         answer = httpx.get(url, trust_env=False, timeout=10.0).json()
         return float(answer["latest"]["completed"]["end_to_end_duration"]) / 1000
@@ -191,10 +191,10 @@ class _Driven:
 def positions(
     folder: Path, schedule: ArrivalSchedule, at_s: Floats, stopped_s: Sequence[float]
 ) -> tuple[Floats, Floats]:
-    """Tuples that the source had taken in, and the sink finished, by each moment, from the logs of a job whose
-    operators give one for each.
+    """Tuples that the source had taken in, and the sink finished, by each moment, from the logs of a job with one
+    instance of each.
 
-    A log of the source begins where the source was restored to; from the stop before that on, no more was taken in.
+    A log of the source begins at the restored position; none beyond it was taken in since the preceding stop.
     """
     sinks = [_ended_s(log) for log in item_logs(folder)]
     finished_s = np.sort(np.concatenate([np.zeros(0), *sinks]))

@@ -1,7 +1,7 @@
 """The guard on a real Flink: a job is made too small by hand, and the guard's own turns heal it.
 
-The job has topology and service times of the word count. Unlike that, it keeps what it is behind and tells what waits:
-without, lag would be unknown and the load an estimate.
+The job has topology and service times of the word count. Unlike that, it keeps its backlog and reports it: otherwise
+lag would be unknown and the load an estimate.
 """
 
 import time
@@ -20,13 +20,13 @@ from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 
 OFFERED_PER_S = 400.0
-"""Sentences. One instance of split does 250 of them; one of count does 1000 words, which are 200 sentences."""
+"""Sentences. One instance of split handles 250/s; one of count handles 1000 words/s, which are 200 sentences/s."""
 
 GUARD: Mapping[str, object] = {"mode": "act", "window_s": 40, "settle_s": 40, "drain_s": 60}
-"""`planning.guard` of the demo's topology file: short, so that all is seen in two minutes."""
+"""`planning.guard` of the demo's topology file: short, so that all happens within two minutes."""
 
 SAMPLE_S = 10
-"""Its `cluster.sample_s`: two looks, each with what waits after it, fit a window."""
+"""Its `cluster.sample_s`: two samples, each with a reading of the backlog after it, fit in a window."""
 
 _FITS, _TOO_SMALL = (1, 3, 3), (1, 1, 1)
 _AHEAD_S = 2.0
@@ -34,7 +34,7 @@ _AHEAD_S = 2.0
 
 @dataclass(frozen=True)
 class Healing:
-    """plan: that carries the load; too_small: by hand in its place. offered_per_s: sentences, all the time."""
+    """plan: carries the load; too_small: deployed by hand in its place. offered_per_s: sentences, constant."""
 
     offered_per_s: float
     plan: PhysicalPlan
@@ -43,10 +43,10 @@ class Healing:
 
 
 def heal_word_count(flink: LocalFlink, settings: Settings, progress: Callable[[str], None]) -> Healing:
-    """Start the job, rescale it by hand, and watch the guard of the topology file of that name. Some two minutes.
+    """Start the job, rescale it by hand, and watch the guard of that topology. Takes about two minutes.
 
-    The guard goes by the real clock, whatever the settings say: it measures what happens now.
-    Raises LocalFlinkError or ClusterError when the job does not come to run as asked.
+    The guard uses the real clock, whatever the settings say: it measures what happens now.
+    Raises LocalFlinkError or ClusterError when the job does not run as requested.
     """
     word_count, clock = WordCount(), RealClock()
     truth = {name: replace(of, service_cv2=0.0) for name, of in word_count.declared_profiles().items()}
@@ -57,7 +57,7 @@ def heal_word_count(flink: LocalFlink, settings: Settings, progress: Callable[[s
     try:
         bring_to(cluster, plan, clock)
         bring_to(cluster, too_small, clock)
-        progress(f"{OFFERED_PER_S:g}/s come; rescaled by hand: {plan.brief()} → {too_small.brief()}")
+        progress(f"{OFFERED_PER_S:g}/s arrive; rescaled by hand: {plan.brief()} → {too_small.brief()}")
         watch = watch_guard(settings.model_copy(update={"clock": "real"}), job.name, progress=progress)
     finally:
         running.cancel()

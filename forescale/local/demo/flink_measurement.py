@@ -20,10 +20,10 @@ from planner.clusters.cluster import Pending, Refusal, Verified
 from planner.clusters.flink import FlinkCluster
 
 EQUALLY_BUSY = 0.01
-"""Utilisations that differ by less than this are not told apart."""
+"""Utilisations that differ by less than this count as equal."""
 
 MODERATE = 0.75
-"""Share of the declared capacity that is offered while service times are measured: busy, but nothing queues."""
+"""Load as a share of declared capacity while service times are measured: busy, but without queues."""
 
 _CALIBRATED_AT = (1, 2, 2)
 _UNSEEN = ((1, 1, 2), (1, 3, 2), (1, 4, 6), (2, 6, 5), (1, 7, 12))
@@ -34,7 +34,7 @@ class MeasuredPlan:
     """One parallelism, as predicted before it ran and as measured under more load than it can carry.
 
     predicted_per_s, measured_per_s: maximum sustainable throughput of the source in tuples a second.
-    utilisation: measured, of the busiest instance per operator. downtime_s: of the rescale to it, None if not told.
+    utilisation: measured, of the busiest instance per operator. downtime_s: of the rescale to it, None if not reported.
     """
 
     plan: PhysicalPlan
@@ -47,13 +47,13 @@ class MeasuredPlan:
 
     @property
     def error(self) -> float:
-        """Relative error of the prediction, positive where it promised too much."""
+        """Relative error of the prediction, positive if it was too high."""
         return self.predicted_per_s / self.measured_per_s - 1
 
 
 @dataclass(frozen=True)
 class FlinkMeasurement:
-    """calibrated_at: the one plan that profiles were measured at."""
+    """calibrated_at: the one plan at which profiles were measured."""
 
     calibrated_at: PhysicalPlan
     profiles: Profiles
@@ -81,8 +81,8 @@ def measure_word_count(
     """Run the word count, calibrate it at one parallelism under moderate load, then predict and measure the others.
 
     unseen: parallelism of sentences, split and count. span_s: how long each is measured, warm_s after it started.
-    progress is told of each plan once it is measured. Raises LocalFlinkError or ClusterError when the job does not
-    come to run as asked.
+    progress: called with a line per measured plan. Raises LocalFlinkError or ClusterError when the job does not run as
+    requested.
     """
     job, clock = job or WordCount(skew=0.8), RealClock()
     topology, declared = job.topology, job.declared_profiles()
@@ -95,7 +95,7 @@ def measure_word_count(
         profiles = calibrated(topology, cluster.operator_samples(span_s), declared, warm_s=warm_s / 2).profiles
         plans = [word_count_plan(job, parallelism) for parallelism in unseen]
         predicted = [evaluate(topology, profiles, plan, {SOURCE: moderate_per_s}) for plan in plans]
-        # Far beyond the largest: only then does backpressure tell who holds the others up.
+        # Far above the largest capacity: only then does backpressure show the bottleneck.
         running.offer(3 * max(estimate.mst_per_s[SOURCE] for estimate in predicted))
         rows = []
         for plan, estimate in zip(plans, predicted, strict=True):
@@ -121,9 +121,9 @@ def utilisations(topology: Topology, samples: Sequence[OperatorSample]) -> Mappi
 
 
 def measured_bottleneck(topology: Topology, samples: Sequence[OperatorSample]) -> str:
-    """The operator with the busiest instance: those before it wait for room, those after it for tuples.
+    """The operator with the busiest instance: upstream ones wait for buffer space, downstream ones for tuples.
 
-    Of several equally busy ones the most downstream, since an operator that waits for another is not busy all the time.
+    Of several equally busy ones the most downstream, since a backpressured operator is not busy all the time.
     """
     busy = utilisations(topology, samples)
     return [name for name in topology.order if busy[name] >= max(busy.values()) - EQUALLY_BUSY][-1]

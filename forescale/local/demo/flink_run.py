@@ -1,4 +1,4 @@
-"""The main job against a real Flink on loopback: the same way of one decision, then prediction against measurement,
+"""The main job against a real Flink on loopback: one decision from end to end, then prediction against measurement,
 then the guard on a job that is too small.
 """
 
@@ -71,7 +71,7 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
         job.cancel()
         say("measure", "calibrating anew at one parallelism; predicting and measuring others that it never saw")
         measurement = measure_word_count(flink, progress=lambda text: say("measure", text))
-        say("guard", "starting a job whose source tells what waits, to make it too small by hand")
+        say("guard", "starting a job whose source reports its backlog, to make it too small by hand")
         healing = heal_word_count(flink, settings, lambda text: say("guard", text))
         steps = tuple(ledger.steps(schedule_id=made.id))
         written = report(settings, made.id)
@@ -79,26 +79,26 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
 
 
 def _keep_load_up(job: RunningWordCount, settings: Settings, truth: ArrivalHistory, sentences_a_call: float) -> None:
-    """Offer what came at the time that the trace clock shows."""
+    """Offer the trace's rate at the time that the trace clock shows."""
     now = TraceClock(settings.clock_file).now()
     job.offer(_sentences_per_s(truth, now, sentences_a_call))
 
 
 def _sentences_per_s(truth: ArrivalHistory, now: datetime, sentences_a_call: float) -> float:
-    """Over the five minutes from `now` on; at least one, for a source that stands still cannot be measured."""
+    """Rate over the five minutes from `now` on; at least 1, since an idle source cannot be measured."""
     calls = truth.source(FEED).between(now, now + timedelta(minutes=6)).rate_per_s()
     return max(1.0, float(calls.mean()) * sentences_a_call)
 
 
 def _cover_the_source(home: Path) -> None:
-    """When the feed was alive, under the name of this topology's source."""
+    """Write the coverage of the feed under the name of this topology's source."""
     coverage = pa.parquet.read_table(home / "demo" / "coverage.parquet")
     renamed = coverage.set_column(0, "source", pa.array([SOURCE] * coverage.num_rows))
     pa.parquet.write_table(renamed, home / "demo" / "coverage-sentences.parquet")
 
 
 def _write_topology_file(flink: LocalFlink, settings: Settings) -> None:
-    """The example's topology file, with where the cluster listens, and a guard that acts."""
+    """The example's topology file, with the cluster's address and a guard that acts."""
     body = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     body["cluster"] |= {"url": flink.url, "sample_s": SAMPLE_S}
     body["planning"]["guard"] = dict(GUARD)

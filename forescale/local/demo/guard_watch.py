@@ -1,4 +1,4 @@
-"""The guard's own turns, one after the other, from a job that is too small to the verdict on what the guard did."""
+"""A series of guard turns, from a job that is too small to the verdict on the guard's action."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from planner.ledger.entries import GuardAction
 from planner.ledger.guard_state import GuardState
 
 ACTS_WITHIN_S = 150.0
-"""On Flink, with the demo's windows, a turn acts after about a minute; a machine that is late takes longer."""
+"""On Flink, with the demo's windows, a turn acts after about a minute; a slow machine takes longer."""
 
 JUDGED_WITHIN_S = 180.0
-"""From the action on: about a minute again, and its deployment."""
+"""After the action: about a minute again, plus its deployment."""
 
 
 @dataclass(frozen=True)
 class WatchedTurn:
-    """One turn and what it measured. after_s: seconds from the beginning of the watch to the end of the turn.
+    """One turn and its measurements. after_s: seconds from the beginning of the watch to the end of the turn.
 
-    taken_per_s: what all sources took in, None where nothing was measured; backlog: tuples that wait, lag_s: for how
-    long the oldest has, None where that is not known.
+    taken_per_s: throughput of all sources, None if not measured; backlog: waiting tuples, lag_s: age of the oldest of
+    them; None if unknown.
     """
 
     after_s: float
@@ -38,25 +38,25 @@ class WatchedTurn:
 
 @dataclass(frozen=True)
 class Watch:
-    """turns: in their order. failure: why the job is not healed, empty where it is."""
+    """turns: in order. failure: why the job is not healed, empty if it is."""
 
     turns: tuple[WatchedTurn, ...]
     failure: str
 
     @property
     def action(self) -> GuardAction | None:
-        """The newest one, as it stands at the end."""
+        """The newest action, in its final state."""
         return _newest_action(self.turns)
 
     @property
     def before(self) -> WatchedTurn | None:
-        """The turn that decided on the action; the last one where none did."""
+        """The turn that decided on the action; the last one if none did."""
         deciding = [each for each in self.turns if each.turn.action is not None] or self.turns
         return deciding[-1] if deciding else None
 
     @property
     def after(self) -> WatchedTurn | None:
-        """The last turn since then, which judged the action if any did; None without one."""
+        """The last turn after that, which judged the action if any did; None without one."""
         return None if not self.turns or self.turns[-1] is self.before else self.turns[-1]
 
 
@@ -69,10 +69,10 @@ def watch_guard(
     pause_s: float = 1.0,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Watch:
-    """Turns as `forescale guard --watch` makes them, until an action has its verdict or the time is over.
+    """Run turns as `forescale guard --watch` does, until an action has its verdict or the time is over.
 
-    pause_s: between two turns. progress is told of each. A turn in which the cluster does not answer is told, and the
-    next one goes on. Raises PlanError where the guard is off.
+    pause_s: between two turns. progress: called with a line per turn, also for a turn in which the cluster does not
+    answer; the watch then goes on. Raises PlanError if the guard is off.
     """
     declared, clock = topology_config(topology, settings).as_topology(), clock_of(settings)
     begun = clock.now()
@@ -92,7 +92,7 @@ def watch_guard(
             looks = [look for look in ledger_of(settings).guard.looks(declared.name) if look.at >= asked]
             after_s = (ended - begun).total_seconds()
             turns.append(_watched(declared, turn, looks[-1] if looks else None, after_s))
-            progress(_told(turn))
+            progress(_in_a_line(turn))
             action = _newest_action(turns)
             if action is not None and action.state is not GuardState.OPEN:
                 break
@@ -108,7 +108,7 @@ def _newest_action(turns: Sequence[WatchedTurn]) -> GuardAction | None:
 
 
 def _failure(action: GuardAction | None, why: str, acts_within_s: float, judged_within_s: float) -> str:
-    """why: what the last turn said."""
+    """why: message of the last turn."""
     if action is None:
         return f"the guard did not act within {acts_within_s:g} s; its last turn said: {why}"
     if action.state is GuardState.OPEN:
@@ -124,7 +124,7 @@ def _watched(topology: Topology, turn: Guarding, look: Look | None, after_s: flo
     return WatchedTurn(after_s, taken_per_s, backlog, look.waiting.lag_s, turn)
 
 
-def _told(turn: Guarding) -> str:
+def _in_a_line(turn: Guarding) -> str:
     counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
     if turn.judged is not None:
         return f"{counts}; {turn.judged.action} was {turn.judged.state}: {turn.judged.verdict}"

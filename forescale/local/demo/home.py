@@ -10,13 +10,13 @@ from planner.errors import PlanError
 
 
 def demo_settings(base: Settings, name: str, **changes: object) -> Settings:
-    """The same installation with a home of its own, so that the demo touches no other decision's data."""
+    """The same settings with a separate home, so that the demo does not touch other data."""
     return base.model_copy(update={"home": base.home / name, **changes})
 
 
 @contextmanager
 def fresh_home(settings: Settings) -> Iterator[None]:
-    """An empty home for as long as the block runs. Raises PlanError while another run uses it."""
+    """An empty home for the duration of the block. Raises PlanError while another run uses it."""
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
     with (home.parent / f"{home.name}.lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""The demo's data for `make up`: the trace shifted by whole weeks so that it is live now, and goes on for days."""
+"""The demo's data for `make up`: the trace shifted by whole weeks so that it is live now and continues for days."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -14,10 +14,10 @@ WEEKS = 10
 
 
 def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) -> Settings:
-    """Write raw events around `now`, and let the simulator run from now on; what is there and still good is kept.
+    """Write raw events around `now`, and start the simulator now; existing data that is still valid is kept.
 
-    The whole trace is written, with what has yet to come: aggregation reads up to the present, as a feed would bring
-    it. The settings by which it is run.
+    The whole trace is written, with its future: aggregation reads up to the present, as if from a feed. Returns the
+    settings for running it.
     """
     settings = write_demo_home(settings)
     shift = weeks_until_live(now)

@@ -1,4 +1,4 @@
-"""A load script and what came of it: due, taken in and finished over time, and what a rescale cost by that."""
+"""A load script and its result: tuples due, taken in and finished over time, and the cost of each rescale."""
 
 from dataclasses import dataclass, fields
 
@@ -10,14 +10,14 @@ from modeling.inputs.physical_plan import PhysicalPlan
 
 SAMPLE_S = 0.25
 CAUGHT_UP_S = 0.5
-"""Who is no later than this has caught up: a busy machine delays single tuples by as much."""
+"""A lag up to this counts as caught up: a busy machine delays single tuples by as much."""
 TOO_FEW = 10.0
-"""Tuples below which a difference in per cent says nothing."""
+"""Number of tuples below which a relative difference says nothing."""
 
 
 @dataclass(frozen=True)
 class LoadScript:
-    """All times in seconds since its beginning. schedule: from 0 on. rescales: when each is asked for, in order; the
+    """All times in seconds since its beginning. schedule: from 0 on. rescales: when each is requested, in order; the
     plan before the first one is `first`.
     """
 
@@ -33,7 +33,7 @@ class LoadScript:
 
 @dataclass(frozen=True)
 class Stop:
-    """The job stopped for a rescale, and ran again; seconds since the script's beginning."""
+    """Stop and restart of the job in a rescale; seconds since the script's beginning."""
 
     stopped_s: float
     running_s: float
@@ -44,12 +44,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Track:
+class LoadTrack:
     """Samples of one source, all of shape (samples,), and the rescales.
 
-    at_s: seconds since the script's beginning. due: tuples by the schedule. taken: by the source; after a stop only
-    what was restored of them. finished: by the sink, likewise. lag_s: since when the oldest that is not finished was
-    due.
+    at_s: seconds since the script's beginning. due: tuples by the schedule. taken: by the source; after a stop reset to
+    the restored position. finished: by the sink, likewise. lag_s: time since the oldest unfinished tuple was due.
     """
 
     at_s: Floats
@@ -62,10 +61,12 @@ class Track:
     @staticmethod
     def of(
         schedule: ArrivalSchedule, at_s: Floats, taken: Floats, finished: Floats, stops: tuple[Stop, ...]
-    ) -> "Track":
+    ) -> "LoadTrack":
         due = schedule.due(at_s)
         oldest_s = schedule.due_s(np.minimum(finished + 1, due))
-        return Track(at_s, due, taken, finished, np.where(due > finished, np.maximum(0.0, at_s - oldest_s), 0.0), stops)
+        return LoadTrack(
+            at_s, due, taken, finished, np.where(due > finished, np.maximum(0.0, at_s - oldest_s), 0.0), stops
+        )
 
     @property
     def backlog(self) -> Floats:
@@ -74,11 +75,11 @@ class Track:
 
     @property
     def waiting(self) -> Floats:
-        """Tuples that wait at the source or in buffers, or are worked on."""
+        """Tuples that wait at the source or in buffers, or are being processed."""
         return np.maximum(0.0, self.due - self.finished)
 
     def outcome(self, number: int) -> "RescaleOutcome":
-        """Of the rescale of that number, from 0 on, up to the next one."""
+        """Outcome of the rescale of that number, counted from 0, up to the next one."""
         stop = self.stops[number]
         until_s = self.stops[number + 1].stopped_s if number + 1 < len(self.stops) else np.inf
         before, of = self.at_s < stop.stopped_s, (self.at_s >= stop.stopped_s) & (self.at_s < until_s)
@@ -96,9 +97,10 @@ class Track:
 
 @dataclass(frozen=True)
 class RescaleOutcome:
-    """Tuples before the job stopped and the most after that: at the source (backlog), and in its buffers too (waiting).
+    """Tuples before the job stopped and the maximum afterwards: at the source (backlog), and including buffers
+    (waiting).
 
-    recovery_s: from the stop until nothing is later than CAUGHT_UP_S; infinite where that is not seen.
+    recovery_s: from the stop until the lag is at most CAUGHT_UP_S; infinite if that is not observed.
     """
 
     backlog_before: float
@@ -110,6 +112,6 @@ class RescaleOutcome:
     recovery_s: float
 
     def differences(self, other: "RescaleOutcome") -> dict[str, float]:
-        """By how much each number of the other one is larger, as a part of it; too few tuples are left out."""
+        """Relative excess of the other's numbers over these; too few tuples are left out."""
         numbers = ((field.name, getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return {name: there / here - 1 for name, here, there in numbers if name.endswith("_s") or here >= TOO_FEW}

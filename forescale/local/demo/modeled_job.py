@@ -1,4 +1,4 @@
-"""Any topology as a job of examples/flink whose service times are known: what it is submitted with, and its truth."""
+"""Any topology as a job of examples/flink with known service times: its arguments and true profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from modeling.inputs.topology import Grouping, Stream, Topology
 
 MAIN_CLASS = "modeled.ModeledJob"
 TAKEN = "taken"
-"""Folder, in that of a job, of what sources that follow a schedule took in."""
+"""Subfolder of a job with the logs of sources that follow a schedule."""
 GROUPINGS = (Grouping.SHUFFLE, Grouping.FIELDS)
 
 _LOGGED = np.dtype([("due_us", ">i8"), ("latency_us", ">i4")])
@@ -27,11 +27,11 @@ _LOGGED = np.dtype([("due_us", ">i8"), ("latency_us", ">i4")])
 
 @dataclass(frozen=True)
 class ModeledJob:
-    """truth: what each operator really does; service_cv2 is 0 or 1 over a whole number (Erlang services).
+    """truth: true profile of each operator; service_cv2 is 0 or 1 over a whole number (Erlang services).
 
-    keys, skew: different keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
-    buffer_timeout_s: after which a buffer that is not full is sent; 0 sends each item at once. startup_s: that each
-    instance, but those of sources, takes to open. Raises LocalFlinkError for what the job cannot do.
+    keys, skew: distinct keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
+    buffer_timeout_s: after which a partly filled buffer is sent; 0 sends each item at once. startup_s: that each
+    instance, except those of sources, takes to open. Raises LocalFlinkError for what the job cannot do.
     """
 
     topology: Topology
@@ -64,8 +64,8 @@ class ModeledJob:
         return zipf_shares("k", self.keys, self.skew)
 
     def declared_profiles(self) -> dict[str, OperatorProfile]:
-        """What is known before anything is measured: keys and spread of service times, but neither their means (a
-        second each is declared) nor selectivities (1 each).
+        """The profiles known before measuring: keys and spread of service times, but neither means (1 s each is
+        declared) nor selectivities (1 each).
         """
         return {
             name: OperatorProfile(
@@ -79,11 +79,11 @@ class ModeledJob:
         }
 
     def true_profiles(self) -> dict[str, OperatorProfile]:
-        """What the job is told to do, with its keys."""
+        """The profiles that the job realises, with its keys."""
         return {name: replace(self.truth[name], keys=self.key_shares) for name in self.topology.order}
 
     def arguments(self) -> Mapping[str, str]:
-        """What the job is submitted with, but for its folders."""
+        """The job's arguments, without its folders."""
         operators = ",".join(
             f"{name}:{round(1 / self.truth[name].service_cv2) if self.truth[name].service_cv2 else 0}"
             f":{self.state_mib.get(name, 0.0):g}:{1000 * self.startup_s:g}"
@@ -116,7 +116,7 @@ class ModeledJob:
         load_per_s: Mapping[str, float],
         schedules: Mapping[str, ArrivalSchedule] | None = None,
     ) -> "RunningModeledJob":
-        """Build and submit the job. schedules: of sources that follow one; the others have a load.
+        """Build and submit the job. schedules: by source; sources without one have a load.
 
         Raises LocalFlinkError when it cannot be built or does not run.
         """
@@ -133,22 +133,22 @@ class ModeledJob:
 
 @dataclass(frozen=True)
 class RunningModeledJob:
-    """A job that was submitted. folder: of its rates and latencies."""
+    """A submitted job. folder: of its rates and latencies."""
 
     url: str
     job_id: str
     folder: Path
 
     def offer(self, load_per_s: Mapping[str, float]) -> None:
-        """Change the rates of the running sources; the job sees it within 0.2 s, and forgets what it is behind."""
+        """Change the rates of the running sources; the job sees it within 0.2 s and drops its backlog."""
         offer(self.folder, load_per_s)
 
     def latencies_s(self, since_s: float, until_s: float) -> npt.NDArray[np.float64]:
-        """Of the items due in that time (seconds since the epoch), at all sinks; of each from due until last served."""
+        """Latencies, from due until last served, of the items due in that span (seconds since the epoch)."""
         return logged_latencies_s(self.folder, since_s, until_s)
 
     def cancel(self) -> None:
-        """Take the job away; its slots are free again."""
+        """Cancel the job and free its slots."""
         cancel_job(self.url, self.job_id)
 
 
@@ -159,7 +159,7 @@ def zipf_shares(letter: str, keys: int, skew: float) -> KeyHistogram:
 
 
 def offer(folder: Path, load_per_s: Mapping[str, float]) -> None:
-    """Write a file of its rate for each source; whoever reads finds the old one or the new one."""
+    """Write a file with the rate of each source, atomically."""
     for source, rate_per_s in load_per_s.items():
         write_whole(f"{rate_per_s:g}", folder / f"{source}.rate")
 
@@ -167,7 +167,7 @@ def offer(folder: Path, load_per_s: Mapping[str, float]) -> None:
 def logged_latencies_s(folder: Path, since_s: float, until_s: float) -> npt.NDArray[np.float64]:
     """Latencies in all logs of a folder, one log for each instance of a sink and each time it was started.
 
-    In the order in which items were due.
+    Ordered by the items' due times.
     """
     merged = np.concatenate([np.zeros(0, _LOGGED), *item_logs(folder)])
     merged = merged[(merged["due_us"] >= since_s * 1e6) & (merged["due_us"] < until_s * 1e6)]
@@ -175,9 +175,9 @@ def logged_latencies_s(folder: Path, since_s: float, until_s: float) -> npt.NDAr
 
 
 def item_logs(folder: Path) -> list[npt.NDArray[np.void]]:
-    """Of each log its items in the order of their end, with `due_us` since the epoch and `latency_us`.
+    """Per log, its items in the order of completion, with `due_us` since the epoch and `latency_us`.
 
-    A record that is half written, at the end of a log, is left out.
+    An incomplete record at the end of a log is left out.
     """
     bodies = [log.read_bytes() for log in sorted(folder.glob("*.latencies"))]
     return [np.frombuffer(body, _LOGGED, count=len(body) // _LOGGED.itemsize) for body in bodies]

@@ -1,4 +1,4 @@
-"""The main job on the real trace: data, Airflow, one decision with all its deployments, and what came of it."""
+"""The main job on the real trace: data, Airflow, one decision with all its deployments, and its outcome."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +20,12 @@ from planner.clusters.cluster_record import ClusterRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, StepEntry
 
 WARM_UP = timedelta(hours=2)
-"""How long the simulator has run its first plan by the time of the decision: what calibration measures."""
+"""How long the simulator runs its first plan before the decision, for calibration to measure."""
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the summary shows. after: what the simulator recorded from the decision to the end of its horizon."""
+    """The summary's data. after: the simulator's record from the decision to the end of its horizon."""
 
     data: DemoData
     forecasts: tuple[ForecastEntry, ...]
@@ -73,7 +73,7 @@ def start_simulator(settings: Settings, now: datetime) -> None:
 
 
 def _result(settings: Settings, data: DemoData) -> DemoResult:
-    """Let the rest of the horizon pass, and read what was recorded."""
+    """Let the rest of the horizon pass, and read the record."""
     config = topology_config(TOPOLOGY, settings)
     ledger, clock = ledger_of(settings), clock_of(settings)
     (made,) = ledger.schedules(TOPOLOGY, limit=1)

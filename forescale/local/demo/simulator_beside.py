@@ -1,4 +1,4 @@
-"""The cluster simulator through a load script: what it makes of what was measured of a job before."""
+"""The cluster simulator under a load script, with the terms measured on a job before."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
-from forescale.local.demo.load_script import LoadScript, Stop, Track
+from forescale.local.demo.load_script import LoadScript, LoadTrack, Stop
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
@@ -17,12 +17,12 @@ from planner.clusters.simulator_course import advanced, asked, backlog, started
 from planner.replay.reality import Differences, Reality
 
 WINDOW_S = 1
-"""Of the arrivals that the simulator replays; rates of a script change at multiples of it."""
+"""Window of the arrivals that the simulator replays; rates of a script change at multiples of it."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the user of a simulator knows of the job. profiles: calibrated."""
+class KnownJob:
+    """What a user of the simulator knows about the job. profiles: calibrated."""
 
     profiles: Profiles
     downtime_s: float
@@ -34,10 +34,10 @@ class Given:
         return EngineTerms(self.downtime_s, checkpoints=self.checkpoints, buffered=self.buffered)
 
 
-def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
-    """A topology with one source. Nothing waits at the beginning."""
+def simulated(topology: Topology, script: LoadScript, job: KnownJob) -> LoadTrack:
+    """Simulate a topology with one source. Nothing waits at the beginning."""
     (source,) = topology.sources
-    world = Reality(topology, given.profiles, given.terms, Differences(), 0.0, script.end_s)
+    world = Reality(topology, job.profiles, job.terms, Differences(), 0.0, script.end_s)
     traces = {source: ArrivalTrace(_Counted(script.schedule, script.end_s))}
     first = dict(script.first.parallelism)
     state = started(world.network(first, 0.0), first, 0.0)
@@ -53,11 +53,11 @@ def simulated(topology: Topology, script: LoadScript, given: Given) -> Track:
         waiting[sample] = state.content[0]
         (outside[sample],) = backlog(state.content, world.terms, runs=state.at_s > state.down_until_s)
     due = script.schedule.due(at_s)
-    return Track.of(script.schedule, at_s, due - outside, due - waiting, tuple(stops.values()))
+    return LoadTrack.of(script.schedule, at_s, due - outside, due - waiting, tuple(stops.values()))
 
 
 class _Counted:
-    """The arrivals of a schedule whose beginning is the epoch."""
+    """The arrivals of a schedule that begins at the epoch."""
 
     start = datetime.fromtimestamp(0, UTC)
     window_s = WINDOW_S

@@ -1,4 +1,4 @@
-"""How much of the trace a demo goes through, and the topology file that goes with it."""
+"""The part of the trace that a demo covers, and the matching topology file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class DemoSpan:
 FULL = DemoSpan(weeks=8, forecast={})
 QUICK = DemoSpan(
     weeks=2,
-    # Into the next morning: the plan of the night, and those for the first calls of the day.
+    # Into the next morning: the night's plan, and those for the first calls of the day.
     forecast={"train_days": 14, "step_s": 900, "horizon_s": 12 * 3600, "origins": 2, "paths": 100},
 )
 
 
 def write_demo_home(settings: Settings, span: DemoSpan = FULL) -> Settings:
-    """Write the topology file of the demo into settings.home, with a settings file by which later commands read what
-    the demo has left. The settings by which the demo is run.
+    """Write the demo's topology file into settings.home, with a settings file by which later commands read the demo's
+    data. Returns the settings for running the demo.
     """
     name = f"{TOPOLOGY}.yaml"
     text = (bundled("examples") / "topologies" / name).read_text(encoding="utf-8")

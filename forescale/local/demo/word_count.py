@@ -1,4 +1,4 @@
-"""The word count of examples/flink as a value: what it is submitted with, and what is known of it beforehand."""
+"""The word count of examples/flink as a value: its arguments and its declared profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class WordCount:
         return Topology(self.name, (Operator(SOURCE), Operator(SPLIT), Operator(COUNT)), streams)
 
     def declared_profiles(self) -> Mapping[str, OperatorProfile]:
-        """What the job is told to do; what it does is for calibration to measure."""
+        """The service times that the job is told to have; calibration measures the real ones."""
         return {
             SOURCE: OperatorProfile(SOURCE, 0.0, {f"{SOURCE}->{SPLIT}": 1.0}),
             SPLIT: OperatorProfile(SPLIT, self.split_ms / 1000, {f"{SPLIT}->{COUNT}": float(self.words_per_sentence)}),
@@ -59,7 +59,7 @@ class WordCount:
 
 @dataclass(frozen=True)
 class RunningWordCount:
-    """A job that was submitted."""
+    """A submitted job."""
 
     url: str
     job_id: str
@@ -70,5 +70,5 @@ class RunningWordCount:
         write_whole(f"{rate_per_s:g}", self.rate_file)
 
     def cancel(self) -> None:
-        """Take the job away; its slots are free again."""
+        """Cancel the job and free its slots."""
         cancel_job(self.url, self.job_id)

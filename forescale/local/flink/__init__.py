@@ -1,1 +1,1 @@
-"""A real Flink on this machine, for the demo and the integration tests: fetched, built for, started, stopped."""
+"""A real Flink on this machine, for the demo and the integration tests: download, build, start, stop."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class LocalConfiguration:
-    """What differs between two local clusters. rest_port, rpc_port: of the job manager, free ones."""
+    """What differs between two local clusters. rest_port, rpc_port: free ports for the job manager."""
 
     folder: Path
     rest_port: int
@@ -40,14 +40,14 @@ class LocalConfiguration:
             "taskmanager.network.memory.buffer-debloat.enabled": "true",
             "taskmanager.network.memory.buffer-debloat.target": "200 ms",
             "jobmanager.scheduler": self.scheduler,
-            # In production a rescale follows another after 30 s at the earliest; a demo does not wait so long.
+            # Flink's default cooldown between rescales is 30 s, too long for a demo.
             "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": f"{self.cooldown_s:g} s",
             "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout": "1 s",
             "jobmanager.adaptive-scheduler.submission.resource-stabilization-timeout": "1 s",
             "web.adaptive-scheduler.rescale-history.size": "50",
             "execution.checkpointing.interval": f"{self.checkpoint_interval_s:g} s",
             "execution.checkpointing.dir": (self.folder / "checkpoints").as_uri(),
-            "restart-strategy.type": "none",  # a job that fails is to be seen as failed
+            "restart-strategy.type": "none",  # a failed job must show as failed
             "metrics.fetcher.update-interval": "1000",
             "web.refresh-interval": "1000",
             "web.tmpdir": str(self.folder / "web"),

@@ -1,6 +1,6 @@
 """Flink's jars, fetched once as a wheel under a locked hash and kept outside the Python environment.
 
-The wheel `apache-flink-libraries` carries the jars alone; installing it into a folder of its own keeps the many pinned
+The wheel `apache-flink-libraries` contains only the jars; installing it into a folder of its own keeps the many pinned
 dependencies of PyFlink out of this project.
 """
 
@@ -20,7 +20,7 @@ LOCK = bundled("examples") / "flink" / "flink.lock"
 
 @dataclass(frozen=True)
 class FlinkDistribution:
-    """lib: folder of Flink's jars. java_utils: the jar that works out a task manager's memory."""
+    """lib: folder of Flink's jars. java_utils: the jar that computes a task manager's memory."""
 
     lib: Path
     java_utils: Path
@@ -31,7 +31,7 @@ class FlinkDistribution:
 
 
 def flink_distribution(cache: Path | None = None, lock: Path = LOCK) -> FlinkDistribution:
-    """The jars under the cache folder (by default that of downloads), fetched (some 330 MB) if they are not there yet.
+    """The jars in the cache folder (by default that of downloads), fetched (about 330 MB) if missing.
 
     Raises LocalFlinkError when they cannot be fetched or do not match the hash in the lock.
     """
@@ -54,7 +54,7 @@ def _locked_version(lock: Path) -> str:
 
 
 def _fetch(home: Path, lock: Path) -> None:
-    """Install into a folder beside, then rename: a broken download leaves nothing that looks whole."""
+    """Install into a temporary folder, then rename: a broken download leaves nothing that looks complete."""
     partial = home.with_name(f"{home.name}.partial-{os.getpid()}")
     home.parent.mkdir(parents=True, exist_ok=True)
     options = ["--quiet", "--target", str(partial), "--no-deps", "--require-hashes", "--requirement", str(lock)]
@@ -65,7 +65,7 @@ def _fetch(home: Path, lock: Path) -> None:
                 f"Flink's jars could not be fetched as {lock} asks; check the network and the package index. "
                 f"The installer said: {done.stderr.strip()[-500:]}"
             )
-        if not home.exists():  # another process may have been quicker
+        if not home.exists():  # another process may have been faster
             partial.rename(home)
     except subprocess.TimeoutExpired:
         raise LocalFlinkError("Flink's jars (330 MB) did not arrive within 30 min; check the network") from None

@@ -17,7 +17,7 @@ MAIN_CLASS = "wordcount.WordCount"
 def example_job(java: Java, distribution: FlinkDistribution, folder: Path, sources: Path = SOURCES) -> Path:
     """The jar of all jobs in that folder, built if their sources have changed. Its main class is the word count's.
 
-    Raises LocalFlinkError with the compiler's words when they do not compile.
+    Raises LocalFlinkError with the compiler's output when they do not compile.
     """
     files = sorted(sources.rglob("*.java"))
     if not files:

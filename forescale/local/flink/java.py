@@ -24,7 +24,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The JDK of JAVA_HOME, or else of PATH. Raises LocalFlinkError where there is none or it is too old."""
+    """The JDK of JAVA_HOME, or else of PATH. Raises LocalFlinkError if there is none or it is too old."""
     programs = {name: _program(name) for name in ("java", "javac", "jar")}
     java = programs["java"]
     try:

@@ -1,4 +1,4 @@
-"""A Flink cluster on loopback: a job manager and a task manager of our own, gone when the `with` block ends."""
+"""A Flink cluster on loopback: one job manager and one task manager, stopped when the `with` block ends."""
 
 import contextlib
 import subprocess
@@ -49,10 +49,10 @@ def local_flink(
     within_s: float = 90.0,
     distribution: FlinkDistribution | None = None,
 ) -> Iterator[LocalFlink]:
-    """Start a cluster whose files lie in that folder, and stop it when the block ends, also on SIGTERM.
+    """Start a cluster with its files in the folder, and stop it when the block ends, also on SIGTERM.
 
-    rest_port: a free one is chosen where none is given. cooldown_s: least time between two rescales. scheduler: of all
-    jobs; all but adaptive rescale by a restart alone.
+    rest_port: by default a free one. cooldown_s: least time between two rescales. scheduler: of all jobs; with any but
+    adaptive, a rescale restarts the job.
     Raises LocalFlinkError without Java or when it is not up within_s seconds, ServiceError when the port is taken or a
     process ends by itself.
     """
@@ -81,7 +81,7 @@ def _command(
 
 
 def _task_manager_memory(cluster: LocalFlink, conf: Path) -> tuple[list[str], list[str]]:
-    """JVM flags and -D options that share the task manager's memory out, as Flink's own start script asks for them."""
+    """JVM flags and -D options that divide the task manager's memory, as Flink's own start script computes them."""
     command = [str(cluster.java.java), "-cp", f"{cluster.distribution.class_path}:{cluster.distribution.java_utils}"]
     tool = ["org.apache.flink.runtime.util.bash.BashJavaUtils", "GET_TM_RESOURCE_PARAMS", "--configDir", str(conf)]
     done = subprocess.run([*command, *tool], capture_output=True, text=True, timeout=120)

@@ -1,4 +1,4 @@
-"""Give a local cluster its job, and take it away again."""
+"""Submit a job to a local cluster, and cancel it."""
 
 import time
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def submit_job(
 ) -> str:
     """Upload the jar, run it at parallelism 1 and wait until all its tasks run. Returns the job's id.
 
-    arguments: name → value, given to the job as `--name value`. main_class: where it is not the one the jar names.
+    arguments: name → value, given to the job as `--name value`. main_class: if not the one named in the jar.
     Raises LocalFlinkError when Flink refuses the job or it does not run within_s seconds.
     """
     words = [word for name, value in arguments.items() for word in (f"--{name}", value)]
@@ -33,13 +33,13 @@ def submit_job(
 
 
 def cancel_job(url: str, job_id: str, *, within_s: float = 60.0) -> None:
-    """Cancel the job and wait until it is gone. A job that has ended is left as it is."""
+    """Cancel the job and wait until it is gone. A finished job is left as it is."""
     with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             if _call(client, "GET", f"/jobs/{job_id}")["state"] in ("CANCELED", "FAILED", "FINISHED"):
                 return
-            client.patch(f"/jobs/{job_id}", params={"mode": "cancel"})  # asked again, it changes nothing
+            client.patch(f"/jobs/{job_id}", params={"mode": "cancel"})  # idempotent
             time.sleep(0.3)
     raise LocalFlinkError(f"job {job_id} at {url} is not cancelled after {within_s:g} s; look into Flink's logs")
 

@@ -1,4 +1,4 @@
-"""What the load figure shows of the schedule: the usable capacity as a step line, and a mark at each deploy time."""
+"""The schedule in the load figure: the usable capacity as a step line, and a mark at each deploy time."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -6,7 +6,7 @@ from math import ceil, nan
 
 import plotly.graph_objects as go
 
-from forescale.report.decision.decision import CapacityStep, Decision
+from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.kit.figure import CAPACITY, label, plotly_time, plotly_times
 from forescale.report.kit.traces import line
 from forescale.report.kit.wording import day_moment, parallelism_change, rate
@@ -17,7 +17,7 @@ POINT_EVERY = timedelta(minutes=15)
 
 
 def capacity_line(steps: list[CapacityStep], source: str) -> go.Scatter:
-    """A step line; it is broken where the spans do not touch."""
+    """A step line, broken where the spans do not touch."""
     x: list[str] = []
     y: list[float] = []
     text: list[str] = []
@@ -37,13 +37,13 @@ def capacity_line(steps: list[CapacityStep], source: str) -> go.Scatter:
 
 
 def _moments(step: CapacityStep) -> list[datetime]:
-    """Both ends and enough between them that a pointer always finds the capacity nearby."""
+    """Both ends and enough points between them that hovering always finds the capacity."""
     count = ceil((step.end - step.start) / POINT_EVERY)
     return [*(step.start + POINT_EVERY * i for i in range(count)), step.end]
 
 
 def capacity_label(steps: list[CapacityStep], source: str, start: datetime, end: datetime) -> dict[str, object]:
-    """Named on the line itself, beside its highest step, on the side where the figure has room."""
+    """A label on the line itself, beside its highest step, on the side where the figure has room."""
     top = max(steps, key=lambda step: step.usable_per_s[source])
     fits_right = end - top.end > (end - start) / 6
     return {
@@ -58,14 +58,14 @@ def capacity_label(steps: list[CapacityStep], source: str, start: datetime, end:
     }
 
 
-def deploy_marks(decision: Decision, capacity: list[CapacityStep], source: str) -> go.Scatter | None:
-    """Numbered as in the table of steps; a triangle tells whether instances are added or given back."""
+def deploy_marks(decision: DecisionReport, capacity: list[CapacityStep], source: str) -> go.Scatter | None:
+    """Marks numbered as in the table of steps; a triangle shows whether instances are added or removed."""
     steps = decision.schedule.steps
     if not steps or not capacity:
         return None
     heights, symbols, texts = [], [], []
     for index, step in enumerate(steps):
-        # At the upper end of the edge, where neither the band nor the line hides it.
+        # At the upper end of the edge, where neither the band nor the line covers it.
         around = (step.deploy_at - INSTANT, max(step.deploy_at, step.in_place_at))
         heights.append(max(_usable_at(capacity, source, at) for at in around))
         symbols.append("triangle-up" if step.plan.instances >= step.replaces.instances else "triangle-down")

@@ -1,4 +1,4 @@
-"""One decision as the report shows it: the schedule, what it rests on, and afterwards what came of it."""
+"""One decision as the report shows it: the schedule, its basis and, later, its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from planner.scaling_schedule import ScalingSchedule
 class CapacityStep:
     """What the scheduled plan can carry over [start, end).
 
-    mst_per_s: maximum sustainable throughput per source. usable_per_s: what is left of it after headroom.
+    mst_per_s: maximum sustainable throughput per source. usable_per_s: mst_per_s less headroom.
     """
 
     start: datetime
@@ -36,8 +36,8 @@ class CapacityStep:
 class DecisionOutcome:
     """What happened after the decision.
 
-    arrivals: what really came. lag: what was measured. steps: per index into the schedule's steps, without those of
-    which nothing is known.
+    arrivals: real ones. lag: measured. steps: by index into the schedule's steps, without those of which nothing is
+    known.
     """
 
     arrivals: ArrivalHistory
@@ -46,17 +46,17 @@ class DecisionOutcome:
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionReport:
     """Everything a reviewer needs to approve, edit or veto one schedule.
 
-    history: recent arrivals, None where there are none. forecasts: per source. capacity: what the schedule can carry,
-    oldest first. profiles: as the model used them; declared: what the topology file says of them. max_utilisation,
-    max_lag_s: what must hold. now_estimate, then_estimate: the current and the largest scheduled plan under the planned
-    peak, None where there is no forecast of it, the latter also where nothing is scheduled. links: MLflow run URL per
-    source. states: state of a step in the ledger, per index into the schedule's steps; without one it is proposed.
-    shadow_days: of a schedule made in shadow mode, those accrued by then, None of any other. past: minutes of the
-    week before it, of the shadow in shadow mode. last_day: the day before it under others, None where it is not known.
-    Raises ReportError where parts belong to different topologies or a step index does not exist.
+    history: recent arrivals, None if there are none. forecasts: per source. capacity: of the schedule, oldest first.
+    profiles: as the model used them; declared: from the topology file. max_utilisation, max_lag_s: the targets.
+    now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak; None if there is no
+    forecast of it, the latter also if nothing is scheduled. links: MLflow run URL per source. states: of a step in the
+    ledger, by index into the schedule's steps; a step without one is proposed. shadow_days: of a schedule made in
+    shadow mode, those accrued by then; None for any other. past: minutes of the week before it, of the shadow in shadow
+    mode. last_day: the day before it under other policies, None if unknown.
+    Raises ReportError if parts belong to different topologies or a step index does not exist.
     """
 
     schedule_id: str

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from forecasting.drift import deployed_score
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.table import Cell, Column, Table, numbers, safe_href, texts
 from forescale.report.kit.wording import (
     duration,
@@ -39,7 +39,7 @@ def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None)
 
 
 def _head(forecasts: Mapping[str, Forecast], source: str, horizon_s: int) -> tuple[Cell, ...]:
-    """Source and horizon; the source is not repeated where there is only one."""
+    """Source and horizon; without the source if there is only one."""
     horizon = Cell(duration(horizon_s), strong=True)
     return (Cell(source, strong=True), horizon) if len(forecasts) > 1 else (horizon,)
 
@@ -53,7 +53,7 @@ def _peak(forecast: Forecast, horizon_s: int, quantile: float) -> str:
 
 
 def deployed_table(forecasts: Mapping[str, Forecast]) -> Table | None:
-    """What forecasts each horizon, and how that did in the backtest against the better naive rival."""
+    """The forecasters of each horizon, and their backtest scores against the better naive rival."""
     rows = [
         (*_head(forecasts, source, horizon_s), *_deployed_cells(forecast, horizon_s))
         for source, forecast in sorted(forecasts.items())
@@ -74,7 +74,7 @@ def _deployed_cells(forecast: Forecast, horizon_s: int) -> tuple[Cell, ...]:
 
 
 def rivals_table(forecasts: Mapping[str, Forecast]) -> Table | None:
-    """Every other forecaster that was tried, per horizon, with why it was not taken."""
+    """Every other forecaster that was tried, per horizon, and why it was not chosen."""
     rows = [
         (
             *_head(forecasts, source, score.horizon_s),
@@ -102,7 +102,7 @@ def _verdict(forecast: Forecast, score: BacktestScore) -> str:
     return "allowed" if score.allowed else "refused"
 
 
-def profiles_table(decision: Decision) -> Table:
+def profiles_table(decision: DecisionReport) -> Table:
     """Service time per operator as the model used it, and as the topology file declares it."""
     rows = [_profile_row(profile, decision.declared[name]) for name, profile in decision.profiles.items()]
     columns = (*texts("Operator"), *numbers("Service time", "Declared"))
@@ -128,8 +128,8 @@ def _against_declared(profile: OperatorProfile, declared: OperatorProfile) -> st
     return f", {percent(abs(off))} {'longer' if off > 0 else 'shorter'} than declared"
 
 
-def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
-    """What it takes to reproduce the decision: names, each with what it was."""
+def provenance(decision: DecisionReport) -> tuple[tuple[str, Cell], ...]:
+    """What is needed to reproduce the decision, as pairs of name and value."""
     current = decision.schedule.current
     forecasts = (
         (f"Forecast of {source}", run_cell(forecast, decision.links.get(source, "")))
@@ -144,7 +144,7 @@ def provenance(decision: Decision) -> tuple[tuple[str, Cell], ...]:
 
 
 def run_cell(forecast: Forecast, link: str) -> Cell:
-    """The run of a forecast, linked where the link is plain http(s), and what reproduces it."""
+    """The run of a forecast, linked if the link is plain http(s), and what reproduces it."""
     version = f", model version {forecast.model_version}" if forecast.model_version else ""
     run = f"MLflow run {forecast.run_id}" if forecast.run_id else "not tracked in MLflow"
     href = safe_href(link)

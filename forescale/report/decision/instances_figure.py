@@ -1,17 +1,17 @@
-"""The small figure: instances over time, of the schedule and of what it is weighed against."""
+"""The small figure: instances over time, of the schedule and its alternatives."""
 
 from datetime import datetime
 
 import plotly.graph_objects as go
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, look, plotly_times
 from forescale.report.kit.traces import line
 from forescale.report.kit.wording import moment
 from modeling.wording import count_of
 
 
-def instances_figure(decision: Decision) -> ReportFigure:
+def instances_figure(decision: DecisionReport) -> ReportFigure:
     """The schedule, its largest plan for the whole span (static peak), and the current plan (hold)."""
     schedule = decision.schedule
     plans = [schedule.current, *(step.plan for step in schedule.steps)]

@@ -1,4 +1,4 @@
-"""The day before a decision in plain sentences: what ran, what the guard alone and hindsight would have cost."""
+"""The day before a decision in plain sentences: what ran, and the cost of the guard alone and of hindsight."""
 
 from forescale.report.kit.wording import instance_hours, moment, number, percent
 from modeling.wording import count_of
@@ -6,12 +6,13 @@ from planner.replay.last_day import DayCost, LastDay
 
 
 def last_day_sentences(day: LastDay) -> tuple[str, ...]:
-    """Of the guard and hindsight over the arrivals that came, by the model; of what ran as far as it is known."""
+    """The guard and hindsight, simulated with the real arrivals; what ran, as far as known."""
     span = f"{moment(day.start)} to {moment(day.end)} UTC"
     return (
         f"What ran from {span}: {_ran(day)}.",
-        f"The reactive guard alone, on what came then, would have cost {_cost(day.guard)}{_against(day.guard, day)}.",
-        f"Hindsight, the best plans for what came then, would have cost {_cost(day.hindsight)}"
+        f"The reactive guard alone, on that day's arrivals, would have cost {_cost(day.guard)}"
+        f"{_against(day.guard, day)}.",
+        f"Hindsight, the best plans for these arrivals, would have cost {_cost(day.hindsight)}"
         f"{_against(day.hindsight, day)}.",
         "Both are replayed with the model's service times and the lead time and downtime of planning. Hindsight knows "
         "all arrivals, pays for a rescale with its downtime alone, and ignores min_dwell_s, max_step, "

@@ -1,4 +1,4 @@
-"""The main figure: what arrived, what is forecast, and the capacity that the schedule puts over it."""
+"""The main figure: arrivals, forecast, and the schedule's capacity above them."""
 
 from datetime import datetime, timedelta
 from math import inf, isfinite
@@ -9,7 +9,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.report.decision.capacity_traces import capacity_label, capacity_line, deploy_marks
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.figure import (
     ARRIVED,
     BAND,
@@ -42,8 +42,8 @@ PHONE_HISTORY = timedelta(hours=12)
 UNFORECAST_STEP_S = 300
 
 
-def load_figure(decision: Decision, source: str) -> ReportFigure:
-    """One source. Without a forecast, or without capacity, the figure shows the rest."""
+def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
+    """The figure of one source. If forecast or capacity is missing, it shows the rest."""
     now = decision.schedule.made_at
     forecast = decision.forecasts.get(source)
     recorded = decision.history.series if decision.history else {}
@@ -68,7 +68,7 @@ def load_figure(decision: Decision, source: str) -> ReportFigure:
         parts.append((deployed, KeyEntry("deploy, by step number", "mark", CAPACITY)))
     if decision.outcome and source in decision.outcome.arrivals.series:
         after = _stepped(decision.outcome.arrivals.series[source], forecast)
-        parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("what came", "dot", CAME)))
+        parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("real arrivals", "dot", CAME)))
 
     start = max(now - SHOWN_HISTORY, series.start) if series is not None else now
     plot = go.Figure(traces(parts), base_layout(start, end, "events per second"))
@@ -82,7 +82,7 @@ def load_figure(decision: Decision, source: str) -> ReportFigure:
         plot=plot,
         key=key(parts),
         wide=look(380, 56, 10, top=26) | {"xaxis.range": plotly_times([start, end]), "annotations": notes},
-        # No room for labels on lines; the key below has them.
+        # No room for labels on lines; they are in the key below.
         narrow=look(300, 44, 5, right=8, top=26) | {"xaxis.range": on_a_phone, "annotations": [note]},
     )
 
@@ -101,7 +101,7 @@ def _stepped(series: ArrivalSeries, forecast: Forecast | None) -> ArrivalSeries:
 
 
 def _forecast(forecast: Forecast) -> list[Part]:
-    """The middle, and a shading between the lower and the upper edge: p50, p90 and p99 where the forecast has them."""
+    """The median line, and a band from the lower to the upper quantile: p50, p90 and p99 if the forecast has them."""
     upper = [q for q in forecast.quantiles if q >= 0.9] or [max(forecast.quantiles)]
     middle = min(forecast.quantiles, key=lambda q: abs(q - 0.5))
 

@@ -1,4 +1,4 @@
-"""What came of a decision, set against what it expected."""
+"""The outcome of a decision, compared with what it expected."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ import numpy as np
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
-from forescale.report.decision.decision import Decision, DecisionOutcome
+from forescale.report.decision.decision import DecisionOutcome, DecisionReport
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import day_moment, duration, moment, percent, quantile_name, rate
 from modeling.wording import count_of
@@ -15,7 +15,7 @@ from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScheduledStep
 
 
-def outcome_sentences(decision: Decision, outcome: DecisionOutcome) -> tuple[Sentence, ...]:
+def outcome_sentences(decision: DecisionReport, outcome: DecisionOutcome) -> tuple[Sentence, ...]:
     """Whether the target was kept, and whether the peak was foreseen."""
     peaks = [
         Sentence("Peak", _peak(decision, forecast, outcome.arrivals.series[source]))
@@ -25,7 +25,7 @@ def outcome_sentences(decision: Decision, outcome: DecisionOutcome) -> tuple[Sen
     return (Sentence("Target", _target(decision, outcome)), *peaks)
 
 
-def _target(decision: Decision, outcome: DecisionOutcome) -> str:
+def _target(decision: DecisionReport, outcome: DecisionOutcome) -> str:
     largest_s = outcome.lag.largest_s
     if largest_s is None:
         return "Not known: no lag was measured."
@@ -36,8 +36,8 @@ def _target(decision: Decision, outcome: DecisionOutcome) -> str:
     return f"{kept}; the largest lag was {duration(largest_s)}, {duration(decision.max_lag_s)} allowed{blind}."
 
 
-def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
-    """The peak that came, at the forecast's own step: a shorter window would show a higher one by noise alone."""
+def _peak(decision: DecisionReport, forecast: Forecast, series: ArrivalSeries) -> str:
+    """The real peak, in the forecast's steps: shorter windows would show a higher one through noise alone."""
     try:
         arrivals = series.resampled(forecast.step_s) if forecast.step_s % series.window_s == 0 else series
     except HistoryError as error:  # soon after the decision
@@ -57,7 +57,7 @@ def _peak(decision: Decision, forecast: Forecast, series: ArrivalSeries) -> str:
     return f"{came}, {gap} {side} the {rate(planned_per_s)} ({quantile_name(decision.quantile)}) planned for."
 
 
-def outcome_table(decision: Decision, outcome: DecisionOutcome) -> Table | None:
+def outcome_table(decision: DecisionReport, outcome: DecisionOutcome) -> Table | None:
     """Per step: expected against measured."""
     rows = [_row(decision, index, step, outcome.steps.get(index)) for index, step in enumerate(decision.schedule.steps)]
     times = texts("Step", "In place (UTC)", "Expected by (UTC)")
@@ -65,21 +65,21 @@ def outcome_table(decision: Decision, outcome: DecisionOutcome) -> Table | None:
     return Table(columns, tuple(rows)) if rows else None
 
 
-def _row(decision: Decision, index: int, step: ScheduledStep, came: Outcome | None) -> tuple[Cell, ...]:
+def _row(decision: DecisionReport, index: int, step: ScheduledStep, outcome: Outcome | None) -> tuple[Cell, ...]:
     size = count_of(step.plan.instances, "instance")
     return (
         Cell(f"{index + 1}", (decision.state(index), size), strong=True),
-        Cell(day_moment(came.verified_at) if came and came.verified_at else "not measured", strong=True),
+        Cell(day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured", strong=True),
         Cell(day_moment(step.in_place_at)),
-        Cell(duration(came.downtime_s) if came and came.downtime_s is not None else "not measured"),
+        Cell(duration(outcome.downtime_s) if outcome and outcome.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
-        Cell(_catch_up(came)),
+        Cell(_catch_up(outcome)),
         Cell(duration(step.catch_up_s)),
     )
 
 
-def _catch_up(came: Outcome | None) -> str:
-    measured = came.measured if came else {}
+def _catch_up(outcome: Outcome | None) -> str:
+    measured = outcome.measured if outcome else {}
     if "catch_up_s" in measured:
         return duration(measured["catch_up_s"])
     at_least_s = measured.get("catch_up_at_least_s")

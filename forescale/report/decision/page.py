@@ -1,6 +1,6 @@
-"""From a decision to its report."""
+"""The report of a decision."""
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.evidence_tables import (
     deployed_table,
     peaks_table,
@@ -19,7 +19,7 @@ from forescale.report.kit.page import rendered
 from forescale.report.kit.wording import moment, percent, quantile_name
 
 
-def render_report(decision: Decision) -> str:
+def render_report(decision: DecisionReport) -> str:
     """The whole page. The same decision gives the same text."""
     sources = sorted({*(decision.history.series if decision.history else ()), *decision.forecasts})
     loads = [load_figure(decision, source) for source in sources]

@@ -1,13 +1,13 @@
-"""The decision as a picture: what came, what comes and the capacity, as the report draws them."""
+"""The decision as a picture: arrivals, forecast and capacity, drawn as in the report."""
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.load_figure import load_figure
 from forescale.report.kit.still import still_picture
 
 MAX_SOURCES = 4
 
 
-def decision_picture(decision: Decision) -> str:
+def decision_picture(decision: DecisionReport) -> str:
     """An SVG. Of more than four sources, those with the highest forecast rates are drawn."""
     sources = sorted({*decision.forecasts, *(decision.history.series if decision.history else ())})
     highest = {name: float(forecast.rate_per_s.max()) for name, forecast in decision.forecasts.items()}

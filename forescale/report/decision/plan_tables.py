@@ -1,9 +1,9 @@
-"""The tables about plans: what will change, which operator limits, what else was considered."""
+"""The tables on plans: what will change, which operator limits, which alternatives were considered."""
 
 from collections.abc import Mapping
 from math import isnan
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.verdict import NEGLIGIBLE, difference
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
@@ -23,7 +23,7 @@ from modeling.wording import count_of
 from planner.scaling_schedule import ScheduledStep
 
 
-def steps_table(decision: Decision) -> Table:
+def steps_table(decision: DecisionReport) -> Table:
     """One row per step, in the order of deployment."""
     columns = texts(
         "Step", "Deploy (UTC)", "Needed (UTC)", "Plan: now → then", "Why", "Expected", "Downtime + catch-up"
@@ -32,7 +32,7 @@ def steps_table(decision: Decision) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
+def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
     load = ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in step.load_per_s.items())
     return (
         Cell(f"{index + 1}", (decision.state(index),), strong=True),
@@ -56,7 +56,7 @@ def _step_row(decision: Decision, index: int, step: ScheduledStep) -> tuple[Cell
 
 
 def _price(step: ScheduledStep) -> tuple[str, ...]:
-    """Of the plan for an hour, and how much more than before it; empty where nobody says."""
+    """Price of the plan per hour, and the difference from the plan before; empty without prices."""
     if step.price_per_hour is None or step.more_per_hour is None:
         return ()
     more = (
@@ -66,14 +66,14 @@ def _price(step: ScheduledStep) -> tuple[str, ...]:
 
 
 def _at_the_peak(share: float, max_utilisation: float) -> str:
-    """Of a step, which may lack what the budget allows at the planned quantile of its peak."""
+    """Note on a step that may exceed max_utilisation at the planned quantile of its peak, as the budget allows."""
     if share <= max_utilisation:
         return f"{percent(share)} busy"
     return f"{percent(share)} busy at that peak: the expected minutes include the queue"
 
 
 def utilisation(share: float, max_utilisation: float) -> str:
-    """A utilisation with what it means, in words where it is not all right."""
+    """What a utilisation means, in words; empty if it is within the limit."""
     told = f"{percent(share)} busy"
     return f"{told}, {trouble}" if (trouble := _trouble(share, max_utilisation)) else told
 
@@ -85,7 +85,7 @@ def _trouble(share: float, max_utilisation: float) -> str:
 
 
 def operators_table(now: Estimate, then: Estimate | None, max_utilisation: float) -> Table:
-    """Now against then, under the planned peak."""
+    """Operators of the current and the largest scheduled plan, under the planned peak."""
     moments = {"now": now} | ({"then": then} if then is not None else {})
     named = [f"{what} {word}" for word in moments for what in ("Instances", "Busy")]
     rows = [
@@ -104,7 +104,7 @@ def _operator_cells(estimate: Estimate, name: str) -> tuple[Cell, Cell]:
 
 
 def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -> tuple[str, ...]:
-    """In words what the numbers of the row mean: a limit, a breach, the arrivals."""
+    """The numbers of the row in words: a limit, a breach, the arrivals."""
     limiting = [word for word, estimate in moments.items() if estimate.bottleneck == OperatorLimit(name)]
     breaches = [
         f"{word} {trouble}"
@@ -117,8 +117,8 @@ def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -
     return (*bottleneck, *breaches, f"arrivals {rate(arrivals)}")
 
 
-def alternatives_table(decision: Decision) -> Table:
-    """The schedule first, then what it was weighed against, cheapest first."""
+def alternatives_table(decision: DecisionReport) -> Table:
+    """The schedule first, then its alternatives, cheapest first."""
     schedule = decision.schedule
     name = "this schedule" if schedule.steps else "this decision: hold"
     own = _schedule_row(
@@ -160,14 +160,14 @@ def _schedule_row(
     return (head, Cell(instance_hours(hours), priced), Cell(against), Cell(str(rescales)), Cell(missed))
 
 
-def excuses_table(decision: Decision) -> Table:
+def excuses_table(decision: DecisionReport) -> Table:
     """Rejected candidate plans, each with the bound it broke and what would help."""
     rows = [_excuse_row(excuse, decision) for excuse in decision.schedule.excuses]
     columns = texts("Candidate", "Rejected because", "What would help")
     return Table(columns, tuple(rows))
 
 
-def _excuse_row(excuse: Excuse, decision: Decision) -> tuple[Cell, ...]:
+def _excuse_row(excuse: Excuse, decision: DecisionReport) -> tuple[Cell, ...]:
     change = parallelism_change(decision.schedule.current, excuse.plan)
     of = f" of {excuse.operator}" if excuse.operator else ""
     return (

@@ -1,4 +1,4 @@
-"""A shadow beside what really ran: a row a day, and the sum in sentences. What nobody observed is no zero."""
+"""A shadow beside what really ran: a row per day, and the sum in sentences. Unobserved values are not shown as zero."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 
 
 def row_of(total: Comparison) -> tuple[str, ...]:
-    """All columns but the day. forescale's are of the minutes in which the real ones are known, if any are."""
+    """All columns but the day. forescale's values cover the minutes in which the real ones are known, if any are."""
     return (
         UNKNOWN if total.real_instance_hours is None else instance_hours(total.real_instance_hours),
         instance_hours(total.instance_hours),
@@ -37,14 +37,14 @@ def row_of(total: Comparison) -> tuple[str, ...]:
 
 
 def shadow_table(days: Sequence[ShadowDay]) -> Table:
-    """A row a day, then all of them."""
+    """A row per day, then their sum."""
     rows = [(Cell(day.day.isoformat()), *(Cell(text) for text in row_of(compared([day])))) for day in days]
     total = (Cell("all", strong=True), *(Cell(text, strong=True) for text in row_of(compared(days))))
     return Table((*texts(COLUMNS[0]), *numbers(*COLUMNS[1:])), (*rows, total))
 
 
 def comparison_sentences(days: Sequence[ShadowDay]) -> tuple[Sentence, ...]:
-    """Cost and violations of all days, like with like; none without a day."""
+    """Cost and violations of all days, compared over the same minutes; empty without a day."""
     if not days:
         return ()
     total = compared(days)
@@ -58,7 +58,7 @@ def _cost(total: Comparison) -> str:
     saved = total.saved_share or 0.0
     less = "as many" if abs(saved) < 0.005 else f"{percent(abs(saved))} {'fewer' if saved > 0 else 'more'}"
     return (
-        f"forescale would have taken {own} over the minutes in which it is known what ran, {less} than the "
+        f"forescale would have taken {own} over the observed minutes, {less} than the "
         f"{instance_hours(total.real_instance_hours)} that were taken."
     )
 

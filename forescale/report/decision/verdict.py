@@ -1,8 +1,8 @@
-"""What a reviewer reads first: what will change, when, why, at what cost, and what is asked of them."""
+"""What a reviewer reads first: what will change, when, why, at what cost, and what to decide."""
 
 from collections.abc import Iterable
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -31,16 +31,16 @@ FLOOR_MODE = (
 )
 OPEN_STATES = frozenset({"proposed"})
 NEGLIGIBLE = 0.005
-"""Minutes in violation that are not worth a word."""
+"""Violation minutes below which none are mentioned."""
 
 
-def headline(decision: Decision) -> str:
-    """One sentence: what will change, and by what it is planned where that is no forecast."""
+def headline(decision: DecisionReport) -> str:
+    """One sentence: what will change, and what it is planned by if not by a forecast."""
     rung = decision.footing.rung
     return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({rung.words})"
 
 
-def _change(decision: Decision) -> str:
+def _change(decision: DecisionReport) -> str:
     schedule = decision.schedule
     running = f"{count_of(schedule.current.instances, 'instance')}"
     would = decision.in_shadow
@@ -57,8 +57,8 @@ def _change(decision: Decision) -> str:
     return f"{rescale} {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
 
 
-def sentences(decision: Decision) -> tuple[Sentence, ...]:
-    """When, why, at what cost, and what is asked; and what happened, once it has."""
+def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
+    """When, why, at what cost, and what to decide; later also what happened."""
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
@@ -67,7 +67,7 @@ def sentences(decision: Decision) -> tuple[Sentence, ...]:
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
         *([Sentence("Mode", _mode())] if in_floor_mode(decision.schedule) else []),
-        Sentence("Asked of you", _asked(decision)),
+        Sentence("Asked of you", _to_decide(decision)),
     )
 
 
@@ -81,7 +81,7 @@ def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
-def _first(decision: Decision) -> str:
+def _first(decision: DecisionReport) -> str:
     step = decision.schedule.steps[0]
     change = ", ".join(parallelism_change(step.replaces, step.plan))
     ahead_s = (step.deploy_at - decision.schedule.made_at).total_seconds()
@@ -90,7 +90,7 @@ def _first(decision: Decision) -> str:
     return f"{change} at {moment(step.deploy_at)} UTC, {duration(ahead_s)} after this decision."
 
 
-def _peak(decision: Decision, now: Estimate) -> str:
+def _peak(decision: DecisionReport, now: Estimate) -> str:
     parts = []
     for source, load_per_s in now.load_per_s.items():
         usable_per_s = now.mst_per_s[source] * decision.max_utilisation
@@ -104,7 +104,7 @@ def _peak(decision: Decision, now: Estimate) -> str:
     return f"{told}. Under that peak {now.bottleneck} would be {percent(now.utilisation)} busy."
 
 
-def _cost(decision: Decision) -> str:
+def _cost(decision: DecisionReport) -> str:
     schedule = decision.schedule
     span_s = (schedule.end - schedule.start).total_seconds()
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
@@ -119,11 +119,11 @@ def _cost(decision: Decision) -> str:
     return f"{own}. " + " ".join(_against(other, schedule.cost_instance_hours) for other in others)
 
 
-def _risk(decision: Decision) -> str:
-    """What is expected to be missed, and what that would be without any step."""
+def _risk(decision: DecisionReport) -> str:
+    """Expected violations, with the schedule and without any step."""
     schedule = decision.schedule
     if not decision.footing.rung.plans:
-        return "Not known: there is no forecast to hold the running plan against."
+        return "Not known: there is no forecast to compare the running plan with."
     told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
     if schedule.allowed_minutes is not None:
         told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"
@@ -141,7 +141,7 @@ def _against(other: Alternative, own_hours: float) -> str:
 
 
 def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
-    """How many minutes of the past week were in violation, of how many."""
+    """Violation minutes of the past week, and the number of known minutes."""
     were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
     known = "of whole days" if in_shadow else "known"
     return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
@@ -153,7 +153,7 @@ def violation(minutes: float) -> str:
 
 
 def difference(other: Alternative, own_hours: float) -> str:
-    """How much more or less an alternative costs than the schedule."""
+    """Cost of an alternative relative to the schedule."""
     if own_hours <= 0:
         return "–"
     share = other.cost_instance_hours / own_hours - 1
@@ -162,7 +162,7 @@ def difference(other: Alternative, own_hours: float) -> str:
     return f"{'+' if share > 0 else '−'}{percent(abs(share))}"
 
 
-def _asked(decision: Decision) -> str:
+def _to_decide(decision: DecisionReport) -> str:
     steps = decision.schedule.steps
     if decision.in_shadow:
         return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
@@ -183,7 +183,7 @@ def _all(count: int) -> str:
     return "the step" if count == 1 else "both steps" if count == 2 else f"all {count} steps"
 
 
-def _states(decision: Decision) -> str:
+def _states(decision: DecisionReport) -> str:
     states = [decision.state(index) for index in range(len(decision.schedule.steps))]
     seen = dict.fromkeys(states)
     return ", ".join(f"{count_of(states.count(state), 'step')} {state}".replace(" ", NBSP, 1) for state in seen)

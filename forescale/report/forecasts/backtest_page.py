@@ -1,4 +1,4 @@
-"""A replayed trace as one self-contained page: what was said of each horizon's peak, what came, and how good it was."""
+"""A replayed trace as one self-contained page: forecasts of each horizon's peak, the real peaks, and the scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class ReplayedTrace:
-    """What `forescale backtest` made of a trace. name: of the trace, as it was given; told: at least one origin.
+    """The result of `forescale backtest`. name: of the trace, as given. predictions: for at least one origin.
 
     refusals: why a forecaster could not take part, by name.
     """
@@ -34,13 +34,13 @@ class ReplayedTrace:
     series: ArrivalSeries
     horizons_s: Sequence[int]
     quantiles: Sequence[float]
-    told: Sequence[Predicted]
+    predictions: Sequence[Predicted]
     scores: Sequence[PrequentialScore]
     refusals: Mapping[str, str]
 
     def origins(self) -> list[datetime]:
         width = timedelta(seconds=self.series.window_s)
-        return [self.series.start + one.origin * width for one in self.told]
+        return [self.series.start + one.origin * width for one in self.predictions]
 
 
 def render_backtest_page(trace: ReplayedTrace) -> str:
@@ -67,9 +67,9 @@ def render_backtest_page(trace: ReplayedTrace) -> str:
 
 def _peak_figures(trace: ReplayedTrace, origins: Sequence[datetime]) -> list[ReportFigure]:
     steps = [horizon_s // trace.series.window_s for horizon_s in trace.horizons_s]
-    came = known_peaks_per_s(trace.series, [one.origin for one in trace.told], steps)
+    came = known_peaks_per_s(trace.series, [one.origin for one in trace.predictions], steps)
     columns = [list(trace.quantiles).index(quantile) for quantile in SHOWN_QUANTILES]
-    said = np.stack([one.peak_per_s[DEPLOYED] for one in trace.told])[:, :, columns]
+    said = np.stack([one.peak_per_s[DEPLOYED] for one in trace.predictions])[:, :, columns]
     return [
         peak_figure(origins, said[:, number], came[:, number], horizon_s)
         for number, horizon_s in enumerate(trace.horizons_s)
@@ -92,7 +92,9 @@ def _headline(trace: ReplayedTrace) -> str:
 def _sentences(trace: ReplayedTrace, shown_from: datetime) -> list[Sentence]:
     series, origins, scores = trace.series, trace.origins(), _of_deployed(trace)
     missing = int(np.isnan(series.counts).sum())
-    cut = f"; drawn from {shown_from:%Y-%m-%d} on, as no forecast saw more" if shown_from > series.start else ""
+    cut = (
+        f"; drawn from {shown_from:%Y-%m-%d} on, as no forecast used earlier data" if shown_from > series.start else ""
+    )
     held = ", ".join(
         f"{percent(score.coverage)} within {duration(score.horizon_s)}" for score in scores if isfinite(score.coverage)
     )
@@ -122,12 +124,12 @@ def _sentences(trace: ReplayedTrace, shown_from: datetime) -> list[Sentence]:
 
 
 def _scores_table(trace: ReplayedTrace, horizon_s: int) -> Table:
-    """What would have been deployed first, the seasons before last."""
+    """Scores, first of the forecaster that would have been deployed, last of the seasonal naives."""
     own = [score for score in trace.scores if score.horizon_s == horizon_s]
     ordered = sorted(own, key=lambda score: (score.candidate != DEPLOYED, score.candidate in SEASONS_S))
     rows = []
     for score in ordered:
-        fewer = f"of {count_of(score.origins, 'origin')} only" if score.origins < len(trace.told) else ""
+        fewer = f"of {count_of(score.origins, 'origin')} only" if score.origins < len(trace.predictions) else ""
         name = Cell(score.candidate, strong=score.candidate == DEPLOYED, notes=(fewer,) if fewer else ())
         rows.append(
             (

@@ -1,4 +1,4 @@
-"""All forecasts on one page, what is riskiest first: for whoever looks after hundreds of series."""
+"""All forecasts on one page, the riskiest first, for operators of hundreds of series."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from forescale.report.kit.wording import NBSP, day_moment, duration, moment, num
 
 @dataclass(frozen=True)
 class FleetLine:
-    """A row as it is laid out. name: topology and source; cells: under the columns that follow the drawing."""
+    """A row of the page. name: topology and source; cells: of the columns after the drawing."""
 
     name: tuple[Cell, Cell]
     spark: SparkLine
@@ -24,11 +24,11 @@ class FleetLine:
 
 
 Pages = Mapping[tuple[str, str], str]
-"""By topology and source: where the page of a series lies, relative to that of all."""
+"""By topology and source: address of a series' page, relative to the page of all."""
 
 
 def render_fleet_page(rows: Sequence[SeriesOutlook], made_at: datetime, pages: Pages | None = None) -> str:
-    """The whole page. The same rows, in whatever order, give the same text."""
+    """The whole page. The same rows, in any order, give the same text."""
     ordered = by_risk(rows)
     horizons_s = sorted({horizon_s for row in ordered for horizon_s in row.peak_per_s})
     coming = [f"p95, {duration(horizon_s)}" for horizon_s in horizons_s]
@@ -71,11 +71,11 @@ def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
     return (
         Sentence("Judged by", f"{sum(drift.completed for drift in judged):,} spans that are over, of all horizons."),
         Sentence("Growth", f"{told}."),
-        Sentence("Asked of you", _asked(rows)),
+        Sentence("Asked of you", _to_do(rows)),
     )
 
 
-def _asked(rows: Sequence[SeriesOutlook]) -> str:
+def _to_do(rows: Sequence[SeriesOutlook]) -> str:
     failed = sum(bool(row.cause) for row in rows)
     drifted = sum(bool(row.alarms) and not row.cause for row in rows)
     asked = []
@@ -112,7 +112,7 @@ def _growth(growth: float) -> str:
 
 
 def _judged(row: SeriesOutlook) -> tuple[Cell, Cell]:
-    """Of the longest horizon that has been judged."""
+    """Scores of the longest horizon that has been judged."""
     drift = row.judged
     if drift is None:
         return Cell("–"), Cell("–")
@@ -121,7 +121,7 @@ def _judged(row: SeriesOutlook) -> tuple[Cell, Cell]:
 
 
 def _deployed(row: SeriesOutlook) -> Cell:
-    """The heaviest forecaster and how many there are beside it, with the horizons where they differ."""
+    """The forecaster with the largest weight and the number of others, with horizons if they differ."""
     names: dict[str, list[int]] = {}
     for horizon_s, every in sorted(row.forecaster.items()):
         first, *others = every.split(" + ")
@@ -143,7 +143,7 @@ def _trouble(row: SeriesOutlook) -> Cell:
 
 
 def _own_page(page: str) -> str:
-    """The link where it leads to a file beside this one, else nothing."""
+    """The link if it leads to a file in the same folder, else empty."""
     try:
         parts = urlsplit(page)
     except ValueError:

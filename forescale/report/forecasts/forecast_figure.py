@@ -1,4 +1,4 @@
-"""What arrived in the last days, what is forecast to come, and the p95 of the peak until each moment."""
+"""Arrivals of the last days, the forecast, and the p95 of the peak until each moment."""
 
 from datetime import datetime, timedelta
 
@@ -43,7 +43,7 @@ _LOW, _HIGH = 0.05, 0.95
 
 
 def forecast_figure(forecast: Forecast, history: ArrivalSeries | None) -> ReportFigure:
-    """One source. Where nothing is known of its history, the forecast alone."""
+    """The figure of one source; without a known history, only the forecast."""
     issued = forecast.issued_at
     before, since = _around(forecast, history)
     gaps = [] if before is None else missing_spans(before)
@@ -65,7 +65,7 @@ def forecast_figure(forecast: Forecast, history: ArrivalSeries | None) -> Report
     shape, note = vertical_line(issued, "issued")
     plot.update_layout(shapes=[*(gap_shading(*gap) for gap in gaps), shape], annotations=[note])
     if top == 0:
-        # Room for the line of zeros, which the axis would hide.
+        # Room for a line at zero, which the axis would cover.
         plot.update_yaxes(range=[-0.03, 1], zeroline=True, zerolinecolor="#bbbbbb")
     on_a_phone = plotly_times([max(start, issued - PHONE_HISTORY), end])
     return ReportFigure(
@@ -89,7 +89,7 @@ def _in_words(forecast: Forecast) -> str:
 
 
 def _around(forecast: Forecast, history: ArrivalSeries | None) -> tuple[ArrivalSeries | None, ArrivalSeries | None]:
-    """What is known of the days before the forecast, and of the time that it is for."""
+    """The known history before the forecast, and during it."""
     if history is None:
         return None, None
     series = stepped(history, forecast.step_s)
@@ -108,7 +108,7 @@ def _between(series: ArrivalSeries, start: datetime, end: datetime) -> ArrivalSe
 
 
 def _band(forecast: Forecast) -> list[Part]:
-    """The edges off the sample paths, which know the lower one too; without paths, off the quantiles there are."""
+    """Band edges from the sample paths, which also give the lower one; without paths, from the stored quantiles."""
     if forecast.paths_per_s.shape[0]:
         low, high = np.quantile(forecast.paths_per_s, [_LOW, _HIGH], axis=0)
     else:
@@ -128,7 +128,7 @@ def _low_name(forecast: Forecast) -> str:
 
 
 def _steps(forecast: Forecast) -> go.Scatter:
-    """Until each moment the p95 of the peak; without paths, that of the shortest horizon that reaches it."""
+    """The p95 of the peak until each moment; without paths, that of the shortest horizon that reaches it."""
     if forecast.paths_per_s.shape[0]:
         until = peaks_until_per_s(forecast, COVERAGE_QUANTILE).tolist()
         ends = [*forecast.step_starts()[1:], forecast.end]
@@ -149,7 +149,7 @@ def _steps(forecast: Forecast) -> go.Scatter:
     for horizon_s in sorted(forecast.peak_per_s):
         end = forecast.start + timedelta(seconds=horizon_s)
         p95 = forecast.peak_quantile_per_s(horizon_s, COVERAGE_QUANTILE)
-        # Points between the corners: the pointer finds a line only at its points.
+        # Points between the corners: hovering works only at a line's points.
         moments = [begin + (end - begin) * part / 12 for part in range(13)]
         x += plotly_times(moments)
         y += [p95] * len(moments)

@@ -1,4 +1,4 @@
-"""The forecast of one source as a page: what is coming, what past forecasts were worth, and where they come from."""
+"""The forecast of one source as a page: what is coming, scores of past forecasts, and provenance."""
 
 from dataclasses import replace
 
@@ -40,13 +40,13 @@ def render_forecast_page(report: ForecastReport) -> str:
 
 
 def _provenance(report: ForecastReport) -> tuple[tuple[str, Cell], ...]:
-    """What it takes to reproduce the forecast, and what its record was read from."""
+    """What is needed to reproduce the forecast, and the data behind its record."""
     forecast, history, record = report.newest, report.history, report.record
     first, last = record.issued[0], record.issued[-1]
     told = moment(last) if first == last else span(first, last)
     known = f"{span(history.start, history.end)} UTC" if history is not None else "none is known"
     return (
-        # Its notes stand above, with the model that they are about.
+        # Its notes are above, with the model that they concern.
         ("Forecast", run_cell(replace(forecast, notes=()), report.link)),
         ("Its record", Cell(f"{count_of(len(record.issued), 'forecast')}, {told} UTC")),
         ("History held against", Cell(known)),

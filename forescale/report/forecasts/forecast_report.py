@@ -1,4 +1,4 @@
-"""The newest forecast of a source and the record of those before it: what its page shows."""
+"""The newest forecast of a source and the record of earlier ones, as its page shows them."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from forescale.report.kit.error import ReportError
 
 @dataclass(frozen=True)
 class ForecastReport(JudgedForecasts):
-    """newest: with its paths. link: to its MLflow run. failure: why the source could not be forecast since, empty
-    where it could. Raises ReportError where the newest forecast lacks the quantiles that the page shows.
+    """newest: with its paths. link: to its MLflow run. failure: why the source could not be forecast since, empty if it
+    could. Raises ReportError if the newest forecast lacks quantiles that the page shows.
     """
 
     link: str = ""

@@ -1,4 +1,4 @@
-"""The history that a replay's forecasts were made from, with the moments at which they were made."""
+"""The history used by a replay's forecasts, with the moments at which they were made."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ _Y_TITLE = "events per second"
 
 
 def origins_figure(series: ArrivalSeries, origins: Sequence[datetime]) -> ReportFigure:
-    """What came, thinned to the largest window of each bin, and a mark on the axis for every origin."""
+    """Arrivals, thinned to the largest window of each bin, and a mark on the axis for every origin."""
     windows = max(1, ceil(series.counts.size / MAX_BINS))
     bins = ceil(series.counts.size / windows)
     padded = np.full(bins * windows, np.nan)
@@ -53,13 +53,13 @@ def origins_figure(series: ArrivalSeries, origins: Sequence[datetime]) -> Report
             gap_shading(series.start + first * width, min(series.end, series.start + end * width))
             for first, end in gaps
         ],
-        # Below zero there is room for the marks.
+        # Room for the marks below zero.
         yaxis={"range": [-0.04 * top, top], "rangemode": "normal"},
     )
     everything = plotly_times([series.start, series.end])
     phone = plotly_times([max(series.start, min(origins[0], series.end - PHONE_HISTORY)), series.end])
     return ReportFigure(
-        title="What came, and when forecasts were made",
+        title="Arrivals, and when forecasts were made",
         description=(
             f"Arrivals from {moment(series.start)} to {moment(series.end)} UTC, with "
             f"{count_of(len(origins), 'origin')} from {moment(origins[0])} on."

@@ -1,4 +1,4 @@
-"""What forecasts said of the peak within one horizon, over when they were issued, beside the peak that came."""
+"""Forecast and real peaks within one horizon, over the forecasts' times of issue."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -27,13 +27,13 @@ from modeling.wording import count_of
 
 LIGHTER_BAND = "rgba(0, 114, 178, 0.10)"
 MANY = 60
-"""Bars that are so narrow that an outline would hide them."""
+"""Number of bars from which on they are so narrow that an outline would hide them."""
 _ALONE_S = 3600
-"""Width of the only bar there is."""
+"""Width of a single bar."""
 
 
 def track_figure(record: TrackRecord, horizon: int) -> ReportFigure:
-    """Of one horizon, by its number in the record. A span whose peak is not known, or never will be, has but a bar."""
+    """The figure of one horizon, by its number in the record. A span with an unknown peak has only a bar."""
     high = p95_per_s(record, horizon)
     low = record.peak_per_s[:, horizon, record.quantiles.index(0.5)] if 0.5 in record.quantiles else high
     came = np.where(completed_windows(record, horizon), record.actual_per_s[:, horizon], np.nan)
@@ -41,10 +41,10 @@ def track_figure(record: TrackRecord, horizon: int) -> ReportFigure:
 
 
 def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floats, horizon_s: int) -> ReportFigure:
-    """A bar from p50 over p95 to p99 for each forecast, and a mark for what came.
+    """A bar from p50 over p95 to p99 for each forecast, and a mark for the real peak.
 
-    said_per_s: p50, p95 and, where it is drawn, p99, shape (forecasts, 2 or 3), NaN where nothing was said; one row at
-    least is finite. came_per_s: shape (forecasts,), NaN where too little is known of it.
+    said_per_s: p50, p95 and, if drawn, p99, shape (forecasts, 2 or 3), NaN without a forecast; at least one row is
+    finite. came_per_s: shape (forecasts,), NaN if too little is known.
     """
     said = np.flatnonzero(np.isfinite(said_per_s).all(axis=1))
     low, high, *highest = said_per_s[said].T
@@ -76,17 +76,17 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
         ),
     ]
     if highest:
-        # A bar that is a hair's breadth high would not be seen.
+        # A bar of almost no height would be invisible.
         p95 = marks(at(said), high, "p95", FORECAST, "line-ew-open", 7, marker_line_width=2, hoverinfo="skip")
         parts += [(p95, KeyEntry("p95", "line", FORECAST)), (None, KeyEntry("p95 to p99", "band", LIGHTER_BAND))]
     parts.append(
         (
             marks(at(held), came_per_s[held], "came", ARRIVED, "circle", 5),
-            KeyEntry(f"came, at or below the p95 ({held.size})", "point", ARRIVED),
+            KeyEntry(f"real peak, at or below the p95 ({held.size})", "point", ARRIVED),
         )
     )
-    above = KeyEntry(f"came, above the p95 ({exceeded.size})", "mark", CAPACITY) if exceeded.size else None
-    above_marks = marks(at(exceeded), came_per_s[exceeded], "came, above the p95", CAPACITY, "triangle-up", 9)
+    above = KeyEntry(f"real peak, above the p95 ({exceeded.size})", "mark", CAPACITY) if exceeded.size else None
+    above_marks = marks(at(exceeded), came_per_s[exceeded], "real peak, above the p95", CAPACITY, "triangle-up", 9)
     parts.append((above_marks, above))
 
     edge = timedelta(seconds=max(width_s, 0.02 * (moments[-1] - moments[0]).total_seconds()))
@@ -98,7 +98,7 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
         title=f"Peak within {duration(horizon_s)}, by when it was forecast",
         description=(
             f"{count_of(said.size, 'forecast')} of the peak within {duration(horizon_s)}; of "
-            f"{count_of(held.size + exceeded.size, 'peak')} that came, {exceeded.size} exceeded the p95."
+            f"{count_of(held.size + exceeded.size, 'peak')} known afterwards, {exceeded.size} exceeded the p95."
         ),
         plot=plot,
         key=key(parts),
@@ -108,7 +108,7 @@ def peak_figure(issued: Sequence[datetime], said_per_s: Floats, came_per_s: Floa
 
 
 def _bar_width_s(moments: Sequence[datetime]) -> float:
-    """Most of what lies between two forecasts, as a rule."""
+    """Most of the usual interval between two forecasts."""
     apart_s = np.diff([at.timestamp() for at in moments])
     apart_s = apart_s[apart_s > 0]
     return 0.8 * float(np.median(apart_s)) if apart_s.size else _ALONE_S

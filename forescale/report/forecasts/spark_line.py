@@ -1,4 +1,4 @@
-"""The last day of a series and the p95 of the coming one, as a drawing small enough for a row of a table."""
+"""A drawing, small enough for a table row, of a series' last day and the p95 of the coming one."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,27 @@ from forescale.report.kit.traces import runs
 
 WIDTH, HEIGHT = 100.0, 24.0
 _PAST = 76.0
-"""Up to here the last day is drawn; the rest is for the level of what is forecast."""
+"""Width of the last day; the rest shows the level of the forecast."""
 _MAX_POINTS = 48
 
 
 @dataclass(frozen=True)
 class SparkLine:
-    """lines: points of each unbroken stretch, as SVG writes them: numbers only. level: height of the p95, or empty."""
+    """lines: points of each unbroken part, in SVG notation: numbers only. level: height of the p95, or empty."""
 
     lines: tuple[str, ...]
     level: str
 
 
 def spark_line(row: SeriesOutlook) -> SparkLine:
-    """Of many rates the largest of each bin: no peak is hidden. Nothing is drawn where nothing is known."""
+    """Draw the largest rate of each bin, so that no peak is hidden; draw nothing where rates are unknown."""
     rates = _largest_of_bins(row.latest_per_s)
     coming = row.coming_per_s
     top = max([float(value) for value in (*rates, coming) if np.isfinite(value)], default=0.0) or 1.0
     x = np.linspace(0, _PAST, rates.size) if rates.size > 1 else np.zeros(rates.size)
     points = [f"{at:.1f},{_height(value, top)}" for at, value in zip(x, rates, strict=True)]
     stretches = [points[first:end] for first, end in runs(np.isfinite(rates))]
-    # One point alone would have no length.
+    # A line of one point would have no length.
     drawn = tuple(" ".join(stretch if len(stretch) > 1 else 2 * stretch) for stretch in stretches)
     return SparkLine(drawn, _height(coming, top) if np.isfinite(coming) else "")
 

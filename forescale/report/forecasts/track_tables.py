@@ -1,4 +1,4 @@
-"""What past forecasts of a source came to, in sentences and in a table."""
+"""The record of a source's past forecasts, in sentences and in a table."""
 
 from forecasting.drift import ForecastDrift
 from forecasting.models.time_grid import DAY_S
@@ -10,7 +10,7 @@ from forescale.report.kit.wording import NBSP, duration, moment, number, percent
 
 
 def headline(report: ForecastReport) -> str:
-    """One sentence: how high the load will come, by the longest horizon."""
+    """One sentence: the p95 of the peak within the longest horizon."""
     forecast = report.newest
     longest_s = max(forecast.peak_per_s)
     p95 = forecast.peak_quantile_per_s(longest_s, COVERAGE_QUANTILE)
@@ -18,7 +18,7 @@ def headline(report: ForecastReport) -> str:
 
 
 def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
-    """What is coming, how often that was right, and whether it still is."""
+    """What is coming, how often the p95 held, and whether it still does."""
     failure = Sentence("Not renewed", sentence(report.failure)) if report.failure else None
     return (
         *([failure] if failure else []),
@@ -38,7 +38,7 @@ def _peaks(report: ForecastReport) -> str:
 
 
 def _held(scores: tuple[TrackScore, ...]) -> str:
-    """Per horizon, the shortest first."""
+    """How often the p95 held, per horizon, the shortest first."""
     judged = [score for score in scores if score.completed]
     if not judged:
         return "Not known yet: no forecast span is over and recorded."
@@ -76,7 +76,7 @@ def alarmed(report: ForecastReport) -> bool:
 
 
 def track_table(report: ForecastReport) -> Table | None:
-    """Per horizon: how often the p95 held, and the loss beside the naive and the backtest. None before any is over."""
+    """Per horizon: how often the p95 held, and the loss against naive and backtest. None until a span is over."""
     measured = numbers("Completed", "p95 held", "Loss / naive", "Loss / backtest")
     columns = (*texts("Within"), *measured, *texts("ForecastDrift"))
     rows = [_row(score, drift) for score, drift in zip(report.scores, report.drifts, strict=True) if score.completed]

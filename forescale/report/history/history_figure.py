@@ -1,4 +1,4 @@
-"""What came to one source over a span of its history: zero drawn as zero, gaps shaded, doubtful windows marked."""
+"""Arrivals of one source over a span of its history: zero drawn as zero, gaps shaded, doubtful windows marked."""
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +23,17 @@ from forescale.report.kit.traces import Part, key, line, marks, runs, traces
 from forescale.report.kit.wording import duration, moment, number
 from modeling.wording import count_of
 
-# Okabe and Ito's, as the other figures.
+# Okabe and Ito's palette, as in the other figures.
 THROTTLED_COLOUR, PARTIAL_COLOUR = "#b0568a", "#d55e00"
 GONE, GONE_IN_PART = "rgba(130, 130, 130, 0.28)", "rgba(90, 90, 90, 0.75)"
 _TICK = 0.035
-"""Height, as a share of the figure's, of the marks of bins that miss some of their windows."""
+"""Height, as a share of the figure's, of the marks of bins with some missing windows."""
 
 _Y_TITLE = "events per second"
 
 
 def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
-    """The largest rate in each bin; where a bin has several windows, their mean too."""
+    """The largest rate in each bin; if bins have several windows, also their mean."""
     observed, throttled, partial = (bins.peak_per_s(status) for status in (OBSERVED, THROTTLED, PARTIAL))
     rates = np.concatenate([observed, throttled, partial])
     top = 1.08 * max(float(np.nanmax(rates, initial=0.0)), 1.0 / bins.window_s)
@@ -49,15 +49,15 @@ def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
         parts.append((ticks, KeyEntry("some windows missing", "band", GONE_IN_PART)))
     if thinned:
         parts += _line(bins, bins.mean_per_s(), "mean", "mean of the observed windows", FORECAST, 1.0)
-    least = "throttled: at least this came"
+    least = "throttled: at least this many arrived"
     parts += _line(bins, throttled, "throttled, at least", least, THROTTLED_COLOUR, 1.2)
     parts += _line(bins, observed, "observed", f"observed{_largest(bins, thinned)}", ARRIVED, 1.3)
     if not np.isnan(partial).all():
         crosses = _marks(bins, ~np.isnan(partial), partial, "partial, at least", PARTIAL_COLOUR, "triangle-up", 6)
-        parts.append((crosses, KeyEntry("partial: at least this came", "mark", PARTIAL_COLOUR)))
+        parts.append((crosses, KeyEntry("partial: at least this many arrived", "mark", PARTIAL_COLOUR)))
 
     plot = go.Figure(traces(parts), base_layout(span.start, span.end, _Y_TITLE))
-    # Below zero there is room for the line of zeros, or the axis would hide it.
+    # Room below zero, or the axis would cover a line at zero.
     plot.update_layout(
         dragmode="zoom",
         xaxis={"fixedrange": False, "showline": False, "tickformatstops": _TICKS, "hoverformat": "%a %-d %b %Y %H:%M"},
@@ -69,7 +69,7 @@ def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
         plot=plot,
         key=key(parts),
         wide=look(260, 60, 10) | {"yaxis.title.text": _Y_TITLE},
-        # No room for the title beside long numbers; the page says what is counted.
+        # No room for the axis title beside long numbers; the page says what is counted.
         narrow=look(220, 48, 4, right=8) | {"yaxis.title.text": ""},
     )
 
@@ -101,9 +101,9 @@ def _largest(bins: BinnedWindows, thinned: bool) -> str:
 
 
 def _line(bins: BinnedWindows, per_s: Floats, name: str, words: str, colour: str, width: float) -> list[Part]:
-    """A line that breaks at every gap, and dots where a bin stands alone: between gaps a line has no length.
+    """A line that breaks at every gap, and dots for single bins between gaps, where a line has no length.
 
-    Regular in time, so only its start and step are written. Nothing where nothing is known.
+    Bins are regular in time, so only start and step are written. Empty if no rate is known.
     """
     known = ~np.isnan(per_s)
     if not known.any():
@@ -134,7 +134,7 @@ def _marks(
 def _shading(
     bins: BinnedWindows, shaded: npt.NDArray[np.bool_], low: float, high: float, colour: str, span: HistorySpan
 ) -> go.Scatter:
-    """Rectangles over runs of bins, all in one trace; an outline keeps the narrowest of them visible."""
+    """Rectangles over runs of bins, all in one trace; an outline keeps the narrowest visible."""
     x: list[str | None] = []
     y: list[float | None] = []
     for first, last in runs(shaded):

@@ -1,4 +1,4 @@
-"""A span of the history as one self-contained page: a figure per source, and what became of its windows."""
+"""A span of the history as one self-contained page: a figure per source, and the status of its windows."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,1 +1,1 @@
-"""What all pages are made of: figures, tables, templates, wording."""
+"""Building blocks of all pages: figures, tables, templates, wording."""

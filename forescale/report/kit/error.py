@@ -1,4 +1,4 @@
-"""What can be wrong with what a page is made of."""
+"""Errors of a page's parts."""
 
 
 class ReportError(ValueError):

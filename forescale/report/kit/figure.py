@@ -1,4 +1,4 @@
-"""A figure of the report as a value: Plotly's data and layout, a key in words, and what changes on a phone."""
+"""A figure of the report as a value: Plotly's data and layout, a key in words, and changes for a phone."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from forescale.report.kit.wording import shortened, visible
 
-# Okabe and Ito's palette: told apart with every common colour blindness, and in grey print by lightness and dash.
+# Okabe and Ito's palette: distinct with every common colour blindness, and in grey print by lightness and dash.
 ARRIVED = "#3a3a3a"
 FORECAST = "#0072b2"
 BAND = "rgba(0, 114, 178, 0.22)"
@@ -25,7 +25,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu
 
 @dataclass(frozen=True)
 class KeyEntry:
-    """One entry of the key under a figure. look: how its swatch is drawn, a class of report.css: line, dash, dot, band,
+    """One entry of the key under a figure. look: style of its swatch, a class of report.css: line, dash, dot, band,
     point, mark, tick, ring or cross.
     """
 
@@ -47,7 +47,7 @@ class ReportFigure:
 
 
 def look(height: int, left: int, ticks: int, *, right: int = 12, top: int = 10, bottom: int = 44) -> dict[str, object]:
-    """A layout update for one width of screen. left, right, top, bottom: margins; ticks: of the x axis, at most."""
+    """A layout update for one width of screen. left, right, top, bottom: margins; ticks: at most, on the x axis."""
     return {"height": height, "margin": {"l": left, "r": right, "t": top, "b": bottom}, "xaxis.nticks": ticks}
 
 
@@ -66,7 +66,7 @@ def plotly_times(moments: Sequence[datetime]) -> list[str]:
 
 
 def bare_layout(y_title: str) -> go.Layout:
-    """What all figures have in common: little ink, few ticks, no title (the page has one)."""
+    """The layout common to all figures: little ink, few ticks, no title (the page has one)."""
     return go.Layout(
         template="none",
         font={"family": FONT, "size": 13, "color": INK},
@@ -98,7 +98,7 @@ def bare_layout(y_title: str) -> go.Layout:
 
 
 def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
-    """Of figures over time."""
+    """The layout of figures over time."""
     return bare_layout(y_title).update(
         xaxis={
             "type": "date",
@@ -113,7 +113,7 @@ def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
 
 
 def vertical_line(at: datetime, text: str) -> tuple[dict[str, object], dict[str, object]]:
-    """The shape and the annotation of a moment, over the whole height."""
+    """The shape and the annotation that mark a moment over the whole height."""
     x = plotly_time(at)
     line = {"color": "#555555", "width": 1, "dash": "dot"}
     shape = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}

@@ -1,4 +1,4 @@
-"""What every page has in common: one self-contained HTML file, no network, no server, safe with hostile names."""
+"""Rendering of pages: each is one self-contained HTML file, no network, no server, safe with hostile names."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from forescale.report.kit.wording import visible
 
 
 def rendered(template: str, script: str, figures: list[ReportFigure], **shown: object) -> str:
-    """The template with its figures and the script that draws them. shown: what else the template names."""
+    """The template with its figures and the script that draws them. shown: its other variables."""
     plotly_js, own_js = Markup(get_plotlyjs()), Markup(_asset(script))  # noqa: S704 - both are ours, none is input
     return (
         _environment()
@@ -34,7 +34,7 @@ def rendered(template: str, script: str, figures: list[ReportFigure], **shown: o
 
 
 def rendered_picture(template: str, **shown: object) -> str:
-    """A picture by itself, of what the template names."""
+    """A picture from a template and its variables."""
     return _environment().get_template(template).render(**shown)
 
 
@@ -52,7 +52,7 @@ def _script_json(value: object) -> str:
 
 
 def _csp_hash(script: str) -> str:
-    """Only the scripts with these hashes run: a name that slipped through the escaping could still do nothing."""
+    """Only scripts with these hashes run: a name that slipped through the escaping could still not run."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 

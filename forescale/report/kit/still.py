@@ -1,4 +1,4 @@
-"""Figures over time as one SVG without scripts: for where a picture may be shown and a page may not."""
+"""Figures over time as one SVG without scripts, for places that show pictures but no pages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from forescale.report.kit.traces import MISSING_KEY
 from forescale.report.kit.wording import day_moment, number
 
 WIDTH, HEIGHT = 860, 210
-"""Of one figure, in the units of the picture, within its margins."""
+"""Size of one figure within its margins, in units of the picture."""
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 54
 TICKS = 6
 MARK = 6
 SWATCH, LETTER = 38, 6
-"""Widths in the key: of a swatch with the room around it, of a letter."""
+"""Widths in the key: of a swatch with its margin, of a letter."""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """points: as SVG writes them, numbers only. fill: of a shading, else none. dash: as SVG writes it."""
+    """points: in SVG notation, numbers only. fill: of a shading, else none. dash: in SVG notation."""
 
     points: str
     colour: str
@@ -36,8 +36,8 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure as it is laid out. marks: points and colour of triangles; lines_at, times, rates: places and their
-    labels; key: the place of each entry.
+    """The layout of one figure. marks: points and colour of triangles; lines_at, times, rates: positions and their
+    labels; key: the position of each entry.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Panel:
 
 
 def still_picture(figures: Sequence[ReportFigure]) -> str:
-    """The figures one below the other, with the marks, lines and shadings of their traces and the key of the first."""
+    """The figures stacked, with the marks, lines and shadings of their traces and the key of the first."""
     return rendered_picture(
         "picture.svg.j2",
         panels=[_panel(figure) for figure in figures],
@@ -65,7 +65,7 @@ def still_picture(figures: Sequence[ReportFigure]) -> str:
 
 
 class _Scale:
-    """From times and rates to places in a panel."""
+    """Maps times and rates to positions in a panel."""
 
     def __init__(self, start: datetime, end: datetime, top: float) -> None:
         self.start, self.end, self.top = start, end, top
@@ -77,7 +77,7 @@ class _Scale:
         return round(HEIGHT * (1 - value / self.top), 1)
 
     def points(self, moments: Sequence[datetime], values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-        """Unbroken stretches of what is known."""
+        """Points of each unbroken run of known values."""
         stretches: list[list[tuple[float, float]]] = [[]]
         for at, value in zip(moments, values, strict=True):
             if value is None:
@@ -106,7 +106,7 @@ def _panel(figure: ReportFigure) -> Panel:
 
 
 def _placed(key: Sequence[KeyEntry]) -> tuple[tuple[int, KeyEntry], ...]:
-    """One after the other, by the length of their labels."""
+    """Entries side by side, spaced by the length of their labels."""
     widths = [SWATCH + LETTER * len(entry.label) for entry in key]
     return tuple(zip(accumulate(widths[:-1], initial=0), key, strict=True)) if key else ()
 
@@ -116,7 +116,7 @@ def _moments(trace: go.Scatter) -> list[datetime]:
 
 
 def _strokes(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[Stroke]:
-    """A shading reaches down to the trace before it, as Plotly has it."""
+    """Strokes of the traces; a shading reaches down to the preceding trace, as in Plotly."""
     before: list[tuple[float, float]] = []
     for trace in scatters:
         if "lines" not in trace.mode:
@@ -144,7 +144,7 @@ def _marks(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[tuple[str,
 
 
 def _stepped(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Across first, then up or down."""
+    """Step points: first horizontal, then vertical."""
     corners = [place for before, after in pairwise(points) for place in (before, (after[0], before[1]))]
     return [*corners, points[-1]]
 
@@ -154,7 +154,7 @@ def _written(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _round_rates(top: float) -> list[float]:
-    """From zero, in steps of 1, 2 or 5 times a power of ten, about four of them."""
+    """About four ticks from zero, in steps of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(top / 4))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= top / 4)
     return [step * part for part in range(ceil(top / step)) if step * part <= top]

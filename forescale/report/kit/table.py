@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 
 class Sentence(NamedTuple):
-    """What stands above all tables, each with its label."""
+    """A labelled sentence above all tables."""
 
     label: str
     text: str
@@ -14,7 +14,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """numeric columns are set flush right, so that digits stand under digits."""
+    """numeric: the column is right-aligned, so that digits line up."""
 
     label: str
     numeric: bool = False
@@ -30,7 +30,7 @@ def numbers(*labels: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True)
 class Cell:
-    """text: what is read first. notes: smaller lines under it. href: where the text links to, if anywhere."""
+    """text: the main text. notes: smaller lines below it. href: link of the text, if any."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """compact: few and narrow enough columns to stay a table on a phone; the others become a card per row there."""
+    """compact: narrow enough to stay a table on a phone; other tables become a card per row there."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]

@@ -1,6 +1,6 @@
-"""What figures draw alike: lines and marks of rates, the arrivals of a source with their gaps, the band of a forecast.
+"""Traces common to figures: lines and marks of rates, the arrivals of a source with their gaps, the band of a forecast.
 
-A part of a figure is a trace with its entry in the key; None for what has but one of the two.
+A part of a figure is a trace with its entry in the key; None if it has only one of the two.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from forescale.report.kit.figure import BAND, FORECAST, MISSING, KeyEntry, plotl
 
 Part = tuple[go.Scatter | go.Bar | None, KeyEntry | None]
 Named = tuple[npt.ArrayLike, str]
-"""Rates of the steps of a forecast, and what they are called."""
+"""Rates of the steps of a forecast, and their name."""
 
 RATE = "%{y:,.3~r}/s"
 MISSING_KEY = KeyEntry("no data (not zero)", "band", MISSING)
 
 
 def rounded(values: npt.ArrayLike) -> list[float | None]:
-    """With more digits than a screen shows; None, which breaks a line, where nothing is known."""
+    """Rounded below screen resolution; None, which breaks a line, for unknown values."""
     return [
         None if np.isnan(value) else float(f"{value:.6g}") if abs(value) < 1 else round(value, 6)
         for value in np.asarray(values, float).tolist()
@@ -41,7 +41,7 @@ def line(
     dash: str = "solid",
     **look: object,
 ) -> go.Scatter:
-    """Of rates; look: further properties of the trace, such as x0 and dx in place of x."""
+    """A line of rates. look: further properties of the trace, such as x0 and dx in place of x."""
     drawn = {"color": colour, "width": width, "dash": dash}
     return go.Scatter(x=x, y=rounded(y), name=name, mode="lines", line=drawn, **{"hovertemplate": RATE, **look})
 
@@ -55,7 +55,7 @@ def marks(
     size: float,
     **look: object,
 ) -> go.Scatter:
-    """Of rates; look: further properties of the trace."""
+    """Marks at rates. look: further properties of the trace."""
     drawn = {"color": colour, "symbol": symbol, "size": size}
     shared = {"hovertemplate": RATE, "cliponaxis": False}
     return go.Scatter(x=x, y=rounded(y), name=name, mode="markers", marker=drawn, **{**shared, **look})
@@ -70,7 +70,7 @@ def key(parts: Sequence[Part]) -> tuple[KeyEntry, ...]:
 
 
 def stepped(series: ArrivalSeries, step_s: int) -> ArrivalSeries:
-    """In windows of step_s seconds where that is possible: shorter ones are noisier and cannot be compared."""
+    """The series in windows of step_s seconds if possible: shorter ones are noisier and not comparable."""
     try:
         return series.resampled(step_s)
     except HistoryError:
@@ -89,7 +89,7 @@ def missing_spans(series: ArrivalSeries) -> list[tuple[datetime, datetime]]:
 
 
 def runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Unbroken runs of what is true, as [first, end)."""
+    """Unbroken runs of true flags, as [first, end)."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
     return list(pairwise(edges))[::2]
 
@@ -100,7 +100,7 @@ def gap_shading(start: datetime, end: datetime) -> dict[str, object]:
 
 
 def band(forecast: Forecast, low: Named, high: Named, middle: Named) -> list[go.Scatter]:
-    """The shading from low to high, and the line in the middle."""
+    """A shading from low to high, and a line for the middle."""
     starts = plotly_times(forecast.step_starts())
     return [
         line(starts, *low, BAND, 0.5),

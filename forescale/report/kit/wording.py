@@ -16,7 +16,7 @@ KEPT = frozenset({NBSP, "\n"})
 def visible(text: str) -> str:
     """The text with a replacement mark for each control, format or surrogate character.
 
-    A name with a direction override would otherwise let a reviewer read something else than what is deployed.
+    Otherwise a name with a direction override could show a reviewer something other than what is deployed.
     """
     return "".join(char if char.isprintable() or char in KEPT else "\N{REPLACEMENT CHARACTER}" for char in text)
 
@@ -26,7 +26,7 @@ def shortened(text: str, length: int = 40) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits, thousands separated; what is not known is a dash.
+    """Three significant digits, thousands separated; an unknown number is a dash.
 
     >>> [number(v) for v in (0, 0.04213, 3.416, 999.6, 18349, inf, inf - inf)]
     ['0', '0.0421', '3.42', '1,000', '18,300', '∞', '–']
@@ -46,7 +46,7 @@ def rate(per_s: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as whole percent; what is not zero never reads as zero, what is below 1 never as 100 %.
+    """A share as whole percent; a nonzero share never reads as 0 %, a share below 1 never as 100 %.
 
     >>> [percent(v).replace(NBSP, " ") for v in (0, 0.002, 0.847, 0.998, 1.97)]
     ['0 %', '<1 %', '85 %', '>99 %', '197 %']
@@ -91,7 +91,7 @@ def duration(seconds: float) -> str:
 
 
 def service_time(seconds: float, error_s: float = 0.0) -> str:
-    """Seconds of one tuple, in the unit that reads best, with the standard error where there is one.
+    """Seconds of one tuple, in the unit that reads best, with the standard error if there is one.
 
     >>> [service_time(*v).replace(NBSP, " ") for v in ((8.12, 0.162), (0.005,), (0.00026, 0.0000052))]
     ['8.12 ± 0.16 s', '5 ms', '260 ± 5.2 µs']
@@ -123,14 +123,18 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def span(start: datetime, end: datetime, told: Callable[[datetime], str] = moment) -> str:
-    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as `told` has it, is repeated only where it changes."""
+def span(start: datetime, end: datetime, format_moment: Callable[[datetime], str] = moment) -> str:
+    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as format_moment writes it, is repeated only if it changes."""
     same_day = start.astimezone(UTC).date() == end.astimezone(UTC).date()
-    return f"{told(start)}–{end.astimezone(UTC):%H:%M}" if same_day else f"{told(start)} – {told(end)}"
+    return (
+        f"{format_moment(start)}–{end.astimezone(UTC):%H:%M}"
+        if same_day
+        else f"{format_moment(start)} – {format_moment(end)}"
+    )
 
 
 def parallelism_change(old: PhysicalPlan, new: PhysicalPlan) -> tuple[str, ...]:
-    """`transcribe 12 → 26` for each operator that changes; a new packing alone is said in words."""
+    """`transcribe 12 → 26` for each operator that changes; a new packing alone is named in words."""
     changed = tuple(
         f"{operator} {old.parallelism[operator]} → {count}"
         if operator in old.parallelism

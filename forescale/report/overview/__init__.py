@@ -1,1 +1,1 @@
-"""All topologies on one page, and one page about each: where they stand and where to read on."""
+"""One page on all topologies, and one on each: where they stand and links to more."""

@@ -1,4 +1,4 @@
-"""What somebody should see to, worst first."""
+"""Alarms of a topology, worst first."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from planner.ledger.step_state import StepState
 
 
 def alarms(standing: Standing) -> tuple[str, ...]:
-    """Of a topology, in words."""
+    """Alarms in words, worst first."""
     return (
         *standing.damaged,
         *filter(None, [standing.no_file]),

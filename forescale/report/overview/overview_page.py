@@ -1,4 +1,4 @@
-"""All topologies on one page: what runs, what comes, what is next, how sure that is, and what to see to."""
+"""All topologies on one page: what runs, the coming load, the next step, its risk, and alarms."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ Address = Callable[[Standing], str]
 
 
 def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Address, picture_of: Address) -> str:
-    """The whole page. page_of: address of the page of a topology; picture_of: of its newest decision, empty without."""
+    """The whole page. page_of: address of a topology's page; picture_of: of its newest decision, empty without one."""
     alarmed = {each.topology for each in standings if alarms(each)}
     ordered = sorted(standings, key=lambda each: (each.topology not in alarmed, each.topology))
     return rendered(

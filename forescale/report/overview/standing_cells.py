@@ -1,4 +1,4 @@
-"""What a standing says, in words: the same on the page of all topologies and on that of one."""
+"""A standing in words, the same on the page of all topologies and on the page of one."""
 
 from forescale.report.kit.table import Cell
 from forescale.report.kit.wording import day_moment, moment, number, parallelism_change, percent
@@ -25,7 +25,7 @@ def running_cell(standing: Standing) -> Cell:
 
 
 def next_step_cell(standing: Standing) -> Cell:
-    """Beside it those of the newest schedule whose time went by."""
+    """The next step, with expired steps of the newest schedule as notes."""
     lost = tuple(f"the step of {day_moment(step.deploy_at)} UTC expired" for step in standing.lost[-1:])
     step = standing.next_step
     if step is None:
@@ -46,12 +46,12 @@ def risk_cell(standing: Standing) -> Cell:
 
 
 def budget_cell(standing: Standing) -> Cell:
-    """Minutes in violation of the past week, of those that are known, against what is allowed or what each costs."""
+    """Violation minutes among the known minutes of the past week, against the budget or with the price of each."""
     budget = standing.budget
     if budget is None:
         return Cell(UNKNOWN, ("its topology file would say what is allowed",) if standing.no_file else ())
     if not budget.past_minutes:
-        return Cell(UNKNOWN, (f"no lag is known of the past {PACED.days} days",))
+        return Cell(UNKNOWN, (f"no lag is known for the past {PACED.days} days",))
     used = f"{count_of(int(budget.used_minutes), 'minute')} of {budget.past_minutes:,.0f}"
     if (allowed := budget.past_allowed_minutes) is None:
         return Cell(used, (f"each costs {budget.price_h:g} instance-hours",))

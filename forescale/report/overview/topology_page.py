@@ -1,4 +1,4 @@
-"""One topology: where it stands, its decisions, and where its forecasts and its history are drawn."""
+"""One topology: where it stands, its decisions, and links to its forecasts and history."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from planner.ledger.entries import ScheduleEntry
 
 @dataclass(frozen=True)
 class Decided:
-    """A schedule, the states of its steps by how many there are, and the address of its report, empty without."""
+    """A schedule, the number of its steps by state, and the address of its report, empty without one."""
 
     made: ScheduleEntry
     states: Mapping[str, int]
@@ -31,7 +31,7 @@ def render_topology_page(
     pages: Mapping[str, str],
     overview: str,
 ) -> str:
-    """The whole page. pages: addresses by what they show; overview: of all topologies."""
+    """The whole page. pages: addresses by title; overview: address of the page of all topologies."""
     cells = {
         "Runs": running_cell(standing),
         "Next step": next_step_cell(standing),

@@ -1,1 +1,1 @@
-"""The page of a replay: load, capacities and lags over each other, cost against violations, the scores."""
+"""The page of a replay: load, capacities and lags over time, cost against violations, the scores."""

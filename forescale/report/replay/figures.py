@@ -1,4 +1,4 @@
-"""Figures of a replay: load, capacity and lag over time, one policy or several; cost against violations."""
+"""Figures of a replay: load, capacity and lag over time of one or several policies; cost against violations."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,27 +30,27 @@ MAX_BINS = 2000
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#e69f00", "#56b4e9", "#8c6d31", "#5a5a9c")
 _DASHES = ("solid", "dash", "dot")
 _LETTER_PX = 7.0
-"""Of a label, about."""
+"""Approximate width of a letter in a label."""
 _WIDE_PX, _NARROW_PX = (540.0, 354.0), (220.0, 314.0)
-"""Of cost against violations, on a desktop and on a phone: the least width of its area, as more moves labels further
-apart, and the height that is left between its margins.
+"""For the figure of cost against violations, on a desktop and on a phone: minimum width of its area, as moving labels
+apart needs width, and the height between its margins.
 """
 _EDGE = 0.06
-"""Room at both ends of an axis, as a share of what lies between."""
+"""Margin at both ends of an axis, as a share of its range."""
 _STEPS = (1.0, 2.0, 5.0)
 _LOAD_FROM = 0.42
-"""Share of the height from which on the load is drawn; below it is the lag."""
+"""Share of the height above which the load is drawn; the lag is below."""
 
 
 def look_of(policies: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Colour and dash of each."""
+    """Colour and dash of each policy."""
     pairs = [(colour, dash) for dash in _DASHES for colour in _COLOURS]
     return {name: pairs[at % len(pairs)] for at, name in enumerate(policies)}
 
 
 def timeline_figure(timeline: Timeline, shown: Sequence[str]) -> ReportFigure:
-    """The first seed. In bins of several minutes: the largest load and lag, the smallest capacity. shown: policies that
-    are drawn at first; the others are in the legend, to be switched on there.
+    """The first seed, in bins of several minutes: the largest load and lag, the smallest capacity. shown: policies
+    drawn at first; the others can be switched on in the legend.
     """
     firsts = {name: timeline.of(name)[0] for name in timeline.policies}
     some = next(iter(firsts.values()))
@@ -115,7 +115,7 @@ def timeline_figure(timeline: Timeline, shown: Sequence[str]) -> ReportFigure:
 
 @dataclass(frozen=True)
 class _Axis:
-    """An axis of logarithms. values: of the points; ticks: where, and what stands there."""
+    """A logarithmic axis. values: of the points; ticks: positions and labels."""
 
     values: Floats
     ends: tuple[float, float]
@@ -137,8 +137,8 @@ class _Axis:
         }
 
 
-def _axis(values: Sequence[float], steps: Sequence[float], told: Callable[[float], str]) -> _Axis:
-    """Ticks at these steps in each decade; nothing at all stands a decade below the least of the others."""
+def _axis(values: Sequence[float], steps: Sequence[float], format_value: Callable[[float], str]) -> _Axis:
+    """Ticks at these steps in each decade; zero is drawn a decade below the smallest other value."""
     given = np.array(values, dtype=np.float64)
     some = given[given > 0] if (given > 0).any() else np.array([1.0])
     none = math.log10(some.min()) - 1
@@ -146,14 +146,14 @@ def _axis(values: Sequence[float], steps: Sequence[float], told: Callable[[float
     low, high = float(at.min()), max(float(at.max()), float(at.min()) + 0.3)
     room = _EDGE * (high - low)
     decades = range(math.floor(math.log10(some.min())), math.ceil(high) + 1)
-    ticks = [(math.log10(step) + decade, told(step * 10.0**decade)) for decade in decades for step in steps]
+    ticks = [(math.log10(step) + decade, format_value(step * 10.0**decade)) for decade in decades for step in steps]
     seen = [(tick, text) for tick, text in ticks if math.log10(some.min()) - room <= tick <= high + room]
     return _Axis(at, (low - room, high + room), [(none, "none"), *seen] if (given == 0).any() else seen)
 
 
 def pareto_figure(scores: Sequence[Score], policies: Sequence[str]) -> ReportFigure:
-    """Instances against violation minutes, both in logarithms; the front joined by a line. Points bear names, on a
-    phone the numbers that the table gives them.
+    """Instances against violation minutes, both logarithmic; a line joins the front. Points are labelled with names, on
+    a phone with their numbers in the table.
     """
     looks = look_of(policies)
     plot = go.Figure(layout=bare_layout("share of minutes in violation"))
@@ -202,7 +202,7 @@ def _labels(across: _Axis, up: _Axis, texts: Sequence[str], area_px: tuple[float
 
 
 def _binned(values: Floats, width: int, of: np.ufunc) -> Floats:
-    """The last bin may be shorter."""
+    """Values reduced by bins; the last bin may be shorter."""
     return np.asarray(of.reduceat(values, np.arange(0, values.size, width)), dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Labels of points that lie close to each other: each to the right of a thin line from its point, touching none."""
+"""Placement of labels of nearby points: each to the right of a thin line from its point, without overlaps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _POINT_PX = 6.0
 
 @dataclass(frozen=True)
 class Box:
-    """Pixels from the lower left corner of a figure's area."""
+    """A rectangle, in pixels from the lower left corner of a figure's area."""
 
     left: float
     right: float
@@ -24,9 +24,9 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """line_px: from the point up to the label, below 0 where it goes down. shift_px: of the label to the left, where
-    there is no room for it.
+class LabelPlacement:
+    """line_px: from the point up to the label, negative if it goes down. shift_px: of the label to the left, if it does
+    not fit on the right.
     """
 
     line_px: float
@@ -36,14 +36,14 @@ class Placed:
 
 def placed_labels(
     points_px: Sequence[tuple[float, float]], widths_px: Sequence[float], area_px: tuple[float, float]
-) -> list[Placed]:
-    """In the order of the points. points_px: from the lower left corner; area_px: width and height.
+) -> list[LabelPlacement]:
+    """Labels in the order of the points. points_px: from the lower left corner; area_px: width and height.
 
-    From right to left, each as close to its point as it finds room, above or below it: so a line crosses no label, as
-    those begin right of it. Where the area is full, labels stand on each other.
+    From right to left, each label is placed as close to its point as possible, above or below it. Lines then cross no
+    label, as the labels placed before begin to their right. If the area is full, labels overlap.
     """
     taken = [Box(x - _POINT_PX, x + _POINT_PX, y - _POINT_PX, y + _POINT_PX) for x, y in points_px]
-    found: dict[int, Placed] = {}
+    found: dict[int, LabelPlacement] = {}
     for at in sorted(range(len(points_px)), key=lambda at: (-points_px[at][0], points_px[at][1])):
         tries = list(_tries(points_px[at], widths_px[at], area_px))
         free = (each for each in tries if not any(each.box.touches(other) for other in taken))
@@ -54,8 +54,8 @@ def placed_labels(
     return [found[at] for at in range(len(points_px))]
 
 
-def annotation(x: float, y: float, text: str, place: Placed) -> Mapping[str, object]:
-    """As Plotly draws it."""
+def annotation(x: float, y: float, text: str, place: LabelPlacement) -> Mapping[str, object]:
+    """A Plotly annotation."""
     return {
         "x": x,
         "y": y,
@@ -73,11 +73,11 @@ def annotation(x: float, y: float, text: str, place: Placed) -> Mapping[str, obj
     }
 
 
-def _tries(point_px: tuple[float, float], width_px: float, area_px: tuple[float, float]) -> Iterator[Placed]:
+def _tries(point_px: tuple[float, float], width_px: float, area_px: tuple[float, float]) -> Iterator[LabelPlacement]:
     x, y = point_px
     shift_px = max(0.0, x + width_px - area_px[0])
     lines_px = [LINE_PX + ROW_PX / 2 * step for step in range(int(2 * area_px[1] / ROW_PX))]
     for line_px in [sign * length_px for length_px in lines_px for sign in (1, -1)]:
         low = y + line_px if line_px > 0 else y + line_px - ROW_PX
         if line_px == LINE_PX or 0 <= low <= area_px[1] - ROW_PX:
-            yield Placed(line_px, shift_px, Box(x - shift_px, x - shift_px + width_px, low, low + ROW_PX))
+            yield LabelPlacement(line_px, shift_px, Box(x - shift_px, x - shift_px + width_px, low, low + ROW_PX))

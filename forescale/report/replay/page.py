@@ -1,4 +1,4 @@
-"""A replay as one self-contained page: what policies would have cost and violated."""
+"""A replay as one self-contained page: cost and violations of each policy."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from planner.replay.scores import Score, differences, scores
 from planner.replay.timeline import Timeline
 
 AT_FIRST = ("planner", "flink-autoscaler", "static-peak", "hindsight")
-"""Policies that are drawn before anybody asks for others, where they were replayed."""
+"""Policies drawn at first, if they were replayed."""
 
 
 def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
-    """The whole page. The same timeline gives the same text. against: the policy that the others are held against."""
+    """The whole page. The same timeline gives the same text. against: the policy that the others are compared with."""
     found = scores(timeline)
     alike = [one for one in found if own_budget(one.policy) is None] or found
     shown = [name for name in AT_FIRST if name in timeline.policies] or list(timeline.policies[:3])
@@ -38,8 +38,8 @@ def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
     )
 
 
-def _headline(found: Sequence[Score]) -> str:
-    able = [one for one in found if policy_of(one.policy) not in ALL_KNOWING] or list(found)
+def _headline(scores: Sequence[Score]) -> str:
+    able = [one for one in scores if policy_of(one.policy) not in ALL_KNOWING] or list(scores)
     if able[0].budget.asked and (within := [one for one in able if not one.budget.overdrawn]):
         cheapest = min(within, key=lambda one: one.instance_hours)
         return (
@@ -53,8 +53,8 @@ def _headline(found: Sequence[Score]) -> str:
     )
 
 
-def _sentences(timeline: Timeline, found: Sequence[Score]) -> list[Sentence]:
-    one = found[0]
+def _sentences(timeline: Timeline, scores: Sequence[Score]) -> list[Sentence]:
+    one = scores[0]
     span = f"{one.days:.3g} days under each of {count_of(one.seeds, 'seed')}"
     late = f"a violation is a minute with more than {duration(timeline.max_lag_s)} of lag"
     if timeline.allowed_share:
@@ -62,8 +62,8 @@ def _sentences(timeline: Timeline, found: Sequence[Score]) -> list[Sentence]:
     return [Sentence("Replayed", f"{span}; {late}."), *(Sentence("Note", note) for note in timeline.notes)]
 
 
-def _table(found: Sequence[Score]) -> Table:
-    further = further_columns(found)
+def _table(scores: Sequence[Score]) -> Table:
+    further = further_columns(scores)
     columns = (
         *numbers("no."),
         *texts("policy"),
@@ -85,7 +85,7 @@ def _table(found: Sequence[Score]) -> Table:
             Cell(f"{one.rescales_per_day:.1f}"),
             *(Cell(cells[at]) for _, cells in further),
         )
-        for at, one in enumerate(found)
+        for at, one in enumerate(scores)
     )
     return Table(columns, rows)
 

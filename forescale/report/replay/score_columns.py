@@ -1,4 +1,4 @@
-"""What tables of a replay have in common, at the command line and on its page: further columns, paired differences."""
+"""Columns shared by a replay's tables on the command line and on its page: further columns, paired differences."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,12 +12,12 @@ _AMOUNTS: tuple[tuple[str, Callable[[Score], float | None], str], ...] = (
 
 
 def further_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
-    """Name and a cell a score."""
+    """Pairs of column name and cells, one cell per score."""
     return [*_budget_columns(scores), *_cost_columns(scores)]
 
 
 def _cost_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
-    """Of what is known of every one."""
+    """Cost columns with a value for every score."""
     columns = []
     for name, of, form in _AMOUNTS:
         known = [value for score in scores if (value := of(score)) is not None]
@@ -27,8 +27,8 @@ def _cost_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
 
 
 def _budget_columns(scores: Sequence[Score]) -> list[tuple[str, list[str]]]:
-    """Where violations are allowed: in what share of the minutes, if not all have the same, and by how much more of
-    them there were. Else they are all too many.
+    """Columns on allowed violations: the allowed share of minutes, if policies differ in it, and the minutes beyond it.
+    Empty where no violations are allowed: then all of them are too many.
     """
     if not any(score.budget.asked for score in scores):
         return []
@@ -42,7 +42,7 @@ DIFFERENCE_COLUMNS = ("policy", "instance-hours", "with 95 %", "violation minute
 
 
 def difference_cells(one: Difference) -> tuple[str, ...]:
-    """The mean, and where it lies with 95 %; a single seed tells nothing of that."""
+    """The mean and its 95 % interval; a single seed gives no interval."""
     return (
         one.policy,
         f"{one.instance_hours:+,.1f}",

@@ -1,4 +1,4 @@
-"""Instance-hours and violation minutes by day: what really ran, and what would have."""
+"""Instance-hours and violation minutes by day: of what really ran, and of forescale's plans."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from planner.ledger.entries import ShadowDay
 from planner.shadow.comparison import Comparison, compared
 
 _COST_FROM = 0.46
-"""Share of the height above which the cost is drawn, and below it the violations."""
+"""Share of the height above which the cost is drawn; violations are below."""
 
 
 def days_figure(days: Sequence[ShadowDay]) -> ReportFigure:
-    """A bar each for what really ran and what would have; none where nobody knows."""
+    """Per day one bar for what really ran and one for forescale's plans; no bar for unknown values."""
     plot = go.Figure(layout=bare_layout("instance-hours"))
     each, names = [compared([day]) for day in days], [day.day.isoformat() for day in days]
     for part in (_cost, _violations):

@@ -20,7 +20,7 @@ def render_shadow_page(
     pending: Mapping[str, str],
     notes: Sequence[str],
 ) -> str:
-    """The whole page. since: when the shadow began; plan: what would run now; pending: why a day is not accrued."""
+    """The whole page. since: start of the shadow; plan: would run now; pending: why a day is not accrued."""
     figures = [days_figure(days)] if days else []
     return rendered(
         "shadow.html.j2",

@@ -1,4 +1,4 @@
-"""Figures of plans: latency and throughput over the load, how busy operators are, what containers need."""
+"""Figures of plans: latency and throughput over the load, utilisation of operators, needs of containers."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, isfinite, log10
@@ -17,15 +17,15 @@ from modeling.flow.resources import ContainerEstimate, Resource
 from modeling.wording import count_of
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568a", "#7a7a7a", "#56b4e9", "#e69f00", "#3a3a3a")
-"""Okabe and Ito's, as the other figures; lines differ in their dashes too."""
+"""Okabe and Ito's palette, as in the other figures; lines also differ in their dashes."""
 DASHES = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
-"""Plotly's word and the key's."""
+"""Names of dashes in Plotly and in the key."""
 
 MAX_OPERATORS = 20
 MAX_CONTAINERS = 16
 MAX_POINTS = 128
 SHOWN_UTILISATION = 2.0
-"""Bars of plans far beyond saturation are cut: their number says the rest."""
+"""Utilisation at which bars are cut: their label shows the number."""
 
 _SKEWED = 1.02
 _HOVER = "%{hovertext}<extra></extra>"
@@ -36,17 +36,17 @@ _LOAD_LINE = "#555555"
 _LABEL, _PHONE_LABEL = 22, 17
 
 
-def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
-    """p95 over the load, a line a plan, up to what it sustains; None where nothing takes any time."""
-    shown = {name: curve for name, curve in found.plans.items() if curve.p95_s.size}
+def latency_figure(whatif: WhatIf, curves: Curves) -> ReportFigure | None:
+    """p95 over the load, one line per plan, up to its saturation; None if all latencies are zero."""
+    shown = {name: curve for name, curve in curves.plans.items() if curve.p95_s.size}
     if not shown:
         return None
-    plot = go.Figure(layout=_over_loads(whatif, found, "p95 latency"))
+    plot = go.Figure(layout=_over_loads(whatif, curves, "p95 latency"))
     key = []
     for name, curve in shown.items():
         told = [f"p95 {seconds(p95)}" for p95 in curve.p95_s.tolist()]
-        key.append(_add_line(plot, whatif, found, name, curve.load_per_s, curve.p95_s, told))
-    key += _add_marks(plot, whatif, found, shown)
+        key.append(_add_line(plot, whatif, curves, name, curve.load_per_s, curve.p95_s, told))
+    key += _add_marks(plot, whatif, curves, shown)
     low, high = (log10(edge(p95 for curve in shown.values() for p95 in curve.p95_s.tolist())) for edge in (min, max))
     ticks = _time_ticks(low, high)
     plot.update_yaxes(
@@ -58,7 +58,7 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
     )
     return ReportFigure(
         title="Latency over the load",
-        description=f"p95 latency over the load, {_in_words(whatif, found)}.",
+        description=f"p95 latency over the load, {_in_words(whatif, curves)}.",
         plot=plot,
         key=(*key, *_verticals(plot, whatif)),
         wide=_look(380, 76, 10),
@@ -66,19 +66,19 @@ def latency_figure(whatif: WhatIf, found: Curves) -> ReportFigure | None:
     )
 
 
-def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
+def throughput_figure(whatif: WhatIf, curves: Curves) -> ReportFigure:
     """Processed share of the offered load."""
-    plot = go.Figure(layout=_over_loads(whatif, found, "taken in per second"))
-    plot.add_trace(line([0, found.end_per_s], [0, found.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
+    plot = go.Figure(layout=_over_loads(whatif, curves, "taken in per second"))
+    plot.add_trace(line([0, curves.end_per_s], [0, curves.end_per_s], "offered", "#bbbbbb", 1, hoverinfo="skip"))
     key = []
-    for name, curve in found.plans.items():
+    for name, curve in curves.plans.items():
         told = [f"takes in {rate(taken)}" for taken in curve.taken_per_s.tolist()]
-        key.append(_add_line(plot, whatif, found, name, curve.offered_per_s, curve.taken_per_s, told))
-    top = max(float(curve.taken_per_s.max()) for curve in found.plans.values())
+        key.append(_add_line(plot, whatif, curves, name, curve.offered_per_s, curve.taken_per_s, told))
+    top = max(float(curve.taken_per_s.max()) for curve in curves.plans.values())
     plot.update_yaxes(range=[0, 1.08 * top])
     return ReportFigure(
         title="Processed share of the offered load",
-        description=f"Processed over offered events, {_in_words(whatif, found)}.",
+        description=f"Processed over offered events, {_in_words(whatif, curves)}.",
         plot=plot,
         key=(*key, KeyEntry("all that is offered", "line", "#bbbbbb"), *_verticals(plot, whatif)),
         wide=_look(300, 76, 10),
@@ -87,8 +87,8 @@ def throughput_figure(whatif: WhatIf, found: Curves) -> ReportFigure:
 
 
 def utilisation_figure(whatif: WhatIf) -> ReportFigure:
-    """Bars of the busiest instance, an operator after the other, a plan beside the other; marks for the mean and, where
-    instances differ, for each of them.
+    """Bars of the busiest instance, grouped by operator, one per plan; marks for the mean and, if instances differ, for
+    each instance.
     """
     names, operators = drawn_names(whatif), shown_operators(whatif)
     most = max(whatif.estimates[name].operators[each].utilisation for name in names for each in operators)
@@ -136,7 +136,7 @@ def utilisation_figure(whatif: WhatIf) -> ReportFigure:
 
 
 def shown_operators(whatif: WhatIf) -> tuple[str, ...]:
-    """In topological order; of many those that are busiest in any plan."""
+    """Operators in topological order; if there are many, those that are busiest in any plan."""
     names = drawn_names(whatif)
     most = sorted(
         whatif.topology.order,
@@ -146,7 +146,7 @@ def shown_operators(whatif: WhatIf) -> tuple[str, ...]:
 
 
 def containers_figure(whatif: WhatIf, resource: Resource) -> ReportFigure | None:
-    """Cores or memory of each container against its size, the fullest of many; None where nobody tells."""
+    """Cores or memory of each container against its size, the fullest of many; None if needs are unknown."""
     names = [name for name in drawn_names(whatif) if _containers(whatif, name, resource)]
     if not names:
         return None
@@ -190,7 +190,7 @@ def containers_figure(whatif: WhatIf, resource: Resource) -> ReportFigure | None
 
 
 def _containers(whatif: WhatIf, name: str, resource: Resource) -> list[ContainerEstimate]:
-    """The fullest, in order of their numbers."""
+    """The fullest containers, in order of their ids."""
     told = [
         one
         for one in whatif.estimates[name].resources.containers.values()
@@ -219,13 +219,13 @@ def _busy_words(one: OperatorEstimate) -> str:
     return f"{busy}, on average {percent(_mean(one))} of {count_of(one.parallelism, 'instance')}"
 
 
-def _over_loads(whatif: WhatIf, found: Curves, y_title: str) -> go.Layout:
+def _over_loads(whatif: WhatIf, curves: Curves, y_title: str) -> go.Layout:
     one = len(whatif.load_per_s) == 1
     return bare_layout(y_title).update(
         hovermode="closest",
         yaxis={"ticklabelstandoff": 4},
         xaxis={
-            "range": [0, *rounded([found.end_per_s])],
+            "range": [0, *rounded([curves.end_per_s])],
             "title": {"text": "events per second" if one else _SUM, "standoff": 6},
             "exponentformat": "none",
             "separatethousands": True,
@@ -240,7 +240,7 @@ def _sideways(x_title: str) -> go.Layout:
 
 
 def _rows(names: Sequence[str]) -> dict[str, object]:
-    """The first on top."""
+    """Layout of rows, the first on top."""
     return {
         "range": [len(names) - 0.4, -0.6],
         "rangemode": "normal",
@@ -279,21 +279,23 @@ def _marks(
 
 
 def _add_line(
-    plot: go.Figure, whatif: WhatIf, found: Curves, name: str, load_per_s: Floats, y: Floats, told: list[str]
+    plot: go.Figure, whatif: WhatIf, curves: Curves, name: str, load_per_s: Floats, y: Floats, hover_texts: list[str]
 ) -> KeyEntry:
-    """Of a plan over the load. told: what the line says at each of its points."""
-    at = list(found.plans).index(name)
+    """Add the line of a plan over the load. hover_texts: one for each point."""
+    at = list(curves.plans).index(name)
     dash, look = DASHES[at % len(DASHES)]
-    hover = [f"{label(name)}<br>{_at(whatif, load)}<br>{text}" for load, text in zip(load_per_s, told, strict=True)]
+    hover = [
+        f"{label(name)}<br>{_at(whatif, load)}<br>{text}" for load, text in zip(load_per_s, hover_texts, strict=True)
+    ]
     plot.add_trace(
         line(rounded(load_per_s), y, label(name), COLOURS[at], 2.2, dash, hovertext=hover, hovertemplate=_HOVER)
     )
     return KeyEntry(shortened(name), look, COLOURS[at])
 
 
-def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
-    """Where each line ends, and what the table says at the load."""
-    colours = {name: COLOURS[at] for at, name in enumerate(found.plans)}
+def _add_marks(plot: go.Figure, whatif: WhatIf, curves: Curves, shown: dict[str, PlanCurve]) -> list[KeyEntry]:
+    """Add marks at the end of each line, and at the table's values at the load."""
+    colours = {name: COLOURS[at] for at, name in enumerate(curves.plans)}
     key = []
     ends = {name: curve for name, curve in shown.items() if isfinite(curve.mst_per_s)}
     if ends:
@@ -313,7 +315,7 @@ def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, 
         key.append(KeyEntry("full: beyond it the backlog grows", "cross", INK))
     told = {
         name: of.latency.p95_s
-        for name in found.plans
+        for name in curves.plans
         if (of := whatif.estimates[name]).stable and of.latency is not None and of.latency.p95_s > 0
     }
     if told:
@@ -336,7 +338,7 @@ def _add_marks(plot: go.Figure, whatif: WhatIf, found: Curves, shown: dict[str, 
 
 
 def _verticals(plot: go.Figure, whatif: WhatIf) -> list[KeyEntry]:
-    """The load, and the quantiles of the forecast's peak."""
+    """Vertical lines at the load and at the quantiles of the forecast's peak."""
     key = [KeyEntry(f"the load, {rate(whatif.total_per_s)}", "dot", _LOAD_LINE)]
     shapes: list[dict[str, object]] = []
     if whatif.peak_per_s:
@@ -366,13 +368,13 @@ def _at(whatif: WhatIf, load_per_s: float) -> str:
     return f"{rate(load_per_s)}, {percent(load_per_s / whatif.total_per_s)} of the load"
 
 
-def _in_words(whatif: WhatIf, found: Curves) -> str:
-    ends = ", ".join(f"{label(name)} is full at {rate(curve.mst_per_s)}" for name, curve in found.plans.items())
-    return f"0 to {rate(found.end_per_s)}: {ends}; the load is {rate(whatif.total_per_s)}"
+def _in_words(whatif: WhatIf, curves: Curves) -> str:
+    ends = ", ".join(f"{label(name)} is full at {rate(curve.mst_per_s)}" for name, curve in curves.plans.items())
+    return f"0 to {rate(curves.end_per_s)}: {ends}; the load is {rate(whatif.total_per_s)}"
 
 
 def _time_ticks(low: float, high: float) -> list[float]:
-    """Round times between two powers of ten, some six of them at most."""
+    """Round times between two powers of ten, about six at most."""
     minutes = [60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0]
     hours = [3600.0 * each for each in (1, 2, 5, 10)] + [86400.0 * each * 10**p for p in range(6) for each in (1, 2, 5)]
     fine = [step * 10.0**power for power in range(-9, 1) for step in (1, 2, 5)] + [10.0, 20.0, 30.0, *minutes, *hours]
@@ -393,7 +395,7 @@ def _labels(names: Sequence[str], length: int) -> list[str]:
 
 
 def _sideways_look(rows: float, longest: float, names: Sequence[str], left: int) -> dict[str, object]:
-    """With room for the number after the longest bar."""
+    """Layout with room for the number after the longest bar."""
     narrow = left < 150
     return look(round(84 + 19 * rows), left, 4 if narrow else 9, right=18, top=8, bottom=50) | {
         "xaxis.range": [0, *rounded([(1.35 if narrow else 1.12) * longest])],

@@ -1,6 +1,6 @@
-"""Curves of plans over the load, in the mix of the one that was evaluated.
+"""Curves of plans over the load, in the mix of sources of the evaluated load.
 
-One way for the whole page, so that its lines compare: `evaluate_many`.
+All come from `evaluate_many`, so that the page's lines are comparable.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from modeling.evaluate_many import ManyEstimates, evaluate_many
 
 MAX_DRAWN = 8
 BEYOND = 1.3
-"""Loads are drawn to so many times the largest that any plan sustains."""
+"""The load axis ends at this multiple of the largest load that any plan sustains."""
 
 _SHARES = np.concatenate([np.linspace(0.001, 0.9, 60), 1 - np.geomspace(0.1, 0.005, 41)[1:]])
 _OFFERED = 41
@@ -23,7 +23,7 @@ _OFFERED = 41
 
 @dataclass(frozen=True)
 class PlanCurve:
-    """One plan; events a second of all sources together. mst_per_s: infinite where nothing fills up.
+    """One plan; events a second of all sources together. mst_per_s: infinite if nothing saturates.
 
     load_per_s, p95_s: below saturation. offered_per_s, taken_per_s: beyond it too.
     """
@@ -37,19 +37,19 @@ class PlanCurve:
 
 @dataclass(frozen=True)
 class Curves:
-    """By plan. end_per_s: where the drawing ends."""
+    """Curves by plan. end_per_s: end of the load axis."""
 
     plans: Mapping[str, PlanCurve]
     end_per_s: float
 
 
 def drawn_names(whatif: WhatIf) -> tuple[str, ...]:
-    """In the order given, the first of many."""
+    """Names of the drawn plans, in the given order; of many, the first ones."""
     return tuple(whatif.estimates)[:MAX_DRAWN]
 
 
 def curves(whatif: WhatIf) -> Curves:
-    """Of a load that is not zero: without one there is no mix of sources."""
+    """Curves for a nonzero load: without a load there is no mix of sources."""
     names = drawn_names(whatif)
     sustained = {name: whatif.total_per_s * whatif.estimates[name].headroom_factor for name in names}
     end_per_s = max(
@@ -64,13 +64,13 @@ def curves(whatif: WhatIf) -> Curves:
     return Curves(plans, end_per_s)
 
 
-def off_the_table(whatif: WhatIf, found: Curves) -> float | None:
-    """By what share the lines pass beside the table's p95 at the load, at most; None where no plan carries it."""
-    told = {name: whatif.estimates[name].latency for name in found.plans if whatif.estimates[name].stable}
+def largest_difference(whatif: WhatIf, lines: Curves) -> float | None:
+    """Largest relative difference of the lines from the table's p95 at the load; None if no plan carries it."""
+    told = {name: whatif.estimates[name].latency for name in lines.plans if whatif.estimates[name].stable}
     off = [
         abs(float(np.interp(whatif.total_per_s, curve.load_per_s, curve.p95_s)) / latency.p95_s - 1)
         for name, latency in told.items()
-        if latency is not None and latency.p95_s > 0 and (curve := found.plans[name]).p95_s.size
+        if latency is not None and latency.p95_s > 0 and (curve := lines.plans[name]).p95_s.size
     ]
     return max(off, default=None)
 
@@ -87,8 +87,8 @@ def _many(whatif: WhatIf, name: str, scales: Floats, *, latency: bool = False) -
     )
 
 
-def _p95_s(whatif: WhatIf, name: str, most_per_s: float) -> tuple[Floats, Floats]:
-    scales = _SHARES * most_per_s / whatif.total_per_s
+def _p95_s(whatif: WhatIf, name: str, max_per_s: float) -> tuple[Floats, Floats]:
+    scales = _SHARES * max_per_s / whatif.total_per_s
     latency = _many(whatif, name, scales, latency=True).latency
     assert latency is not None
     return scales * whatif.total_per_s, latency.p95_s[0]
@@ -99,12 +99,12 @@ def _taken(whatif: WhatIf, name: str, offered_per_s: Floats) -> Floats:
 
 
 def _offered(mst_per_s: float, end_per_s: float) -> Floats:
-    """With the corner at saturation among them."""
+    """Loads of the curve, including the corner at saturation."""
     corner = [mst_per_s] if mst_per_s < end_per_s else []
     return np.unique(np.concatenate([np.linspace(0, end_per_s, _OFFERED), corner]))
 
 
 def _known(load_per_s: Floats, p95_s: Floats) -> tuple[Floats, Floats]:
-    """A logarithmic axis has no place for what takes no time."""
+    """Leave out zero latencies, which a logarithmic axis cannot show."""
     shown = np.isfinite(p95_s) & (p95_s > 0)
     return load_per_s[shown], p95_s[shown]

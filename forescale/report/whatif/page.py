@@ -1,4 +1,4 @@
-"""Evaluated plans as one self-contained page: which carry the load, and what is in the way of the others."""
+"""Evaluated plans as one self-contained page: which carry the load, and what limits the others."""
 
 from math import ceil, isfinite, isnan
 
@@ -14,7 +14,7 @@ from forescale.report.whatif.figure import (
     throughput_figure,
     utilisation_figure,
 )
-from forescale.report.whatif.numbers import Curves, curves, drawn_names, off_the_table
+from forescale.report.whatif.numbers import Curves, curves, drawn_names, largest_difference
 from forescale.report.whatif.whatif import WhatIf
 from forescale.report.whatif.words import headline, headroom, seconds, sentences
 from modeling.estimate import Estimate
@@ -38,11 +38,11 @@ def render_whatif_page(whatif: WhatIf) -> str:
         sentences=sentences(whatif),
         plans=_plans_table(whatif),
         over_loads=over_loads,
-        how="" if found is None else _how(whatif, found),
+        how="" if found is None else _curves_note(whatif, found),
         operators=operators,
         operators_left_out=_left_out(len(whatif.topology.order) - len(shown_operators(whatif)), "less busy operator"),
         containers=containers,
-        most_containers=MAX_CONTAINERS if max(packed) > MAX_CONTAINERS else 0,
+        max_containers=MAX_CONTAINERS if max(packed) > MAX_CONTAINERS else 0,
         plans_left_out=_left_out(len(whatif.estimates) - len(drawn_names(whatif)), "plan"),
     )
 
@@ -51,9 +51,9 @@ def _known(*figures: ReportFigure | None) -> list[ReportFigure]:
     return [figure for figure in figures if figure is not None]
 
 
-def _how(whatif: WhatIf, found: Curves) -> str:
+def _curves_note(whatif: WhatIf, curves: Curves) -> str:
     mix = ", in the same mix of sources" if len(whatif.load_per_s) > 1 else ""
-    off = off_the_table(whatif, found)
+    off = largest_difference(whatif, curves)
     agreement = "" if off is None else f" They agree within {_rounded_up(off)} at this load."
     return (
         f"Curves over the load{mix} use a fast approximation (three moments); dots are the table's exact values."
@@ -70,7 +70,7 @@ def _left_out(count: int, noun: str) -> str:
 
 
 def _plans_table(whatif: WhatIf) -> Table:
-    """A plan a row, as given; columns that no plan fills are left out."""
+    """One row per plan, in the given order; empty columns are left out."""
     of = whatif.estimates
     targets = list(dict.fromkeys(target for each in whatif.violation.values() for target in each))
     changes = {name: each.rescale for name, each in of.items() if each.rescale is not None}

@@ -1,4 +1,4 @@
-"""Plans under one load as they were evaluated, and what they were evaluated of: what their page shows."""
+"""Plans evaluated under one load, with the inputs of the evaluation, for their page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from modeling.queueing.bursts import Arrivals
 
 @dataclass(frozen=True)
 class WhatIf:
-    """plans, estimates: by the name that a plan is shown under. load_per_s: per source; origin: where it comes from.
+    """plans, estimates: by the plan's displayed name. load_per_s: per source; origin: where it comes from.
 
-    peak_per_s: per quantile, the forecast's peak over all sources together; empty where no forecast was given.
-    max_lag_s: the target, None where there is none. backlog: tuples that wait at each source already.
-    violation: per plan the probability that it misses a target, by the target's name. enough: per plan the least change
-    of parallelism with which it carries the load, or why none does; empty where that is not known. Raises ReportError
-    where plans and estimates are not of the same names, or there are none.
+    peak_per_s: per quantile, the forecast's peak over all sources together; empty without a forecast.
+    max_lag_s: the target, None if there is none. backlog: tuples already waiting at each source.
+    violation: per plan the probability that it misses a target, by the target's name. enough: per plan the smallest
+    change of parallelism with which it carries the load, or why there is none; empty if unknown. Raises ReportError if
+    plans and estimates differ in their names, or are empty.
     """
 
     topology: Topology
@@ -60,10 +60,10 @@ class WhatIf:
         )
 
     def as_small(self, name: str, other: str) -> bool:
-        """Whether two plans have as many instances, and as many cores in use but for rounding."""
+        """Whether two plans have the same number of instances and, up to rounding, of cores in use."""
         cores = (self.estimates[each].resources.total_cores for each in (name, other))
         return self.plans[name].instances == self.plans[other].instances and isclose(*cores)
 
     def fits(self, name: str) -> bool:
-        """Whether nothing of a plan is larger than its container; often collecting garbage does fit."""
+        """Whether a plan fits in its containers; frequent garbage collection counts as fitting."""
         return all(one.resource is Resource.GC for one in self.estimates[name].resources.over)

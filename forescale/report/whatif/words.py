@@ -1,4 +1,4 @@
-"""What an engineer who chooses between plans reads first: which carry the load, what is in the way of the others."""
+"""What an engineer comparing plans reads first: which carry the load, and what limits the others."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -46,7 +46,7 @@ def headline(whatif: WhatIf) -> str:
 
 
 def sentences(whatif: WhatIf) -> tuple[Sentence, ...]:
-    """The load, what is notable of each plan, and what is not in the numbers."""
+    """The load, notable facts on each plan, and notes."""
     told = [Sentence("Load", _load(whatif))]
     told += [Sentence(shortened(name, 80), _plan(whatif, name)) for name in whatif.estimates]
     notes = dict.fromkeys(note for estimate in whatif.estimates.values() for note in estimate.notes)
@@ -67,7 +67,7 @@ def load_text(whatif: WhatIf) -> str:
 
 
 def headroom(estimate: Estimate) -> str:
-    """By how much the load could grow; below zero, by how much it is too large."""
+    """Share by which the load could grow; if negative, by which it is too large."""
     if not isfinite(estimate.headroom_factor):
         return "unbounded"
     room = estimate.headroom_factor - 1
@@ -75,7 +75,7 @@ def headroom(estimate: Estimate) -> str:
 
 
 def seconds(value_s: float) -> str:
-    """Of one tuple, in the unit that reads best; `unstable` where it never ends."""
+    """Time of one tuple, in the unit that reads best; `unstable` if infinite."""
     if not isfinite(value_s):
         return "unstable"
     return duration(value_s) if value_s >= 60 else service_time(value_s) if value_s > 0 else duration(0.0)

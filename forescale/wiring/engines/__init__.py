@@ -1,3 +1,3 @@
-"""One file per kind of engine: what its sections of a topology file become. A new one is a file and a name in
-`registry`.
+"""One file per kind of engine: builds the parts that its sections of a topology file name. To add one, write a file and
+list it in `registry`.
 """

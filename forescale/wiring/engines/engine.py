@@ -1,8 +1,7 @@
-"""What an engine can be to a topology: where its arrivals are read, the cluster that runs it, where its samples come
-from.
+"""The roles of an engine for a topology: source of arrivals, cluster, source of samples.
 
-The value of an engine knows its sections of the topology file, and imports what speaks to the engine when it is asked
-to: Airflow parses DAGs without Kafka's or Spark's client.
+An engine's value knows its sections of the topology file, and imports the engine's client only when used: Airflow
+parses DAGs without Kafka's or Spark's client.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,15 +35,15 @@ ClusterSectionT = TypeVar("ClusterSectionT", bound=ClusterEntry)
 SpanS = Callable[[ClusterSectionT], float]
 
 LOOK_S = 60.0
-"""Span of one look of the guard, where the cluster has no span of its own."""
+"""Default span of one look of the guard."""
 
 
 @dataclass(frozen=True)
 class ArrivalsKind(Generic[ArrivalsSectionT]):
-    """A kind of arrival source. All raise ValueError, HistoryError among them, for what no source can be made of.
+    """A kind of arrival source. All functions raise ValueError, of which HistoryError is one, for an unusable section.
 
-    open: the source, for as long as the context lasts. steady: the same source, where somebody has to read it steadily.
-    group: whose unread messages are what waits at the sources; None where the section names no group.
+    open: the source, within the context. steady: the same source, if it has to be recorded at intervals. group:
+    consumer group whose unread messages are the backlog; None if the section names none.
     """
 
     section: type[ArrivalsSectionT]
@@ -57,13 +56,13 @@ class ArrivalsKind(Generic[ArrivalsSectionT]):
 class ClusterKind(Generic[ClusterSectionT]):
     """A kind of cluster.
 
-    connect: the cluster; nothing is asked of it yet. sample_s: the span of one set of samples, unless somebody gives
-    another. watched: whether it counts while one waits, so that several spans are measured one after the other; else it
-    has counted already. look_s: the span of one look of the guard. reads_arrivals: whether what runs there takes in
-    what the section `arrivals` names, so that its consumer group tells what waits. truth: folder of the arrivals that
-    reached it, where these are not in the history. may_rescale: asks whether the plan may be changed, and changes
-    nothing; how that was found, or ClusterError. None where that cannot be asked. no_slots: what helps where no slot is
-    free and every larger plan would be refused for it; None, or giving None, where larger plans may still be taken.
+    connect: returns the cluster, without a request. sample_s: default span of one set of samples. watched: whether
+    samples are counted during the call, so that several spans follow one another; else they are past counts. look_s:
+    span of one look of the guard. reads_arrivals: whether the job reads what the section `arrivals` names, so that its
+    consumer group gives the backlog. truth: folder of the arrivals that reached it, if these are not in the history.
+    may_rescale: checks, without changing anything, whether the plan may be changed; returns how that was found, or
+    raises ClusterError. None if it cannot be checked. no_slots: the remedy if no slot is free and every larger plan
+    would therefore be refused; None, or returning None, if larger plans may still be accepted.
     """
 
     section: type[ClusterSectionT]
@@ -79,11 +78,11 @@ class ClusterKind(Generic[ClusterSectionT]):
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """Samples of a topology from an engine at an address that somebody gave.
+    """Samples of a topology from an engine at a given address.
 
-    name: the topology's in the cluster. components: operator → vertex or component, where they differ; empty: as the
-    topology file has them. span_s: seconds of a span, or back in time; what suits the engine where None. spans: how
-    many of them an engine is watched for.
+    name: of the topology in the cluster. components: operator → vertex or component, where they differ; empty: as in
+    the topology file. span_s: seconds of a span, or back in time; None: the engine's default. spans: number of spans
+    that an engine is watched for.
     """
 
     url: str
@@ -101,9 +100,9 @@ class SampleRequest:
 class SamplesKind:
     """A kind of sample source that an option of `forescale calibrate` names.
 
-    option: that holds the address. shown: what people call it. needs: options without which it cannot be read, and how
-    the message goes on about them; uses: those that change something besides. whole_span: why a span is of whole
-    seconds, empty where it need not be. read: raises ClusterError.
+    option: holds the address. shown: display name. needs: options that are required, and needs_why, the end of the
+    message about them; uses: other options with an effect. whole_span: why a span must be in whole seconds, empty if
+    it need not. read: raises ClusterError.
     """
 
     option: str
@@ -116,15 +115,14 @@ class SamplesKind:
 
 
 HTTP_LOGIN = frozenset({"--token-env", "--headers-env", "--ca-file"})
-"""Options that say as whom an engine is asked over HTTP: the fields of the section `cluster` of the same names."""
+"""Login options over HTTP: the fields of the section `cluster` of the same names."""
 
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A job in a place that somebody gave: the address of its engine, or a namespace of Kubernetes. name: None means
-    the only one that runs. cluster, environ, role: of Heron. login: as whom the engine is asked, by the fields of the
-    section `cluster`. workloads, selector: of Kubernetes, which of them are operators. url: of the REST interface of a
-    FlinkDeployment, its service's where None.
+    """A job at a given place: the address of its engine, or a namespace of Kubernetes. name: None: the only running
+    one. cluster, environ, role: of Heron. login: fields of the section `cluster`. workloads, selector: of Kubernetes,
+    which workloads are operators. url: of the REST interface of a FlinkDeployment; None: its service's.
     """
 
     place: str
@@ -138,7 +136,7 @@ class JobRequest:
     url: str | None = None
 
     def options(self) -> dict[str, object]:
-        """What is given, by the options of `forescale init`."""
+        """The given values, by the options of `forescale init`."""
         options: dict[str, object] = {"--job": self.name, "--workload": self.workloads or None}
         options |= {f"--{name}": getattr(self, name) for name in ("cluster", "environ", "role", "selector", "url")}
         options |= {f"--{name.replace('_', '-')}": value for name, value in self.login.items()}
@@ -147,9 +145,9 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class DescribedJob:
-    """A job with the sections of the topology file that its engine can fill. arrivals: None where the engine does not
-    count what was offered or taken in; cluster: None where forescale cannot rescale it there. cluster_remarks: what
-    people should know of that section; cluster_question: what they must answer of it, empty where nothing is open.
+    """A job with the sections of the topology file that its engine can fill. arrivals: None if the engine counts
+    neither offered load nor throughput; cluster: None if forescale cannot rescale it there. cluster_remarks: what
+    people should know about that section; cluster_question: what they must answer in it, empty if nothing is open.
     """
 
     job: JobDescription
@@ -164,10 +162,9 @@ class DescribedJob:
 class JobsKind:
     """A kind of engine whose jobs `forescale init` can describe.
 
-    option: of `forescale init`, that holds the address. describe: raises ClusterError, and ValueError for a login that
-    cannot be or whose secret is lacking. uses, needs: its other options, and those without which nothing can be found.
-    at_an_address: whether the option holds the address of a server. asks: whether a person can be asked for what it
-    leaves open (`--interactive`).
+    option: of `forescale init`, holds the address. describe: raises ClusterError, and ValueError for an invalid login
+    or a missing secret. uses, needs: its other options, and the required ones. at_an_address: whether the option holds
+    the address of a server. asks: whether a person can be asked for what it leaves open (`--interactive`).
     """
 
     option: str
@@ -179,8 +176,8 @@ class JobsKind:
 
 
 def own_connection(url: str, config: TopologyConfig) -> Connection:
-    """The login and certificates of the section of the topology file that names the same address; none at another one:
-    a secret goes nowhere but where the file sends it. Raises ClusterError where the environment lacks a secret.
+    """Login and certificates of the section of the topology file that names the same address; none for another address:
+    a secret is sent only where the file says. Raises ClusterError if the environment lacks a secret.
     """
     sections = {"arrivals": config.arrivals_section, "cluster": config.cluster_section}
     for name, section in sections.items():
@@ -193,13 +190,13 @@ def own_connection(url: str, config: TopologyConfig) -> Connection:
 
 
 def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[OperatorSample]:
-    """Several spans one after the other: their spread tells how far the means are off."""
+    """Samples of several spans in a row: their spread gives the error of the means."""
     return [sample for _ in range(spans) for sample in cluster.operator_samples(span_s)]
 
 
 @dataclass(frozen=True)
-class Engine:
-    """kind: the word for it in topology files. What it cannot be is None."""
+class EngineAdapter:
+    """kind: its name in topology files. Roles that it does not have are None."""
 
     kind: str
     arrivals: ArrivalsKind[Any] | None = None

@@ -10,7 +10,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import EventsEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine
+from forescale.wiring.engines.engine import ArrivalsKind, EngineAdapter
 
 if TYPE_CHECKING:
     from forecasting.arrivals.counting.event_files import EventFiles
@@ -44,4 +44,4 @@ def _event_files(arrivals: EventsEntry, settings: Settings) -> "EventFiles":
     return EventFiles(**fields, columns=arrivals.columns)
 
 
-EVENTS = Engine("events", arrivals=ArrivalsKind(EventsEntry, _counted))
+EVENTS = EngineAdapter("events", arrivals=ArrivalsKind(EventsEntry, _counted))

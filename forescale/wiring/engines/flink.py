@@ -9,7 +9,7 @@ from forescale.wiring.engines.engine import (
     HTTP_LOGIN,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -22,7 +22,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 
 SPAN_S = 30.0
-"""For how long a job is watched where neither file nor options say."""
+"""Default span in seconds for which a job is watched."""
 
 
 def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
@@ -57,7 +57,7 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.flink_description import flink_description
 
-    # Before anything is sent: a login that the file cannot hold, or that would go over a plain connection, is refused.
+    # Before any request: refuse a login that the file cannot hold or that would be sent unencrypted.
     entry = FlinkEntry(kind="flink", url=request.place, job=request.name or "", **request.login)
     job = flink_description(request.place, request.name, **entry.connection())
     return DescribedJob(job, cluster=entry.model_copy(update={"job": job.name, "operators": job.components}))
@@ -76,7 +76,7 @@ def _may_rescale(config: TopologyConfig, entry: FlinkEntry, settings: Settings) 
     return f"it has jar {jar} to restart the job from; whether it may be stopped shows when it is"
 
 
-FLINK = Engine(
+FLINK = EngineAdapter(
     "flink",
     cluster=ClusterKind(
         FlinkEntry,
@@ -84,7 +84,7 @@ FLINK = Engine(
         sample_s=lambda entry: entry.sample_s,
         look_s=lambda entry: entry.sample_s,
         may_rescale=_may_rescale,
-        # The command is asked for slots when a plan lacks them.
+        # slots_command requests slots when a plan lacks them.
         no_slots=lambda entry: None if entry.slots_command else "add task managers, or give cluster.slots_command",
     ),
     samples=SamplesKind(

@@ -1,4 +1,4 @@
-"""Heron, whose tracker keeps three hours: arrivals, samples, and the cluster of a topology."""
+"""Heron, whose tracker keeps three hours of counters: arrivals, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +16,7 @@ from forescale.wiring.engines.engine import (
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from planner.clusters.heron_packing import PredictedPacking
 
 PAST_S = 600.0
-"""How far samples go back where nobody says."""
+"""Default span in seconds of samples."""
 
 
 def _open(
@@ -77,7 +77,7 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
 
 
 def _predicted(config: TopologyConfig, settings: Settings) -> "PredictedPacking | None":
-    """By the section `packing`, where it names a packer of Heron."""
+    """By the section `packing`, if it names a packer of Heron."""
     from forescale.wiring.packing import packer_and_site, reserved_of
     from planner.clusters.heron_packing import HERON_PACKERS, PredictedPacking
 
@@ -114,7 +114,9 @@ def _described(request: JobRequest) -> DescribedJob:
         spouts={name: name for name in job.sources},
         **request.login,
     )
-    evidence = "What the spouts emit, of which the tracker keeps three hours; what Kafka or events tell is better."
+    evidence = (
+        "Emit counts of the spouts, which the tracker keeps for three hours; counts of Kafka or events are better."
+    )
     cluster = HeronClusterEntry(
         kind="heron",
         url=request.place,
@@ -128,7 +130,7 @@ def _described(request: JobRequest) -> DescribedJob:
     return DescribedJob(job, arrivals, evidence, cluster)
 
 
-HERON = Engine(
+HERON = EngineAdapter(
     "heron",
     arrivals=ArrivalsKind(HeronEntry, _open),
     cluster=ClusterKind(

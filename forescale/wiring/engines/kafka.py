@@ -1,4 +1,4 @@
-"""Topics of Kafka, counted by their offsets; what a consumer group has not read of them is what waits."""
+"""Topics of Kafka, counted by their offsets; the backlog is what a consumer group has not read."""
 
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -8,7 +8,7 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import KafkaEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine
+from forescale.wiring.engines.engine import ArrivalsKind, EngineAdapter
 
 if TYPE_CHECKING:
     from forecasting.arrivals.sources.kafka_group import KafkaGroup
@@ -36,4 +36,4 @@ def _group(arrivals: KafkaEntry) -> "KafkaGroup | None":
     return None if arrivals.group is None else KafkaGroup(_offsets(arrivals), arrivals.group)
 
 
-KAFKA = Engine("kafka", arrivals=ArrivalsKind(KafkaEntry, _open, group=_group))
+KAFKA = EngineAdapter("kafka", arrivals=ArrivalsKind(KafkaEntry, _open, group=_group))

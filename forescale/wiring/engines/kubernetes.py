@@ -9,7 +9,7 @@ from forescale.files.clusters.kubernetes import KubernetesEntry
 from forescale.files.clusters.kubernetes_access import KubernetesAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, Engine, JobRequest, JobsKind
+from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, EngineAdapter, JobRequest, JobsKind
 from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _server(entry: KubernetesAccess, settings: Settings | None = None) -> "KubernetesServer":
-    """settings: below whose home a relative kubeconfig is, where there may be one."""
+    """settings: their home is the base of a relative kubeconfig."""
     from engines.kubernetes.identity import Identity
     from engines.kubernetes.server import KubernetesServer
     from planner.errors import ClusterError
@@ -100,7 +100,7 @@ def _described_flink(
         job,
         cluster=entry,
         cluster_remarks=[*deployment_remarks(deployment), _rights("flink")],
-        cluster_question=_taken_over(managers, "the parallelism"),
+        cluster_question=_take_over_question(managers, "the parallelism"),
     )
 
 
@@ -122,27 +122,27 @@ def _described_workloads(
         described.job,
         cluster=KubernetesEntry.model_validate(fields),
         cluster_remarks=[*remarks, _rights(*(scaled or ["replicas"]))],
-        cluster_question=_taken_over(described.managers, "the lower bounds" if scaled else "the replicas"),
+        cluster_question=_take_over_question(described.managers, "the lower bounds" if scaled else "the replicas"),
     )
 
 
 def _rights(*manifests: str) -> str:
     files = " and ".join(f"examples/kubernetes/rights-{name}.yaml" for name in manifests)
-    return f"What it needs to be allowed: {files}."
+    return f"Permissions that it needs: {files}."
 
 
-def _taken_over(managers: Sequence[str], what: str) -> str:
-    """Server-side apply refuses what another manager owns, unless it may be taken over."""
+def _take_over_question(managers: Sequence[str], what: str) -> str:
+    """Server-side apply refuses fields that another manager owns, unless they may be taken over."""
     if not managers:
         return ""
     names = " and ".join(managers)
     return (
-        f"{names} set {what} until now: may forescale take them over? Then leave them out of what is applied there; "
+        f"{names} set {what} until now: may forescale take them over? If so, remove them from what is applied there; "
         "else take the names out of take_over, and no plan is deployed"
     )
 
 
-KUBERNETES = Engine(
+KUBERNETES = EngineAdapter(
     "kubernetes",
     cluster=ClusterKind(
         KubernetesEntry,
@@ -159,7 +159,7 @@ KUBERNETES = Engine(
         asks=True,
     ),
 )
-FLINK_OPERATOR = Engine(
+FLINK_OPERATOR = EngineAdapter(
     "flink-operator",
     cluster=ClusterKind(
         FlinkOperatorEntry,

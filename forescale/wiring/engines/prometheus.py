@@ -8,11 +8,11 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ArrivalsKind, Engine, SampleRequest, SamplesKind, own_connection
+from forescale.wiring.engines.engine import ArrivalsKind, EngineAdapter, SampleRequest, SamplesKind, own_connection
 from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
-"""How far samples go back where nobody says."""
+"""Default span in seconds of samples."""
 
 
 def _open(
@@ -40,7 +40,7 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
-PROMETHEUS = Engine(
+PROMETHEUS = EngineAdapter(
     "prometheus",
     arrivals=ArrivalsKind(PrometheusEntry, _open),
     samples=SamplesKind("--prometheus", "Prometheus", _samples, uses=frozenset({"--span"})),

@@ -1,10 +1,10 @@
-"""All engines, and which of them a topology file means."""
+"""All engines, and the lookup by a topology file's sections."""
 
 from typing import Any
 
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, Engine, JobsKind, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, EngineAdapter, JobsKind, SamplesKind
 from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
@@ -14,24 +14,34 @@ from forescale.wiring.engines.prometheus import PROMETHEUS
 from forescale.wiring.engines.simulator import SIMULATOR
 from forescale.wiring.engines.storm import STORM
 
-ENGINES: tuple[Engine, ...] = (EVENTS, FLINK, FLINK_OPERATOR, HERON, KAFKA, KUBERNETES, PROMETHEUS, SIMULATOR, STORM)
+ENGINES: tuple[EngineAdapter, ...] = (
+    EVENTS,
+    FLINK,
+    FLINK_OPERATOR,
+    HERON,
+    KAFKA,
+    KUBERNETES,
+    PROMETHEUS,
+    SIMULATOR,
+    STORM,
+)
 _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
 SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}
-"""Engines whose samples can be had from an address alone, by kind."""
+"""Engines that give samples at an address alone, by kind."""
 DESCRIBED: dict[str, JobsKind] = {engine.kind: engine.jobs for engine in ENGINES if engine.jobs is not None}
 """Engines whose jobs can be described, by kind."""
 
 
 def arrivals_kind(section: ArrivalsSection) -> ArrivalsKind[Any]:
-    """What a section `arrivals` is read by."""
+    """The arrival source of a section `arrivals`."""
     arrivals = _BY_KIND[section.kind].arrivals
     assert arrivals is not None, f"engine {section.kind} has no arrivals"
     return arrivals
 
 
 def cluster_kind(section: ClusterSection) -> ClusterKind[Any]:
-    """What a section `cluster` is run by."""
+    """The cluster of a section `cluster`."""
     cluster = _BY_KIND[section.kind].cluster
     assert cluster is not None, f"engine {section.kind} has no cluster"
     return cluster

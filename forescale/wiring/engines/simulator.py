@@ -1,4 +1,4 @@
-"""The cluster simulator, which keeps its state below FORESCALE_HOME. Its service times are its own truth."""
+"""The cluster simulator, which keeps its state below FORESCALE_HOME. It has its own true service times."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from forescale.files.clusters.simulator import SimulatorEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from forescale.wiring.engines.engine import ClusterKind, Engine
+from forescale.wiring.engines.engine import ClusterKind, EngineAdapter
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import Clock
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from planner.clusters.simulator import SimulatedCluster
 
 PAST_S = 3600.0
-"""How far samples go back: it has counted already, and of an hour at no cost."""
+"""Default span in seconds of samples: the simulator has past counts, so an hour costs nothing."""
 
 
 def _cluster(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, clock: Clock) -> "SimulatedCluster":
@@ -37,7 +37,7 @@ def _truth(entry: SimulatorEntry, settings: Settings) -> Path:
     return Path(settings.below_home(entry.truth))
 
 
-SIMULATOR = Engine(
+SIMULATOR = EngineAdapter(
     "simulator",
     cluster=ClusterKind(
         SimulatorEntry,

@@ -1,4 +1,4 @@
-"""Storm, whose UI keeps nothing: arrivals, read steadily, samples, and the cluster of a topology."""
+"""Storm, whose UI keeps no history: recorded arrivals, samples, and the cluster of a topology."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +16,7 @@ from forescale.wiring.engines.engine import (
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
-    Engine,
+    EngineAdapter,
     JobRequest,
     JobsKind,
     SampleRequest,
@@ -28,7 +28,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 
 WINDOW_S = 600
-"""The shortest that Storm keeps."""
+"""The shortest window that Storm keeps, in seconds."""
 
 
 def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:
@@ -77,12 +77,14 @@ def _described(request: JobRequest) -> DescribedJob:
     login = request.login
     job = storm_description(request.place, request.name, **HttpAccess.model_validate(login).connection())
     arrivals = StormEntry(kind="storm", url=request.place, spouts={name: name for name in job.sources}, **login)
-    evidence = "What the spouts emit, read steadily by `forescale history record`; what Kafka or events tell is better."
+    evidence = (
+        "Emit counts of the spouts, read steadily by `forescale history record`; counts of Kafka or events are better."
+    )
     cluster = StormClusterEntry(kind="storm", url=request.place, topology=job.name, operators=job.components, **login)
     return DescribedJob(job, arrivals, evidence, cluster)
 
 
-STORM = Engine(
+STORM = EngineAdapter(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
     cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),

@@ -13,7 +13,7 @@ from forescale.orchestration.review_operator import (
     EDIT,
     UNDECIDED,
     VETO,
-    Answer,
+    ReviewAnswer,
     ReviewSchedule,
     TypedEdit,
     answer_of,
@@ -50,17 +50,17 @@ def response(choice, why="", user=None, **typed):
 
 def test_decision__bears_the_name_and_the_reason_of_who_answered():
     answer = response(VETO, "sale is off", {"id": "7", "name": "reviewer"})
-    assert answer_of(answer) == Answer(False, "reviewer", "sale is off")
+    assert answer_of(answer) == ReviewAnswer(False, "reviewer", "sale is off")
     assert answer_of(response(APPROVE, user={"id": "7", "name": "reviewer"})).approve is True
 
 
 def test_decision__is_none_where_nobody_answered_in_time():
-    assert answer_of(response(UNDECIDED)) == Answer(None, "nobody in time", "")
+    assert answer_of(response(UNDECIDED)) == ReviewAnswer(None, "nobody in time", "")
 
 
 def test_an_edit__is_no_decision_and_hands_on_what_was_typed():
     answer = answer_of(response(EDIT, "a fair", {"name": "anna"}, step="2", plan="work=3", at="2026-03-02 15:30"))
-    assert answer == Answer(None, "anna", "a fair", TypedEdit("2", "work=3", "2026-03-02 15:30"))
+    assert answer == ReviewAnswer(None, "anna", "a fair", TypedEdit("2", "work=3", "2026-03-02 15:30"))
 
 
 def test_an_edit__overrides_limits_where_somebody_says_yes_alone():
@@ -76,14 +76,14 @@ def test_an_answer__has_texts_of_bounded_length_whatever_the_form_brings():
     asked = ReviewSchedule(task_id="review", schedule=handed_over(SCHEDULE))
     event = response(EDIT, user={"name": "anna"}) | {"responded_at": NOON}
     event["params_input"] = {"step": 1, "plan": "x" * 999, "more": "y"}
-    answer = taken_over(Answer, asked.execute_complete({}, event))
-    assert answer == Answer(None, "anna", "", TypedEdit("1", "x" * 500, ""))
+    answer = taken_over(ReviewAnswer, asked.execute_complete({}, event))
+    assert answer == ReviewAnswer(None, "anna", "", TypedEdit("1", "x" * 500, ""))
 
 
 def test_what_was_approved_before__is_asked_of_nobody(monkeypatch):
     monkeypatch.setenv("FORESCALE_REVIEW", "true")
     asked = ReviewSchedule(task_id="review", schedule=handed_over(replace(SCHEDULE, asks=False)))
-    answer = taken_over(Answer, asked.execute({}))
+    answer = taken_over(ReviewAnswer, asked.execute({}))
     assert (answer.approve, answer.why) == (None, "all of it was approved before, or is within planning.auto_approve")
 
 
@@ -99,7 +99,7 @@ def test_time_to_answer__is_never_nothing_nor_more_than_a_day():
 def test_body__shows_the_summary_the_picture_and_a_link_to_the_report():
     at = "/scaling/topologies/t/decisions/s1"
     assert body(SCHEDULE) == (
-        f"Two plans.\n\n![What came, what comes and the capacity]({at}/picture.svg)\n\n[Open the report]({at})"
+        f"Two plans.\n\n![Past arrivals, forecast and capacity]({at}/picture.svg)\n\n[Open the report]({at})"
     )
 
 
@@ -112,7 +112,7 @@ def test_body__leads_below_the_path_that_airflow_is_served_at(monkeypatch):
 def test_a_shadow_schedule__is_asked_of_nobody_and_never_approved(monkeypatch, review):
     monkeypatch.setenv("FORESCALE_REVIEW", review)
     asked = ReviewSchedule(task_id="review", schedule=handed_over(replace(SCHEDULE, shadow=True)))
-    answer = taken_over(Answer, asked.execute({}))
+    answer = taken_over(ReviewAnswer, asked.execute({}))
     assert (answer.approve, answer.why) == (None, "shadow mode (planning.mode): nothing is deployed")
 
 
@@ -120,5 +120,5 @@ def test_a_shadow_schedule__is_asked_of_nobody_and_never_approved(monkeypatch, r
 def test_a_plan_that_is_held_for_want_of_a_forecast__takes_the_place_of_nothing(monkeypatch, review):
     monkeypatch.setenv("FORESCALE_REVIEW", review)
     held = replace(SCHEDULE, steps=(), rung=Rung.HOLD, cause="no history")
-    answer = taken_over(Answer, ReviewSchedule(task_id="review", schedule=handed_over(held)).execute({}))
+    answer = taken_over(ReviewAnswer, ReviewSchedule(task_id="review", schedule=handed_over(held)).execute({}))
     assert (answer.approve, answer.why) == (None, "nothing to plan by (no history); what was approved before stands")

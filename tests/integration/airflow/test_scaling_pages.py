@@ -163,7 +163,7 @@ def test_review__links_to_the_report_and_shows_the_picture(running, asked, sched
     page = signed_in("reviewer", review)
     link = page.get_by_role("link", name="Open the report")
     link.wait_for()
-    picture = page.get_by_role("img", name="What came, what comes and the capacity")
+    picture = page.get_by_role("img", name="Past arrivals, forecast and capacity")
     picture.scroll_into_view_if_needed()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
     page.goto(running.service.url + link.get_attribute("href"))

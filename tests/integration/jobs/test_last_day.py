@@ -67,7 +67,7 @@ def test_last_day__of_a_plan_that_somebody_else_put_in_place_is_not_known(tmp_pa
     made = plan_now(settings)
     assert made.last_day is not None
     assert made.last_day.ran is None
-    assert "somebody else put read 1 · count 9 in place of" in made.last_day.unknown
+    assert "was replaced by read 1 · count 9 outside forescale" in made.last_day.unknown
     told = json.loads(json.dumps(handed_over(made)))
     assert told["last_day"]["guard"]["minutes_known"] == 1440
     assert next(each["name"] for each in told["alternatives"]) == "hold the running plan"

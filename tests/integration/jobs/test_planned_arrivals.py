@@ -69,7 +69,7 @@ def planned(folder: Path, more: str = "", sections: str = "") -> ScheduleEntry:
 
 def test_a_schedule__is_for_the_bursts_of_the_history_unless_told_otherwise(tmp_path: Path) -> None:
     read, declared = planned(tmp_path / "read"), planned(tmp_path / "declared", ", arrival_cv2: 1")
-    assert read.schedule.derived_from["arrivals"].startswith("arrivals at read go up to 2 times their rate for")
+    assert read.schedule.derived_from["arrivals"].startswith("arrivals at read rise to 2 times their rate for")
     assert "arrivals" not in declared.schedule.derived_from
     assert declared.schedule.steps[0].plan.parallelism["count"] < read.schedule.steps[0].plan.parallelism["count"]
 

@@ -163,7 +163,7 @@ def test_forecasts_of_two_moments__are_not_mixed(tmp_path: Path) -> None:
     forecast(made, "right", timedelta(hours=1))
     planned = plan(made, NAME)
     assert planned.rung is Rung.PROFILE
-    why = "forecast of right from 05:00 in 900 s does not go with that of left from 06:00 in 900 s"
+    why = "forecast of right from 05:00 in 900 s does not match that of left from 06:00 in 900 s"
     assert planned.cause.startswith(why)
 
 

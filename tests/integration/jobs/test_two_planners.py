@@ -36,7 +36,7 @@ def test_plan__of_the_slower_of_two_planners_takes_what_the_quicker_one_has_reco
         made.append(schedule_digest(schedule))
         return kept(request, schedule, ledger)
 
-    monkeypatch.setattr("forescale.jobs.plan.made_before", lambda *_: None)
+    monkeypatch.setattr("forescale.jobs.plan.earlier_schedule", lambda *_: None)
     monkeypatch.setattr("forescale.jobs.plan.kept", also_seen)
     measure_twice_as_slow(settings)
     slower = plan(settings, NAME)

@@ -52,6 +52,6 @@ def test_a_job_whose_metrics_name_no_topic__leaves_the_question_open(messages: M
     topic = messages.topic()
     proposal = arrival_proposal(_job(), messages.broker.servers, None, NOW)
     assert proposal.section is None
-    assert "where is it counted" in proposal.question
+    assert "where are the arrivals at the sources counted" in proposal.question
     assert any("none of them is named by the metrics of orders" in remark for remark in proposal.remarks)
     assert topic

@@ -156,7 +156,7 @@ def test_init__asks_on_a_terminal_for_what_kubernetes_does_not_know(
         (("--selector", "part-of=("), "refuses what was asked of deployments of the labels 'part-of=('"),
         (("--job", "words"), "has no flinkdeployment/words; there are none"),
         (("--job", "words", *SHOP), "--job names a FlinkDeployment, --workload and --selector choose workloads"),
-        (("--environ", "prod"), "--environ would change nothing of a job at --kubernetes"),
+        (("--environ", "prod"), "--environ would have no effect on a job at --kubernetes"),
         (("--workload", "deployment/bills", "--url", "http://h:8081"), "--url is of a FlinkDeployment"),
         (("--context", "nowhere"), "has no context 'nowhere'"),
     ],

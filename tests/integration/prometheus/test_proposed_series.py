@@ -56,7 +56,9 @@ def test_a_counter_of_the_source__is_proposed(url: str) -> None:
 def test_a_source_without_a_counter__leaves_the_question_open(url: str) -> None:
     proposal = arrival_proposal(_job("clicks"), None, url, NOW)
     assert proposal.section is None
-    assert any(f"no counter of what clicks gave; of job shop it has {OUT}_total" in each for each in proposal.remarks)
+    assert any(
+        f"no counter of the output of clicks; of job shop it has {OUT}_total" in each for each in proposal.remarks
+    )
 
 
 def _workloads(*names: str) -> DescribedJob:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from screen_sizes import DESKTOP
 
 from forescale.files.atomic import write_whole
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 
 
@@ -39,11 +39,11 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[Decision, int, int], Opened]]:
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[DecisionReport, int, int], Opened]]:
     """Writes the report of a decision and opens it at a width and height."""
     contexts = []
 
-    def open_report(decision: Decision, width: int, height: int) -> Opened:
+    def open_report(decision: DecisionReport, width: int, height: int) -> Opened:
         path = write_whole(render_report(decision), tmp_path / "report.html")
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
         contexts.append(context)

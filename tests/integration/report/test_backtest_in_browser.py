@@ -38,7 +38,7 @@ def test_page__draws_the_history_and_every_horizon_with_keys_in_words(
     wait_until(page, FITS)
     assert complaints == []
     assert [" ".join(text.split()) for text in page.locator("figcaption").all_inner_texts()] == [
-        "What came, and when forecasts were made",
+        "Arrivals, and when forecasts were made",
         "Peak within 1 h, by when it was forecast",
         "Peak within 6 h, by when it was forecast",
     ]
@@ -46,8 +46,8 @@ def test_page__draws_the_history_and_every_horizon_with_keys_in_words(
         "forecast of the peak: p50 to p95",
         "p95",
         "p95 to p99",
-        "came, at or below the p95 (3)",
-        "came, above the p95 (1)",
+        "real peak, at or below the p95 (3)",
+        "real peak, above the p95 (1)",
     ]
     # What exceeded the p95 stands above it, within the figure.
     axis = "document.getElementById('figure-1')._fullLayout.yaxis"

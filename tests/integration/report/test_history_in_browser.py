@@ -57,9 +57,9 @@ def test_page__draws_every_source_without_complaint_or_request(
     assert page.locator("figcaption").all_inner_texts() == ["clicks", "mail", "orders"]
     assert page.locator("figure").nth(2).locator(".key").inner_text().splitlines() == [
         "missing (not zero)",
-        "throttled: at least this came",
+        "throttled: at least this many arrived",
         "observed",
-        "partial: at least this came",
+        "partial: at least this many arrived",
     ]
 
 

@@ -8,11 +8,11 @@ from browser_wait import wait_until
 from sample_decision import SOURCE, hold_decision, outcome, sample_decision
 from screen_sizes import DESKTOP, PHONE
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 
 pytestmark = pytest.mark.browser
 
-DECISIONS: dict[str, Callable[[], Decision]] = {
+DECISIONS: dict[str, Callable[[], DecisionReport]] = {
     "rescales": sample_decision,
     "hold": hold_decision,
     "afterwards": lambda: replace(sample_decision(), outcome=outcome()),

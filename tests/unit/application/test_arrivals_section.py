@@ -113,7 +113,9 @@ def test_secret__that_the_environment_lacks_is_named(
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
     shop = config(tmp_path, section | naming)
-    expected = "arrivals of topology 'shop': the environment holds no NOT_SET, which is to hold a secret; set it"
+    expected = (
+        "arrivals of topology 'shop': the environment variable NOT_SET, which should hold a secret, is not set; set it"
+    )
     with pytest.raises(HistoryError, match=expected), arrival_source(shop, settings_of(tmp_path), NOW):
         pass
     if section is STORM:

@@ -149,12 +149,12 @@ def test_calibrate__tells_what_has_drifted_since_the_last_time(
         (["--storm-ui", "http://x:1", "--component", "q=x"], "--component names the unknown operator 'q'"),
         (
             ["--samples", "a.csv", "--component", "split=x"],
-            "--component would change nothing of samples from --samples",
+            "--component would have no effect on samples from --samples",
         ),
-        (["--samples", "a.csv", "--job", "j", "--span", "60"], "--job and --span would change nothing"),
-        (["--samples", "a.csv", "--cluster", "c"], "--cluster would change nothing of samples from --samples"),
-        (["--flink", "http://x:1", "--job", "j", "--role", "r"], "--role would change nothing of samples from --flink"),
-        (["--job", "j"], "--job would change nothing of samples from the cluster of the topology file; leave it out"),
+        (["--samples", "a.csv", "--job", "j", "--span", "60"], "--job and --span would have no effect"),
+        (["--samples", "a.csv", "--cluster", "c"], "--cluster would have no effect on samples from --samples"),
+        (["--flink", "http://x:1", "--job", "j", "--role", "r"], "--role would have no effect on samples from --flink"),
+        (["--job", "j"], "--job would have no effect on samples from the cluster of the topology file; leave it out"),
         (["--storm-ui", "http://x:1", "--span", "inf"], "--span inf; give a finite number of seconds"),
         (["--storm-ui", "http://x:1", "--span", "600.7"], "--span 600.7; Storm's windows are whole seconds"),
         (["--samples", "a.csv", "--against", "none.json"], "profile file none.json cannot be read"),
@@ -200,7 +200,7 @@ def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(
     out = tmp_path / "m.json"
     young = str(samples(tmp_path, spans=[0]))
     error = fails(capsys, "--topology", str(topology), "--samples", young, "--out", str(out))
-    assert "2 samples, none of them of use" in error
+    assert "2 samples, none of them usable" in error
     assert "started 0 s before" in error
     assert not out.exists()
 

@@ -134,7 +134,7 @@ def test_a_forecast__comes_in_the_bursts_of_its_history_unless_told_otherwise(
     # half of the time 2 · 150/s at 4 ms, else nothing
     assert read["latency"]["p95_s"] > 1.3 * given["latency"]["p95_s"]
     assert any(
-        note.startswith("arrivals at read go up to 2 times their rate for 2.") and "assumed" in note
+        note.startswith("arrivals at read rise to 2 times their rate for 2.") and "assumed" in note
         for note in read["notes"]
     )
     assert given == declared

@@ -49,7 +49,7 @@ def test_topics_of_several_groups__leave_the_group_out() -> None:
     assert proposal is not None
     assert proposal.section is not None
     assert proposal.section.model_dump()["group"] is None
-    assert any("what waits stays unknown" in remark for remark in proposal.remarks)
+    assert any("the backlog stays unknown" in remark for remark in proposal.remarks)
 
 
 def test_a_source_fed_from_elsewhere__is_an_open_question() -> None:

@@ -103,4 +103,4 @@ def test_command__of_a_topology_whose_token_lacks_says_so_without_a_traceback(
     with pytest.raises(SystemExit) as ended:
         main(["deploy", "plan", "word-count", "--set", "count=2"])
     assert ended.value.code == 1
-    assert "the environment holds no NO_SUCH_TOKEN" in " ".join(capsys.readouterr().err.split())
+    assert "the environment variable NO_SUCH_TOKEN" in " ".join(capsys.readouterr().err.split())

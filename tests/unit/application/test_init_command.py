@@ -140,7 +140,7 @@ def test_init__replaces_no_file_unless_it_is_forced(
     out = tmp_path / "mine.yaml"
     out.write_text("written by hand")
     assert init("--flink", flink.url, "--no-calibrate", "--out", str(out)) == 1
-    assert "is there already and is left as it is" in capsys.readouterr().err
+    assert "already exists and is left as it is" in capsys.readouterr().err
     assert out.read_text() == "written by hand"
     assert flink.asked == []
     assert init("--flink", flink.url, "--no-calibrate", "--out", str(out), "--force") == 0
@@ -191,7 +191,7 @@ def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest
     errors = capsys.readouterr().err.splitlines()
     assert "say what to describe by one of --flink" in errors[0]
     assert "--flink and --interactive is given" in errors[1]
-    assert "--environ would change nothing" in errors[2]
+    assert "--environ would have no effect" in errors[2]
     assert "--heron-tracker needs --cluster and --environ" in errors[3]
 
 
@@ -285,14 +285,17 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (["--token-env", "NOT_SET"], "--flink: the environment holds no NOT_SET, which is to hold a secret; set it"),
+        (
+            ["--token-env", "NOT_SET"],
+            "--flink: the environment variable NOT_SET, which should hold a secret, is not set; set it",
+        ),
         (["--token-env", "9x"], "--flink: token_env: String should match pattern"),
         (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
         (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
         (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
         (["--key-file", "/nowhere/key.pem"], "key_file needs certificate_file; give both"),
         (["--certificate-file", "/nowhere/own.pem"], "certificate_file needs TLS; give an https url"),
-        (["--kubeconfig", "config"], "--kubeconfig would change nothing of a job at --flink"),
+        (["--kubeconfig", "config"], "--kubeconfig would have no effect on a job at --flink"),
     ],
 )
 def test_init__says_what_of_a_login_cannot_be(

@@ -46,4 +46,4 @@ def test_calibrate__names_the_section_whose_secret_is_lacking(
     with json_stand_in() as prometheus:
         _calibrated(tmp_path, prometheus.url, prometheus)
     captured = capsys.readouterr()
-    assert "section arrivals of shop-services: the environment holds no SHOP_TOKEN" in captured.err + captured.out
+    assert "section arrivals of shop-services: the environment variable SHOP_TOKEN" in captured.err + captured.out

@@ -149,7 +149,7 @@ def test_people__see_containers_room_and_what_was_assumed(
         ((*FIRST_FIT, "--container-cores", "0.5"), "needs 1 cores, a container has 0.5; raise the parallelism of"),
         ((*FIRST_FIT, "--container-cores", "-1"), "cores is -1"),
         ((*FIRST_FIT, "--container-disk", "nan"), "disk"),
-        ((*FIRST_FIT, "--out", "plan.txt"), "plan.txt: the name tells no format; let it end in .json or .yaml"),
+        ((*FIRST_FIT, "--out", "plan.txt"), "plan.txt: the name shows no format; use one that ends in .json or .yaml"),
         ((*FIRST_FIT, "--node", "a=0"), "node 'a' holds 0 containers"),
         ((*FIRST_FIT, "--node", "a=b"), "'a=b' is no NAME or NAME=CONTAINERS"),
     ],

@@ -47,7 +47,7 @@ def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_la
     found = priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
     assert found.pricing is None
     told = (
-        "instances are counted alike; no price: the price of an instance of read is not known; declare price_per_hour"
+        "all instances count the same; no price: the price of an instance of read is not known; declare price_per_hour"
     )
     assert found.notes["prices"] == told
 

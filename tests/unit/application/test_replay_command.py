@@ -15,7 +15,7 @@ from forescale.cli.main import main
 from forescale.codec import taken_over
 from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest, replay
-from forescale.jobs.replay_gate import Bounds, worse_than
+from forescale.jobs.replay_gate import GateBounds, worse_than
 from forescale.settings import Settings
 from planner.replay.timeline import decisions_path, read_timeline
 
@@ -76,7 +76,7 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
     assert by_name["hindsight"]["violation_minutes"] == 0
     cheaper = {n for n, s in by_name.items() if s["violation_minutes"] == 0 and n != "hindsight"}
     assert all(by_name[name]["instance_hours"] > by_name["hindsight"]["instance_hours"] for name in cheaper)
-    assert "service times are as the topology file declares them; nothing of it was measured" in told["notes"]
+    assert "service times are those declared in the topology file; nothing was measured" in told["notes"]
     timeline = read_timeline(folder / "t.parquet")
     assert set(timeline.policies) == set(by_name)
     # Tracking was away: that costs a note, in which the password does not stand.
@@ -223,7 +223,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
 
     def worse(kept: object) -> list[str]:
         baseline.write_text(json.dumps(kept))
-        return worse_than(done, answer, asked[5].split(","), baseline, Bounds())
+        return worse_than(done, answer, asked[5].split(","), baseline, GateBounds())
 
     assert worse(answer) == []
     newer = {"forecast_every_s", "parallel_restore", "prices", "started_h", "moved_gib_h"}
@@ -231,11 +231,11 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     older = {name: value for name, value in answer["terms"].items() if name not in newer}
     assert worse(answer | {"terms": older}) == []
     half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
-    assert worse_than(half, answer, ["static-peak", "static-half"], baseline, Bounds()) == [
+    assert worse_than(half, answer, ["static-peak", "static-half"], baseline, GateBounds()) == [
         "static-peak: replayed with 0 of 1 seed; see the notes"
     ]
     with pytest.raises(FileError, match="--gate-cost nan; give a finite number"):
-        worse_than(done, answer, [], baseline, Bounds(cost=float("nan")))
+        worse_than(done, answer, [], baseline, GateBounds(cost=float("nan")))
     cheaper = [score | {"instance_hours": score["instance_hours"] / 1.1} for score in answer["scores"]]
     assert len(worse(answer | {"scores": cheaper})) == 2
     assert "10.0% more than" in worse(answer | {"scores": cheaper})[0]
@@ -264,7 +264,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
         with pytest.raises(FileError, match=reason):
             worse(kept)
     with pytest.raises(FileError, match="does not exist"):
-        worse_than(done, answer, [], folder / "none.json", Bounds())
+        worse_than(done, answer, [], folder / "none.json", GateBounds())
 
     baseline.write_text(json.dumps(answer | {"scores": cheaper}))
     assert _run(*asked, "--gate", str(baseline)) == 1

@@ -69,7 +69,7 @@ def test_a_day__stands_beside_what_really_ran(settings: Settings, capsys: pytest
     words = " ".join(out.replace("│", " ").split())
     # 24 hours of 9 instances; 12 of 9 and 12 of 3.
     assert "2026-03-02 216 144 0 0 0 1 100 % 100 %" in words
-    assert "144 instance-hours over the minutes in which it is known what ran, 33 % fewer than the 216" in words
+    assert "144 instance-hours over the observed minutes, 33 % fewer than the 216" in words
     assert "missed the target for 0 minutes of the 1,440 in which the lag was measured; it was missed for 0." in words
     assert "forescale would run read 1 · count 2 now" in words
 

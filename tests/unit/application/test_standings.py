@@ -155,7 +155,7 @@ def test_every_topology_with_a_file_or_a_forecast__is_known(settings: Settings, 
     assert isinstance(known["broken"], FileError)
     assert known["gone"] is None
     assert "broken.yaml" in alarms(stands(settings, ledger, "broken"))[0]
-    assert "there is no topology file of it" in alarms(stands(settings, ledger, "gone"))[0]
+    assert "it has no topology file" in alarms(stands(settings, ledger, "gone"))[0]
 
 
 def test_a_step__whose_time_went_by_is_no_next_one_and_one_that_is_deployed_is(

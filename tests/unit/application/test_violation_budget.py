@@ -71,7 +71,7 @@ def test_a_budget__looks_seven_days_back(settings: Settings) -> None:
 
 def test_a_budget__tells_where_nothing_is_known_and_what_a_minute_costs(settings: Settings) -> None:
     unknown = paced(settings, config_of(settings))
-    assert unknown.note == "no lag is known of the past 7 days, so nothing of them is counted"
+    assert unknown.note == "no lag is known for the past 7 days, so none of their minutes count"
     assert unknown.budget.minutes(1440) == 7.2
     TraceClock(settings.clock_file).advance_to(MONDAY + 5 * MINUTE)
     priced = paced(settings, config_of(settings, "price_per_violation_minute: 0.5, "))

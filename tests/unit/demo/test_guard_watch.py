@@ -73,7 +73,7 @@ def test_summary__tells_what_the_guard_saw_and_did_and_how_the_job_does(
 ) -> None:
     show_healing(healing(healed))
     said = capsys.readouterr().out
-    assert said.startswith("30/s come, and by hand read 1 · work 4 was made too small: read 1 · work 2\n")
+    assert said.startswith("30/s arrive; read 1 · work 4 was made too small by hand: read 1 · work 2\n")
     rows = [line.replace("│", "").split() for line in said.splitlines()]
     before, after = (next(row for row in rows if row[:1] == [when]) for when in ("before", "after"))
     assert before == ["before", "read", "1", "·", "work", "2", "20/s", "3,000", "100", "s", "340", "s"]

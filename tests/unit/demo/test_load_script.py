@@ -7,8 +7,8 @@ import pytest
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_beside import positions
-from forescale.local.demo.load_script import LoadScript, Stop, Track
-from forescale.local.demo.simulator_beside import Given, simulated
+from forescale.local.demo.load_script import LoadScript, LoadTrack, Stop
+from forescale.local.demo.simulator_beside import KnownJob, simulated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -56,7 +56,7 @@ def test_outcome__tells_the_most_that_waited_and_when_nobody_was_late_again() ->
     at_s = np.arange(0.0, 9.0)
     # Down from 2 s to 4 s; then 20 a second are finished, and two are in buffers from then on.
     finished = np.array([0, 10, 20, 20, 20, 40, 58, 70, 80.0])
-    track = Track.of(schedule, at_s, np.minimum(10 * at_s, finished + 2.0), finished, (Stop(2.0, 4.0),))
+    track = LoadTrack.of(schedule, at_s, np.minimum(10 * at_s, finished + 2.0), finished, (Stop(2.0, 4.0),))
     outcome = track.outcome(0)
     assert (outcome.waiting_before, outcome.downtime_s) == (0.0, 2.0)
     assert (outcome.max_waiting, outcome.max_backlog) == (20.0, 18.0)
@@ -64,7 +64,7 @@ def test_outcome__tells_the_most_that_waited_and_when_nobody_was_late_again() ->
     assert outcome.max_lag_s == pytest.approx(1.9)
     assert outcome.recovery_s == 4.0
     # What began at 0 has no difference in per cent.
-    longer = Track.of(schedule, at_s, finished, finished, (Stop(2.0, 5.0),)).outcome(0)
+    longer = LoadTrack.of(schedule, at_s, finished, finished, (Stop(2.0, 5.0),)).outcome(0)
     differences = outcome.differences(longer)
     assert differences["downtime_s"] == pytest.approx(0.5)
     assert "waiting_before" not in differences
@@ -75,7 +75,7 @@ def test_simulated__goes_through_a_script() -> None:
     profiles = {"in": OperatorProfile("in", 0.0), "work": OperatorProfile("work", 0.1)}
     few, many = (PhysicalPlan("beside", {"in": 1, "work": count}) for count in (2, 4))
     script = LoadScript(ArrivalSchedule((0.0, 10.0), (10.0, 30.0)), few, ((21.0, many),), 60.0)
-    given = Given(profiles, 4.0, Checkpoints(2.0, 0.5, rescales_on_completion=True), 30.0)
+    given = KnownJob(profiles, 4.0, Checkpoints(2.0, 0.5, rescales_on_completion=True), 30.0)
     found = simulated(topology, script, given)
     (stop,) = found.stops
     # The first checkpoint that is complete after 21 s is so at 22.5 s. By then 12.5 s have brought 10 a second more

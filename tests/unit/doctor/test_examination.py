@@ -2,7 +2,7 @@
 
 import threading
 
-from forescale.doctor.examination import AilmentError, Check, Finding, NotUsedError, Verdict, examined
+from forescale.doctor.examination import AilmentError, Check, CheckVerdict, Finding, NotUsedError, examined
 
 
 def _found(*checks: Check) -> dict[str, Finding]:
@@ -47,22 +47,22 @@ def test_needs__are_of_the_same_topology_or_of_what_all_share() -> None:
         Check("arrivals", lambda: "fine", ["file"], of="b"),
     ]
     verdicts = {(found.of, found.check): found.verdict for found in examined(checks, ())}
-    assert verdicts["a", "arrivals"] is Verdict.UNCHECKED
-    assert verdicts["b", "arrivals"] is Verdict.GOOD
+    assert verdicts["a", "arrivals"] is CheckVerdict.UNCHECKED
+    assert verdicts["b", "arrivals"] is CheckVerdict.GOOD
 
 
 def test_checks__run_side_by_side() -> None:
     """Each waits for the other two: one after the other, none would ever end."""
     together = threading.Barrier(3)
     checks = [Check(name, lambda: str(together.wait(30) >= 0), limit_s=60.0) for name in "abc"]
-    assert {finding.verdict for finding in examined(checks, ())} == {Verdict.GOOD}
+    assert {finding.verdict for finding in examined(checks, ())} == {CheckVerdict.GOOD}
 
 
 def test_a_server_that_never_answers__is_given_up() -> None:
     never = threading.Event()
     found = _found(Check("MLflow", lambda: str(never.wait()), limit_s=0.05), Check("ledger", lambda: "answers"))
     assert (found["MLflow"].verdict, found["MLflow"].detail) == ("bad", "no answer within 0.05 s")
-    assert found["ledger"].verdict is Verdict.GOOD
+    assert found["ledger"].verdict is CheckVerdict.GOOD
     never.set()
 
 
@@ -82,7 +82,7 @@ def test_a_defect__hides_nothing_else() -> None:
         raise NotUsedError("nobody uses it")
 
     found = _found(Check("a", breaks), Check("b", idle), Check("c", lambda: "fine"))
-    assert found["a"].verdict is Verdict.BAD
+    assert found["a"].verdict is CheckVerdict.BAD
     assert "ZeroDivisionError: oops" in found["a"].detail
     assert (found["b"].verdict, found["b"].detail) == ("not checked", "nobody uses it")
-    assert found["c"].verdict is Verdict.GOOD
+    assert found["c"].verdict is CheckVerdict.GOOD

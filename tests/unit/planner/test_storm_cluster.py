@@ -217,5 +217,7 @@ def test_section__without_the_variable_of_its_token_is_told(tmp_path: Path, monk
         "cluster: {kind: storm, url: 'http://ui:8080', token_env: STORM_TOKEN}\n"
     )
     config = read_topology_file(file)
-    with pytest.raises(ValueError, match="the environment holds no STORM_TOKEN, which is to hold a secret; set it"):
+    with pytest.raises(
+        ValueError, match="the environment variable STORM_TOKEN, which should hold a secret, is not set; set it"
+    ):
         cluster_kind(config.cluster).connect(config, config.cluster, Settings(), StillClock())

@@ -50,7 +50,7 @@ def test_figures__are_the_history_with_its_origins_and_one_for_each_horizon() ->
     assert [shape["x0"] for shape in page.figures[0]["layout"]["shapes"]] == ["2024-03-05T00:00:00"]
     hour = marks(page, 1)
     assert hour["came"] == [1, 1, 1]
-    assert hour["came, above the p95"] == [9]
+    assert hour["real peak, above the p95"] == [9]
     assert hour["p95"] == [2, 2, 2, 2]
     bars = page.figures[1]["data"]
     assert (bars[0]["base"][0], bars[0]["y"][0]) == (2, 1)
@@ -80,7 +80,9 @@ def test_page__of_a_trace_without_arrivals_or_without_peaks_still_says_what_is_k
     counts = trace.series.counts.copy()
     counts[96:] = np.nan
     series = replace(trace.series, counts=counts)
-    unknown = replace(trace, series=series, scores=prequential_scores(trace.told, series, trace.horizons_s, QUANTILES))
+    unknown = replace(
+        trace, series=series, scores=prequential_scores(trace.predictions, series, trace.horizons_s, QUANTILES)
+    )
     page = page_of(unknown)
     assert "The arrivals after the forecasts are unknown" in page.text
     assert marks(page, 1)["came"] == []
@@ -89,10 +91,10 @@ def test_page__of_a_trace_without_arrivals_or_without_peaks_still_says_what_is_k
 def test_page__of_one_origin_and_a_long_history_shows_what_a_forecast_could_see() -> None:
     trace = replayed_trace()
     counts = np.concatenate([np.full(24 * 90, 3600.0), trace.series.counts])
-    told = [replace(trace.told[1], origin=24 * 90 + 102)]
-    page = page_of(replace(trace, series=replace(trace.series, counts=counts), told=told))
+    told = [replace(trace.predictions[1], origin=24 * 90 + 102)]
+    page = page_of(replace(trace, series=replace(trace.series, counts=counts), predictions=told))
     # Ninety days and 102 hours from the 4th of March end on the 6th of June; eight weeks before that:
-    assert "drawn from 2024-04-11 on, as no forecast saw more" in page.text
+    assert "drawn from 2024-04-11 on, as no forecast used earlier data" in page.text
     assert page.figures[0]["layout"]["xaxis"]["range"][0] == "2024-04-11T06:00:00"
 
 

@@ -69,7 +69,7 @@ def test_page__marks_the_peaks_that_exceeded_their_p95(series: ArrivalSeries) ->
     bars, held, exceeded = page.figures[1]["data"]
     assert (len(bars["x"]), len(held["x"])) == (13, 11)
     assert exceeded["x"] == [f"{past[3].start:%Y-%m-%dT%H:%M:%S}"]
-    assert "came, above the p95 (1)" in page.text
+    assert "real peak, above the p95 (1)" in page.text
 
 
 def test_page__shows_an_alarm_and_what_to_do(series: ArrivalSeries) -> None:

@@ -69,7 +69,7 @@ def test_overview__names_those_with_an_alarm_first() -> None:
 def test_overview__shows_what_nobody_knows_as_unknown() -> None:
     text = overview(Standing("new", NOW, budget=Budget(0.005))).text
     assert "nothing was decided yet" in text
-    assert "no lag is known of the past 7 days" in text
+    assert "no lag is known for the past 7 days" in text
     assert "0 %" not in text
 
 

@@ -21,7 +21,7 @@ from sample_decision import (
 
 from forecasting.forecast import BacktestScore
 from forescale.files.atomic import write_whole
-from forescale.report.decision.decision import CapacityStep, Decision
+from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
 from planner.ledger.minute_records import MinuteCount
@@ -30,7 +30,7 @@ from planner.scaling_schedule import Disruption
 NBSP = "\N{NO-BREAK SPACE}"
 
 
-def read(decision: Decision) -> str:
+def read(decision: DecisionReport) -> str:
     return ReportPage(render_report(decision)).text.replace(NBSP, " ")
 
 

@@ -6,7 +6,7 @@ import pytest
 from report_page import ReportPage
 from sample_decision import SOURCE, sample_decision
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.table import safe_href
 
@@ -22,7 +22,7 @@ HOSTILE = (
 )
 
 
-def hostile_decision(text: str) -> Decision:
+def hostile_decision(text: str) -> DecisionReport:
     """The sample with the text wherever something from outside is shown."""
     decision = sample_decision(source=text)
     steps = tuple(replace(step, why=text, bottleneck=text) for step in decision.schedule.steps)

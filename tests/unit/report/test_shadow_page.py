@@ -50,7 +50,7 @@ def test_days__are_added_up_like_with_like() -> None:
     assert "2026-03-03 108 72.0 unknown 5 0 1 50 % 0 %" in words
     # 216 + 108 against 144 + 72; violations of Monday alone, and one of three rescales of Tuesday.
     assert "all 324 216 8 2 0 4 75 % 25 %" in words
-    assert "216 instance-hours over the minutes in which it is known what ran, 33 % fewer than the 324" in words
+    assert "216 instance-hours over the observed minutes, 33 % fewer than the 324" in words
     assert "for 2 minutes of the 720 in which the lag was measured; it was missed for 8." in words
     assert "2026-03-09 is not accrued" in words
 

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 import pytest
 from sample_decision import SOURCE, sample_decision
 
-from forescale.report.decision.decision import Decision
+from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.picture import decision_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(decision: Decision) -> ElementTree.Element:
+def drawn(decision: DecisionReport) -> ElementTree.Element:
     return ElementTree.fromstring(decision_picture(decision))
 
 

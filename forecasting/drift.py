@@ -109,9 +109,9 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
     uncovered = _uncovered(record, horizon, _tested(record, horizon, completed))
     dearer = _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
     reasons = "; ".join(filter(None, (uncovered, dearer)))
-    told = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
+    reason = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
     return ForecastDrift(
-        score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
+        score.horizon_s, bool(reasons), reason, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
     )
 
 

@@ -48,8 +48,8 @@ def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datet
         begin_s = int(each.start.timestamp())
         at = (begin_s - first_s) // history.window_s
         ahead_s = int(end.timestamp()) - begin_s
-        told = each.step_s == history.window_s and each.rate_per_s.shape[0] >= steps and 0.5 in each.quantiles
-        if told and ahead_s > 0 and ahead_s % span_s == 0 and 0 <= at <= history.counts.size - steps:
+        comparable = each.step_s == history.window_s and each.rate_per_s.shape[0] >= steps and 0.5 in each.quantiles
+        if comparable and ahead_s > 0 and ahead_s % span_s == 0 and 0 <= at <= history.counts.size - steps:
             begins_s.append(begin_s)
             came.append(history.counts[at : at + steps])
             expected.append(each.rate_per_s[:steps, each.quantiles.index(0.5)] * each.step_s)

@@ -110,8 +110,8 @@ class Ensembles:
     def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
         # Until a peak is known, derive the floor from the forecast peaks.
-        told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
-        return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
+        peaks = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
+        return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(peaks))
 
     def _choice_at(
         self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
@@ -150,8 +150,8 @@ class Ensembles:
             return as_expected
         both = np.isfinite(known) & np.isfinite(known[number])
         own, rival = (np.where(both, of, 0.0) @ counts for of in (known, np.broadcast_to(known[number], known.shape)))
-        told = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
-        trust = told / (told + STEADYING_ORIGINS)
+        informative = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
+        trust = informative / (informative + STEADYING_ORIGINS)
         ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
         log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * expected
         return log_ratio, both.sum(axis=1) >= MIN_ORIGINS
@@ -177,9 +177,10 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
     refusals: reasons of the others. Raises ForecastError, to hold the plan, if not even a naive one is able.
     """
     if not table.naive.intersection(able):
-        told = "; ".join(f"{name}: {reason}" for name, reason in (refusals or table.refusals).items())
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in (refusals or table.refusals).items())
         raise ForecastError(
-            f"no forecaster can forecast, not even a naive one ({told or 'too little history'}); hold the plan you have"
+            f"no forecaster can forecast, not even a naive one ({reasons or 'too little history'}); "
+            "hold the plan you have"
         )
     ensembles = Ensembles(table)
     for row in range(len(table.origins)):

@@ -67,7 +67,7 @@ class LentShape:
     correlation: float
     named: bool
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The sibling in words."""
         alike = f"correlation {self.correlation:.2f}" if np.isfinite(self.correlation) else "correlation not known"
         return f"{self.topology}/{self.source} ({'named' if self.named else 'found'}, {alike})"

@@ -133,8 +133,8 @@ class KafkaClient:
         asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         of_group = self._kafka.ConsumerGroupTopicPartitions(group, asked)
         answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
-        told = self._answer(answers[group], f"group {group!r}").topic_partitions
-        offsets = {(each.topic, each.partition): max(-1, each.offset) for each in told if each.error is None}
+        committed = self._answer(answers[group], f"group {group!r}").topic_partitions
+        offsets = {(each.topic, each.partition): max(-1, each.offset) for each in committed if each.error is None}
         return np.array([offsets.get(partition, -1) for partition in partitions], dtype=np.int64)
 
     def offsets_at(self, partitions: Sequence[Partition], moments_ms: Iterable[int]) -> tuple[Int64s, Int64s]:
@@ -228,8 +228,8 @@ class KafkaClient:
             remedy = "try again when every partition has a leader"
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
-        told = f" ({self._told[-1].str()})" if self._told else ""
-        message = f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"
+        log_line = f" ({self._told[-1].str()})" if self._told else ""
+        message = f"{self._place}: {what} cannot be read: {reason}{log_line}; {remedy}"
         error = self._error(without_secrets(message, self._secrets))
         return _LeaderError(error) if "LEADER" in code else error
 
@@ -239,8 +239,8 @@ class KafkaClient:
             self._told.append(error)
 
     def _reason(self, error: Exception) -> str:
-        told = error.args[0] if error.args else error
-        return without_secrets(told.str() if hasattr(told, "str") else str(told), self._secrets)
+        detail = error.args[0] if error.args else error
+        return without_secrets(detail.str() if hasattr(detail, "str") else str(detail), self._secrets)
 
 
 class _LeaderError(Exception):

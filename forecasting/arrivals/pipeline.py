@@ -129,12 +129,12 @@ def _told(day: Arrivals, known: Collection[str]) -> set[str]:
     edges_us = day.edges_us()
     return {
         name
-        for name, told in day.sources.items()
+        for name, source_arrivals in day.sources.items()
         if name not in known
         and (
-            told.counts.any()
-            or any(tally.any() for tally in told.tallies.values())
-            or covered_us(told.alive, edges_us[[0, -1]]).any()
+            source_arrivals.counts.any()
+            or any(tally.any() for tally in source_arrivals.tallies.values())
+            or covered_us(source_arrivals.alive, edges_us[[0, -1]]).any()
         )
     }
 

@@ -72,9 +72,9 @@ def history_rows(
 
     counts: shape (windows,), events per window, zero if there are none. spans: when the feed was alive.
     """
-    told = SourceArrivals(counts, spans, tallies={"rows_read": counts})
+    source_arrivals = SourceArrivals(counts, spans, tallies={"rows_read": counts})
     end = start + timedelta(seconds=window_s * counts.size)
-    return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: told}))
+    return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: source_arrivals}))
 
 
 def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:

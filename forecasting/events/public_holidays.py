@@ -57,8 +57,8 @@ def _place(country: str, subdivision: str | None, years: Iterable[int]) -> "Holi
             "list the days as events"
         )
     if subdivision is not None and subdivision not in known[country]:
-        told = ", ".join(known[country]) or "none"
-        raise CalendarError(f"country {country!r} has no subdivision {subdivision!r:.40}; known are: {told}")
+        subdivisions = ", ".join(known[country]) or "none"
+        raise CalendarError(f"country {country!r} has no subdivision {subdivision!r:.40}; known are: {subdivisions}")
     # Without a language, labels follow the machine's locale and would differ between machines.
     entity = getattr(holidays, country)
     language = LANGUAGE if LANGUAGE in entity.supported_languages else entity.default_language

@@ -78,13 +78,13 @@ def _by_input(
 ) -> ByInput:
     if len(inputs) < 2:
         return ByInput({})
-    told = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
-    if told:
+    reporting = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
+    if reporting:
         ratio = {}
-        share = np.array([busy_s[at] / samples[at].busy_s if samples[at].busy_s > 0 else 1.0 for at in told])
+        share = np.array([busy_s[at] / samples[at].busy_s if samples[at].busy_s > 0 else 1.0 for at in reporting])
         for name in inputs:
-            counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in told])
-            spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in told])
+            counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in reporting])
+            spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in reporting])
             if counts.sum() >= MIN_TUPLES:
                 ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
         return ByInput(ratio)

@@ -61,12 +61,12 @@ def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
     if len(found) == len(uris) and all(file.fit for file in found) and len(ids) <= 1:
         return [group for file in found for group in file.groups]
     for role in ("time", "arrived"):
-        told: dict[str, str] = {}
+        uri_by_kind: dict[str, str] = {}
         for file in found:
             if role in file.kinds:
-                told.setdefault(file.kinds[role], file.uri)
-        if len(told) > 1:
-            (kind, uri), (other, elsewhere), *_ = told.items()
+                uri_by_kind.setdefault(file.kinds[role], file.uri)
+        if len(uri_by_kind) > 1:
+            (kind, uri), (other, elsewhere), *_ = uri_by_kind.items()
             raise HistoryError(
                 f"events in {files.path}: column {files.columns.named()[role]!r} holds {kind} in {uri} and {other} in "
                 f"{elsewhere}; store it in one way, or build the history from each apart"

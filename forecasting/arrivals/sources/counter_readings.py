@@ -145,11 +145,11 @@ def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int
 
 def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
     """Spans in which the total of several counters is known, from the known spans of each."""
-    told = [spans for spans in known if spans.size]
-    if not told:
+    nonempty = [spans for spans in known if spans.size]
+    if not nonempty:
         return np.empty((0, 2), dtype=np.int64)
-    anyone = merged_spans((int(begin), int(end)) for spans in told for begin, end in spans)
-    doubts = np.concatenate([_doubts(spans, anyone, gaps) for spans in told])
+    anyone = merged_spans((int(begin), int(end)) for spans in nonempty for begin, end in spans)
+    doubts = np.concatenate([_doubts(spans, anyone, gaps) for spans in nonempty])
     return spans_without(anyone, merged_spans((int(begin), int(end)) for begin, end in doubts))
 
 

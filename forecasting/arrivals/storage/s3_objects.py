@@ -123,8 +123,8 @@ def _not_found(place: str) -> FileNotFoundError:
 
 def _told_at(page: Any) -> datetime:
     """The store's clock, which also stamps objects; this machine's if the answer has no date."""
-    told = page["ResponseMetadata"]["HTTPHeaders"].get("date")
-    return datetime.now(UTC) if told is None else parsedate_to_datetime(told).astimezone(UTC)
+    date_header = page["ResponseMetadata"]["HTTPHeaders"].get("date")
+    return datetime.now(UTC) if date_header is None else parsedate_to_datetime(date_header).astimezone(UTC)
 
 
 def _page(asked: Mapping[str, Any], client: Any) -> Any:

@@ -58,9 +58,9 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
         except (*_BROKEN, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
-            said = " ".join(str(error).split()) or type(error).__name__
+            cause = " ".join(str(error).split()) or type(error).__name__
             raise OSError(
-                errno.EINVAL, f"it is not packed as {kind} says, or cut short ({said}); pack it again", str(path)
+                errno.EINVAL, f"it is not packed as {kind} says, or cut short ({cause}); pack it again", str(path)
             ) from None
 
 

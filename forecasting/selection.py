@@ -102,8 +102,10 @@ class Ensembles:
 
     def _keep(self, row: int, ensemble: Ensemble) -> None:
         """Record the predictions at this origin, before and after calibration."""
-        said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
-        self.averaged_per_s[row] = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
+        peaks_by_name = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
+        self.averaged_per_s[row] = averaged_peaks_per_s(
+            peaks_by_name, ensemble.weights, ensemble.calibration.floor_per_s
+        )
         # A backtest holds nothing back.
         self.deployed_per_s[row] = ensemble.calibration.applied(self.averaged_per_s[row])
 
@@ -218,20 +220,22 @@ def _known_from(table: BacktestTable) -> Ints:
     return np.searchsorted(starts, ends.reshape(-1), side="left").reshape(ends.shape)
 
 
-def deployed_peaks_per_s(said: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
+def deployed_peaks_per_s(peaks_by_name: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
     """Calibrated peak quantiles of the mixture, shape (horizons, quantiles), from the forecasters' (by name, same
     shape).
 
     A fallback is not calibrated: the calibration is of the others.
     """
-    averaged = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
+    averaged = averaged_peaks_per_s(peaks_by_name, ensemble.weights, ensemble.calibration.floor_per_s)
     return ordered(np.where(np.array(ensemble.held_back)[:, None], averaged, ensemble.calibration.applied(averaged)))
 
 
-def averaged_peaks_per_s(said: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:
+def averaged_peaks_per_s(peaks_by_name: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:
     """Peak quantiles of the weighted mixture, uncalibrated, shape (horizons, quantiles)."""
     return ordered(
-        np.stack([log_average({name: said[name][at] for name in w}, w, floor_per_s) for at, w in enumerate(weights)])
+        np.stack(
+            [log_average({name: peaks_by_name[name][at] for name in w}, w, floor_per_s) for at, w in enumerate(weights)]
+        )
     )
 
 

@@ -54,30 +54,30 @@ def each_within_latency(several: Sequence[Begun], bounds: LatencyBounds) -> list
     """fewest_within_latency of several questions that differ only in their load."""
     found: list[dict[str, int] | None] = [None] * len(several)
     searches = {at: _search(each.question, each.counts, each.least) for at, each in enumerate(several)}
-    asked = {at: next(search) for at, search in searches.items()}
-    while asked:
-        strains = _strains(several, asked, bounds)
-        for at in list(asked):
+    requests = {at: next(search) for at, search in searches.items()}
+    while requests:
+        strains = _strains(several, requests, bounds)
+        for at in list(requests):
             try:
-                asked[at] = searches[at].send(strains[at])
+                requests[at] = searches[at].send(strains[at])
             except StopIteration as done:
                 found[at] = done.value
-                del asked[at]
+                del requests[at]
     return found
 
 
 def _strains(
-    several: Sequence[Begun], asked: Mapping[int, Sequence[Counts]], bounds: LatencyBounds
+    several: Sequence[Begun], requests: Mapping[int, Sequence[Counts]], bounds: LatencyBounds
 ) -> dict[int, Floats]:
     found: dict[int, Floats] = {}
-    left = sorted(asked, key=lambda at: len(asked[at]), reverse=True)
+    left = sorted(requests, key=lambda at: len(requests[at]), reverse=True)
     while left:
         chosen = [left.pop()]
-        while left and sum(len(asked[at]) for at in (*chosen, left[-1])) * (len(chosen) + 1) <= _CELLS:
+        while left and sum(len(requests[at]) for at in (*chosen, left[-1])) * (len(chosen) + 1) <= _CELLS:
             chosen.append(left.pop())
         question = several[chosen[0]].question
         loads_per_s = np.concatenate([several[at].question.loads_per_s for at in chosen])
-        found |= zip(chosen, question.strain_each([asked[at] for at in chosen], loads_per_s, bounds), strict=True)
+        found |= zip(chosen, question.strain_each([requests[at] for at in chosen], loads_per_s, bounds), strict=True)
     return found
 
 

@@ -98,10 +98,10 @@ class KafkaClient:
             for name in names
         }
         resource = self._admin_of.ConfigResource
-        asked = {resource(resource.Type.TOPIC, name): name for name in names}
+        resources = {resource(resource.Type.TOPIC, name): name for name in names}
         settings = {
-            asked[key]: self._answer(future, f"settings of topic {asked[key]!r}")
-            for key, future in self._admin.describe_configs(list(asked), request_timeout=self._timeout_s).items()
+            resources[key]: self._answer(future, f"settings of topic {resources[key]!r}")
+            for key, future in self._admin.describe_configs(list(resources), request_timeout=self._timeout_s).items()
         }
         return {name: _topic(name, partitions[name], settings[name]) for name in names}
 
@@ -130,8 +130,8 @@ class KafkaClient:
         """The group's committed offsets (of the next message to read), shape (partitions,); -1 for none."""
         if not partitions:
             return np.empty(0, dtype=np.int64)
-        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
-        of_group = self._kafka.ConsumerGroupTopicPartitions(group, asked)
+        wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        of_group = self._kafka.ConsumerGroupTopicPartitions(group, wanted)
         answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
         committed = self._answer(answers[group], f"group {group!r}").topic_partitions
         offsets = {(each.topic, each.partition): max(-1, each.offset) for each in committed if each.error is None}
@@ -153,13 +153,13 @@ class KafkaClient:
     def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
         """Offset and stamp per partition, for each spec in turn. A request may name a partition only once."""
         under_way: deque[tuple[Any, Mapping[Any, Future[Any]]]] = deque()
-        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         for spec in specs:
-            under_way.append((spec, self._asked(asked, spec)))
+            under_way.append((spec, self._asked(wanted, spec)))
             if len(under_way) >= IN_FLIGHT:
-                yield self._offsets(asked, *under_way.popleft())
+                yield self._offsets(wanted, *under_way.popleft())
         while under_way:
-            yield self._offsets(asked, *under_way.popleft())
+            yield self._offsets(wanted, *under_way.popleft())
 
     def _asked(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
         if not partitions:
@@ -169,23 +169,23 @@ class KafkaClient:
         )
         return answers
 
-    def _offsets(self, asked: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+    def _offsets(self, wanted: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         """The requested offsets; retried within timeout_s while a leader is being elected or not known everywhere."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                return self._answered(asked, futures)
+                return self._answered(wanted, futures)
             except _LeaderError as lacking:
                 if time.monotonic() > deadline:
                     raise lacking.error from None
             time.sleep(_PATIENCE_S)
-            futures = self._asked(asked, spec)
+            futures = self._asked(wanted, spec)
 
-    def _answered(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+    def _answered(self, wanted: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
         answers = (
             self._told_of(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
-            for key in asked
+            for key in wanted
         )
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
 

@@ -202,8 +202,8 @@ def _occurrence(
     if expected <= 0:
         return None
     # The uncovered part of the windows is assumed to be as usual.
-    came = float((counts - usual * (1 - covered))[chosen].sum())
-    ratio = min(max(came / expected, MIN_RATIO), MAX_RATIO)
+    counted = float((counts - usual * (1 - covered))[chosen].sum())
+    ratio = min(max(counted / expected, MIN_RATIO), MAX_RATIO)
     together = float(np.average(crowd[within][chosen], weights=(usual * covered)[chosen]))
     whole = _usual(series, level, hours, slice(first, last))
     start = series.start + timedelta(seconds=first * window_s)

@@ -189,9 +189,9 @@ class Variability:
         streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
         one_by_one = any(stream.grouping in ONE_BY_ONE for stream in outputs)
         if streams:
-            arriving, came, alone, train = self._arriving(streams, flow, loads, one_by_one)
+            arriving, arrivals, alone, train = self._arriving(streams, flow, loads, one_by_one)
         else:
-            arriving, came, alone, train = self._from_outside(flow, loads)
+            arriving, arrivals, alone, train = self._from_outside(flow, loads)
         number = rows_of([flow.row, *(self._passed[stream.upstream].number for stream in streams)])[1]
         if outputs:
             cs2 = loads.by_plan(loads.cv2[:, 0])
@@ -200,7 +200,7 @@ class Variability:
                 number,
                 loads.by_plan(flow.entering_per_s),
                 loads.parallelism,
-                came.past(loads.memory_s, cs2),
+                arrivals.past(loads.memory_s, cs2),
                 alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
                 None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
                 None if arriving.levels is None else arriving.levels.past(loads.used),
@@ -236,7 +236,7 @@ class Variability:
         """
         arriving = Arriving()
         squares: Floats = np.zeros((1, 1))
-        came: list[tuple[Floats, Carried]] = []
+        arrivals: list[tuple[Floats, Carried]] = []
         alone: list[tuple[Floats, Carried]] = []
         trains: list[tuple[Floats, _Train]] = []
         levels: list[tuple[Floats, Levels]] = []
@@ -265,7 +265,7 @@ class Variability:
                 arriving.hashed = more if arriving.hashed is None else arriving.hashed + more
             else:
                 arriving.kept = arriving.kept + part * (felt / receivers - np.maximum(short / receivers, 1.0))
-            came.append((part, whole))
+            arrivals.append((part, whole))
             if one_by_one:
                 share = 1 / receivers if not hashed else loads.by_plan(loads.thin.max(axis=1))
                 alone.append((part, given.scaled(share, 1 - share if hashed else 0.0)))
@@ -274,7 +274,7 @@ class Variability:
         arriving.several = 1 / squares - 1
         if levels:
             arriving.levels = _mixed(levels)
-        return arriving, _mixed(came), _mixed(alone) if alone else None, _coupled(trains) if trains else None
+        return arriving, _mixed(arrivals), _mixed(alone) if alone else None, _coupled(trains) if trains else None
 
     @staticmethod
     def _felt(
@@ -353,11 +353,11 @@ def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) ->
             return None
         sizes = Batches.sized(made, cv2)
         return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
-    at_once, came = Batches.sized(made, cv2), before.train
-    kept = came.sizes.thinned(np.minimum(made, 1.0))
+    at_once, train = Batches.sized(made, cv2), before.train
+    kept = train.sizes.thinned(np.minimum(made, 1.0))
     each = np.maximum(made, 1.0)
     sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
-    return _Comes(at_once, _Train(sizes, came.apart_s / np.maximum(made, 1e-12), came.regular))
+    return _Comes(at_once, _Train(sizes, train.apart_s / np.maximum(made, 1e-12), train.regular))
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:

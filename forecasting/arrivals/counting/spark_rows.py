@@ -179,9 +179,9 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
         columns["arrived"] = F.unix_micros(_moment(raw, files, names.arrived))
     if names.arrived and _tells_wall_clock(raw, files, names.arrived):
         # No row arrives before its event: in a repeated hour, one that seems to belongs to the second hour.
-        came, later = columns["arrived"], _later(raw, files, names.arrived)
-        too_soon = came + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
-        columns["arrived"] = F.when(too_soon, came + later).otherwise(came)
+        arrived, later = columns["arrived"], _later(raw, files, names.arrived)
+        too_soon = arrived + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
+        columns["arrived"] = F.when(too_soon, arrived + later).otherwise(arrived)
     if _tells_wall_clock(raw, files, names.time):
         wall = _wall_clock(raw, names.time)
         # A skipped hour does not exist as a moment.

@@ -110,8 +110,8 @@ def _read(folder: Folder, name: str, remedy: str) -> InForce:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, HistoryError):
             raise
-        said = f"{type(error).__name__}: {error}"
-        raise HistoryError(f"{folder.place(name)} is damaged ({said}); {remedy}") from None
+        cause = f"{type(error).__name__}: {error}"
+        raise HistoryError(f"{folder.place(name)} is damaged ({cause}); {remedy}") from None
 
 
 def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:

@@ -22,7 +22,7 @@ def peaks_until_per_s(forecast: Forecast, quantile: float) -> Floats:
     """
     _check(forecast, quantile)
     horizons_s = np.array(sorted(forecast.peak_per_s), dtype=np.float64)
-    peaks = _told_per_s(forecast, horizons_s, quantile)
+    peaks = _forecast_peaks_per_s(forecast, horizons_s, quantile)
     ends_s = forecast.step_s * np.arange(1.0, forecast.paths_per_s.shape[1] + 1)
     own = np.quantile(np.maximum.accumulate(forecast.paths_per_s, axis=1), quantile, axis=0)
     curve = own * _factors(own, peaks, horizons_s, ends_s)
@@ -91,7 +91,7 @@ def _check(forecast: Forecast, quantile: float) -> None:
         raise ForecastError(f"{where} has quantiles from {low:g} to {high:g}, not {quantile:g}; ask for one of these")
 
 
-def _told_per_s(forecast: Forecast, horizons_s: Floats, quantile: float) -> Floats:
+def _forecast_peaks_per_s(forecast: Forecast, horizons_s: Floats, quantile: float) -> Floats:
     """The quantile of the peak within each horizon, ascending with them."""
     every = [np.interp(quantile, forecast.quantiles, forecast.peak_per_s[int(horizon_s)]) for horizon_s in horizons_s]
     return np.asarray(np.maximum.accumulate(every))

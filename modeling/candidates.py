@@ -68,7 +68,9 @@ class Candidates:
         load = max(range(late.size), key=lambda number: (late[number], full[number]))
         finding, operator, value, bound, remedy = self._cause(target, plan, load)
         often, other = (f"{self.probability(target)[number]:.3g}" for number in (plan, rather_than))
-        reason = f"misses {target} with probability {often}, the best with {other}: at {self._said(load)} {finding}"
+        reason = (
+            f"misses {target} with probability {often}, the best with {other}: at {self._load_text(load)} {finding}"
+        )
         return Excuse(self.plans[plan], target, operator, value, bound, reason, remedy)
 
     def _cause(self, target: str, plan: int, load: int) -> tuple[str, str, float, float, str]:
@@ -101,7 +103,7 @@ class Candidates:
         index = int(self.busiest[plan, load, self.estimates.operators.index(operator)])
         return operator if index < 0 else str(Instance(operator, index))
 
-    def _said(self, load: int) -> str:
+    def _load_text(self, load: int) -> str:
         rates = dict(zip(self.estimates.sources, self.loads_per_s[load].tolist(), strict=True))
         return ", ".join(f"{source} {rate_per_s:.4g}/s" for source, rate_per_s in rates.items())
 

@@ -122,7 +122,7 @@ def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
         best = min((name for name in further if further[name]), key=lambda name: after[name][0])
         first, helped = {**parallelism, best: further[best][0]}, float(after[best][0])
         if helped < now * (1 - 1e-9):
-            steps = _foreseen(now, after)
+            steps = _predicted_steps(now, after)
             parallelism = {n: further[n][steps[n] - 1] if steps[n] else count for n, count in parallelism.items()}
             step, ahead = 1, min(_AHEAD, 2 * ahead)
             continue
@@ -135,7 +135,7 @@ def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
             step *= 2
 
 
-def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
+def _predicted_steps(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
     """Predicted number of steps per operator, always taking the most helpful one and assuming that gains add up.
 
     after: strain after one step, two and so on of each operator alone.

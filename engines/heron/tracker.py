@@ -80,7 +80,7 @@ class TrackedTopology(JsonServer):
         except (KeyError, ValidationError):
             raise self.surprise(_PACKING, plan) from None
 
-    def strange_plans(self, *plans: object) -> Exception:
+    def unexpected_plans(self, *plans: object) -> Exception:
         """The error for plans of another shape than documented."""
         return self.surprise("/topologies/physicalplan and logicalplan", list(plans))
 

@@ -78,7 +78,7 @@ class KafkaClient:
         self._secrets = [
             value for name, value in settings.items() if value and any(word in name for word in _SECRET_SETTINGS)
         ]
-        self._told: list[Any] = []  # the client's background errors, the latest last
+        self._background_errors: list[Any] = []  # the client's background errors, the latest last
         try:
             self._admin = confluent_kafka.admin.AdminClient(
                 {**settings, "bootstrap.servers": servers, "error_cb": self._remember},
@@ -155,13 +155,13 @@ class KafkaClient:
         under_way: deque[tuple[Any, Mapping[Any, Future[Any]]]] = deque()
         wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         for spec in specs:
-            under_way.append((spec, self._asked(wanted, spec)))
+            under_way.append((spec, self._requested(wanted, spec)))
             if len(under_way) >= IN_FLIGHT:
                 yield self._offsets(wanted, *under_way.popleft())
         while under_way:
             yield self._offsets(wanted, *under_way.popleft())
 
-    def _asked(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
+    def _requested(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
         if not partitions:
             return {}
         answers: Mapping[Any, Future[Any]] = self._admin.list_offsets(
@@ -179,12 +179,14 @@ class KafkaClient:
                 if time.monotonic() > deadline:
                     raise lacking.error from None
             time.sleep(_PATIENCE_S)
-            futures = self._asked(wanted, spec)
+            futures = self._requested(wanted, spec)
 
     def _answered(self, wanted: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
         answers = (
-            self._told_of(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
+            self._outcome_of(
+                by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}"
+            )
             for key in wanted
         )
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
@@ -192,11 +194,11 @@ class KafkaClient:
     def _answer(self, future: Future[Any], what: str) -> Any:
         """The result, without waiting for a leader."""
         try:
-            return self._told_of(future, what)
+            return self._outcome_of(future, what)
         except _LeaderError as lacking:
             raise lacking.error from None
 
-    def _told_of(self, future: Future[Any], what: str) -> Any:
+    def _outcome_of(self, future: Future[Any], what: str) -> Any:
         """Raises _LeaderError if there is no leader, a failure for any other error."""
         # The request carries the brokers' limit; this one guards against a library that ignores it.
         deadline = time.monotonic() + self._timeout_s + 0.5
@@ -213,7 +215,7 @@ class KafkaClient:
     def _refused_login(self) -> bool:
         """Whether brokers rejected the login; the client itself would retry until its time is up."""
         self._admin.poll(0)  # delivers background errors
-        return any(error.name() == "_AUTHENTICATION" for error in self._told)
+        return any(error.name() == "_AUTHENTICATION" for error in self._background_errors)
 
     def _failure(self, what: str, code: str, reason: str) -> Exception:
         if self._refused_login():
@@ -228,7 +230,7 @@ class KafkaClient:
             remedy = "try again when every partition has a leader"
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
-        log_line = f" ({self._told[-1].str()})" if self._told else ""
+        log_line = f" ({self._background_errors[-1].str()})" if self._background_errors else ""
         message = f"{self._place}: {what} cannot be read: {reason}{log_line}; {remedy}"
         error = self._error(without_secrets(message, self._secrets))
         return _LeaderError(error) if "LEADER" in code else error
@@ -236,7 +238,7 @@ class KafkaClient:
     def _remember(self, error: Any) -> None:
         # "All brokers are down" follows each failed connection and says less.
         if error.name() != "_ALL_BROKERS_DOWN":
-            self._told.append(error)
+            self._background_errors.append(error)
 
     def _reason(self, error: Exception) -> str:
         detail = error.args[0] if error.args else error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LANGUAGE = "en_US"
 
 
-def holidays_can_be_told() -> bool:
+def holidays_installed() -> bool:
     """Whether the library is installed."""
     return importlib.util.find_spec("holidays") is not None
 
@@ -43,7 +43,7 @@ def refuse_unknown_place(country: str, subdivision: str | None) -> None:
 
 
 def _place(country: str, subdivision: str | None, years: Iterable[int]) -> "HolidayBase":
-    if not holidays_can_be_told():
+    if not holidays_installed():
         raise CalendarError(
             "public holidays need the library holidays, which is not installed; install forescale[forecast], or list "
             "the days as events"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modeling.arrays import Floats
-from modeling.calibration.by_input import in_proportion, told_apart
+from modeling.calibration.by_input import in_proportion, ratios_by_input
 from modeling.calibration.measured import Measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
@@ -52,7 +52,9 @@ def output_ratios(
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
-        apart = told_apart(counts_by(samples, [reporting[number] for number in counted], inputs), out[counted], before)
+        apart = ratios_by_input(
+            counts_by(samples, [reporting[number] for number in counted], inputs), out[counted], before
+        )
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.calibration.by_input import ByInput, in_proportion, told_apart
+from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
 from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
@@ -92,7 +92,7 @@ def _by_input(
     if not counted:
         scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known))
         return ByInput(scaled, why="samples do not report input by stream")
-    return told_apart(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
+    return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
 def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile) -> Measured:

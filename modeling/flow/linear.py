@@ -14,7 +14,7 @@ import numpy as np
 from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import crossing
 from modeling.flow.limits import SiteUse
-from modeling.flow.rates import Given, KnownRouting, OperatorFlow, left_by_window, operator_flows
+from modeling.flow.rates import KnownRouting, OperatorFlow, StreamOutput, left_by_window, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.placed import Placed
@@ -261,7 +261,7 @@ class LinearPlans:
         )
         self._use = SiteUse(topology, plans, site)
         self._slows = self._use.slows()
-        flows, given = list[OperatorFlow](), dict[str, Given]()
+        flows, given = list[OperatorFlow](), dict[str, StreamOutput]()
         for flow in operator_flows(topology, profiles, plans, units, known):
             streams = topology.inputs(flow.name) if self._use.links else ()
             self._use.take(flow, [(s.name, crossing(s, plans, given, flow, known)) for s in streams])

@@ -255,9 +255,9 @@ class Variability:
             squares = squares + part**2 / senders
             hashed = stream.grouping is Grouping.FIELDS
             short: Floats = np.ones((1, 1))
-            if (comes := _comes(stream, before, out, made)) is not None:
-                trains.append((part, comes.train))
-                waiting, regular = comes.waiting(loads.apart_s), comes.train.regular
+            if (batched := _batched_stream(stream, before, out, made)) is not None:
+                trains.append((part, batched.train))
+                waiting, regular = batched.waiting(loads.apart_s), batched.train.regular
                 arriving.batches.append(StreamBatches(part, waiting, None if hashed else receivers, regular))
                 short = 1 + (1 - regular) * (waiting.of_tuple - 1)
             if hashed:
@@ -321,7 +321,7 @@ def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
 
 
 @dataclass(frozen=True)
-class _Comes:
+class _BatchedStream:
     """Batches of a stream before it is read: those made at once, and all that arrived one after the other."""
 
     at_once: Batches
@@ -338,7 +338,7 @@ class _Comes:
         return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more)
 
 
-def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _Comes | None:
+def _batched_stream(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _BatchedStream | None:
     """Batches of a stream; None if tuples arrive one by one."""
     windowed = before.profile.windowed.get(stream.name)
     if windowed is not None:
@@ -346,18 +346,18 @@ def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) ->
             return None
         # All keys fire at once, in all instances.
         sizes = Batches.sized(rate_per_s * windowed.fires_every_s)
-        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
     cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
     if before.train is None:
         if not (cv2 or (made > 1).any()):
             return None
         sizes = Batches.sized(made, cv2)
-        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
     at_once, train = Batches.sized(made, cv2), before.train
     kept = train.sizes.thinned(np.minimum(made, 1.0))
     each = np.maximum(made, 1.0)
     sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
-    return _Comes(at_once, _Train(sizes, train.apart_s / np.maximum(made, 1e-12), train.regular))
+    return _BatchedStream(at_once, _Train(sizes, train.apart_s / np.maximum(made, 1e-12), train.regular))
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:

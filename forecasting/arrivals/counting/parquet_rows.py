@@ -219,7 +219,7 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
         old = name in paths and leaves[paths.index(name)].physical_type == "INT96"
         fit &= _fit(role, kind) and not old
         if role in ("time", "arrived"):
-            kinds[role] = "times in UTC" if old else _told_time(kind)
+            kinds[role] = "times in UTC" if old else _time_kind(kind)
         elif role == "id":
             kinds[role] = "unsigned" if kind == pa.uint64() else "whole" if pa.types.is_integer(kind) else "other"
     if not fit:
@@ -234,7 +234,7 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
     return _File(uri, kinds, True, groups)
 
 
-def _told_time(kind: pa.DataType) -> str:
+def _time_kind(kind: pa.DataType) -> str:
     if not pa.types.is_timestamp(kind):
         return f"no timestamps ({kind})"
     where = "times without a zone" if kind.tz is None else "times in UTC"

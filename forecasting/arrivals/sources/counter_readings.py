@@ -25,7 +25,7 @@ import numpy as np
 
 from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import SourceArrivals
-from forecasting.arrivals.coverage import Int64s, merged_spans, spans_but_for, spans_without
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_between_breaks, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
 from forecasting.errors import HistoryError
 
@@ -103,7 +103,7 @@ class CounterReadings:
     def known(self, max_gap_us: int) -> Int64s:
         """Spans in which every increase is known, shape (spans, 2); a lone reading is a span of length zero."""
         breaks = (np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0)
-        return spans_but_for(breaks, self.times_us, self.times_us)
+        return spans_between_breaks(breaks, self.times_us, self.times_us)
 
 
 def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:

@@ -129,7 +129,7 @@ class HeronTracker:
                 for name, spout in logical["spouts"].items()
             }
         except (KeyError, TypeError, AttributeError):
-            raise self._tracked.strange_plans(physical, logical) from None
+            raise self._tracked.unexpected_plans(physical, logical) from None
         streams = {}
         for source, spout in self._spouts.items():
             if spout not in outputs or spout not in instances:

@@ -78,7 +78,7 @@ class S3Objects:
         params = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
         for page in self._pages(params):
             for held in page.get("Contents", ()):
-                if not older_than_s or held["LastModified"] <= _told_at(page) - timedelta(seconds=older_than_s):
+                if not older_than_s or held["LastModified"] <= _server_time(page) - timedelta(seconds=older_than_s):
                     yield str(held["Key"]).removeprefix(self._key(""))
 
     def folders(self, beginning: str) -> list[str]:
@@ -121,7 +121,7 @@ def _not_found(place: str) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
 
 
-def _told_at(page: Any) -> datetime:
+def _server_time(page: Any) -> datetime:
     """The store's clock, which also stamps objects; this machine's if the answer has no date."""
     date_header = page["ResponseMetadata"]["HTTPHeaders"].get("date")
     return datetime.now(UTC) if date_header is None else parsedate_to_datetime(date_header).astimezone(UTC)

@@ -72,11 +72,11 @@ class JsonServer:
         """The error with this message, without secrets: servers may repeat what they were sent."""
         return self._failure(without_secrets(message, self._secrets))
 
-    def excerpt(self, said: object, length: int) -> str:
+    def excerpt(self, value: object, length: int) -> str:
         """At most `length` characters of an answer, for a message. Secrets are removed before the cut, not halved by
         it.
         """
-        return without_secrets(str(said), self._secrets)[:length]
+        return without_secrets(str(value), self._secrets)[:length]
 
     def surprise(self, path: str, body: object) -> Exception:
         """The error for an answer that does not have the documented shape."""
@@ -104,14 +104,14 @@ class JsonServer:
         server is too busy. Never retried: an unreachable server, and a timeout, since the caller has already waited its
         full time.
         """
-        asked = path if method == "GET" else f"{method} {path}"
+        request = path if method == "GET" else f"{method} {path}"
         pauses_s = list(PAUSES_S) if idempotent else []
         while True:
             try:
                 response = self._client.request(method, path, params=parameters, json=body)
             except httpx.TimeoutException:
                 raise self.failure(
-                    f"{self.place} did not answer {asked} within {self._client.timeout.read:g} s; "
+                    f"{self.place} did not answer {request} within {self._client.timeout.read:g} s; "
                     "see whether it is overloaded, or give it more time"
                 ) from None
             except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -122,21 +122,21 @@ class JsonServer:
                     ) from None
             else:
                 if response.status_code not in _TOO_BUSY or not pauses_s:
-                    return response.status_code, self._json(asked, response)
+                    return response.status_code, self._json(request, response)
             # Jitter, so that clients turned away together do not return together.
             time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
 
-    def _json(self, asked: str, response: httpx.Response) -> object:
+    def _json(self, request: str, response: httpx.Response) -> object:
         if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             raise self.failure(
-                f"{self.place} refuses {asked} with HTTP {response.status_code}; give a token or a login that may "
+                f"{self.place} refuses {request} with HTTP {response.status_code}; give a token or a login that may "
                 f"{'read' if response.request.method == 'GET' else 'change it'}"
             )
         try:
             body: object = response.json()
         except (ValueError, RecursionError):
             raise self.failure(
-                f"{self.place} answers {asked} with HTTP {response.status_code} and no JSON "
+                f"{self.place} answers {request} with HTTP {response.status_code} and no JSON "
                 f"({self.excerpt(response.text, 80)!r}); check that the address is the server's own"
             ) from None
         return body

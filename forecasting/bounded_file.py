@@ -58,9 +58,9 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
         except (*_BROKEN, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
-            said = " ".join(str(error).split()) or type(error).__name__
+            cause = " ".join(str(error).split()) or type(error).__name__
             raise OSError(
-                errno.EINVAL, f"it is not packed as {kind} says, or cut short ({said}); pack it again", str(path)
+                errno.EINVAL, f"it is not packed as {kind} says, or cut short ({cause}); pack it again", str(path)
             ) from None
 
 
@@ -68,12 +68,12 @@ def _opened(path: Path, max_bytes: int) -> IO[bytes]:
     # Without O_NONBLOCK, opening a pipe would block until somebody writes to it.
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123, SIM115 - a descriptor
     try:
-        told = os.fstat(file.fileno())
-        if stat.S_ISDIR(told.st_mode):
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(told.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is a pipe, a socket or a device; give a regular file", str(path))
-        if told.st_size > max_bytes:
+        if status.st_size > max_bytes:
             raise too_large(path, max_bytes)
     except BaseException:
         file.close()

@@ -71,14 +71,14 @@ def calibration(
     floor = floor_per_s(actual_per_s) if floor is None else floor
     levels = np.asarray(quantiles)
     offsets = np.zeros((actual_per_s.shape[1], len(quantiles)))
-    said = np.log(peaks_per_s + floor)
-    ratios = np.log(actual_per_s[:, :, None] + floor) - said
-    telling = np.isfinite(ratios).all(axis=2) & ((actual_per_s > 0) | (peaks_per_s.max(axis=2) > 0))
-    rows = telling.any(axis=1)
-    telling, said, ratios = telling[rows, :, None], said[rows], ratios[rows]
-    spread = spreads(np.where(telling, said, 0.0), quantiles)[:, :, None]
-    steps = STEP * telling
-    for step, ratio, exact in zip(steps, np.where(telling, ratios, 0.0) / spread, _EXACT / spread, strict=True):
+    log_peaks = np.log(peaks_per_s + floor)
+    ratios = np.log(actual_per_s[:, :, None] + floor) - log_peaks
+    informative = np.isfinite(ratios).all(axis=2) & ((actual_per_s > 0) | (peaks_per_s.max(axis=2) > 0))
+    rows = informative.any(axis=1)
+    informative, log_peaks, ratios = informative[rows, :, None], log_peaks[rows], ratios[rows]
+    spread = spreads(np.where(informative, log_peaks, 0.0), quantiles)[:, :, None]
+    steps = STEP * informative
+    for step, ratio, exact in zip(steps, np.where(informative, ratios, 0.0) / spread, _EXACT / spread, strict=True):
         # A peak exactly as forecast counts as neither above nor below.
         below = (ratio < offsets - exact).astype(float)
         offsets += step * np.where(ratio > offsets + exact, levels, (levels - 1) * below)

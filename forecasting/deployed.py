@@ -84,8 +84,8 @@ def joint_forecast(
 
     given: paths by name, shape (paths, steps); paths that do not reach a horizon have no weight there.
     """
-    said = {name: _peaks(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
-    peaks = deployed_peaks_per_s(said, ensemble)
+    peaks_by_name = {name: _peaks(drawn, horizon_steps, quantiles) for name, drawn in given.items()}
+    peaks = deployed_peaks_per_s(peaks_by_name, ensemble)
     joint = mixture(given, ensemble.weights[-1])
     return stretched(joint, horizon_steps, peaks, quantiles), peaks
 

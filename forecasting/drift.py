@@ -107,11 +107,11 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
     )
     completed = np.flatnonzero(completed_windows(record, horizon))
     uncovered = _uncovered(record, horizon, _tested(record, horizon, completed))
-    dearer = _dearer(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
-    reasons = "; ".join(filter(None, (uncovered, dearer)))
-    told = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
+    loss_alarm = _loss_alarm(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
+    reasons = "; ".join(filter(None, (uncovered, loss_alarm)))
+    reason = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
     return ForecastDrift(
-        score.horizon_s, bool(reasons), told, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
+        score.horizon_s, bool(reasons), reason, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
     )
 
 
@@ -132,7 +132,7 @@ def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
     )
 
 
-def _dearer(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: Floats, rows: Ints) -> str:
+def _loss_alarm(record: TrackRecord, horizon: int, losses: Floats, backtest_per_s: Floats, rows: Ints) -> str:
     """Sign test of how many windows cost more than LOSS_FACTOR times the backtest's loss."""
     if not rows.size:
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from forecasting.fleet import ForecastResult, ForecastTask, run_task
-from forecasting.spark_tasks import Lost, over_spark
+from forecasting.spark_tasks import LostTask, over_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def forecast_over_spark(spark: "SparkSession", orders: Sequence[ForecastTask]) -> Iterator[ForecastResult]:
     """The results in the order of the tasks. A failure concerns one source, even if its worker dies."""
     for order, outcome in zip(orders, over_spark(spark, run_task, orders), strict=True):
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, LostTask):
             yield ForecastResult(order.source, None, outcome.cause, "", order.train, 0.0)
         else:
             yield outcome

@@ -92,12 +92,12 @@ class Forecast:
         peaks = {f"peaks within {horizon_s} s": peak for horizon_s, peak in self.peak_per_s.items()}
         if ragged := [name for name, peak in peaks.items() if peak.shape != (len(self.quantiles),)]:
             raise ForecastError(f"{where}: {ragged[0]} for other than {len(self.quantiles)} quantiles")
-        said = {"rates": self.rate_per_s} | peaks
-        for name, values in (*said.items(), ("paths", self.paths_per_s)):
+        rates_by_name = {"rates": self.rate_per_s} | peaks
+        for name, values in (*rates_by_name.items(), ("paths", self.paths_per_s)):
             # NaN is neither.
             if values.size and not (values.min() >= 0 and values.max() <= MAX_PER_S):
                 raise ForecastError(f"{where}: {name} hold a negative or non-finite value, or one above {MAX_PER_S:g}")
-        for name, values in said.items():
+        for name, values in rates_by_name.items():
             if (np.diff(values, axis=-1) < 0).any():
                 raise ForecastError(f"{where}: quantiles of the {name} cross")
 

@@ -105,8 +105,10 @@ def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] 
         paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
         return _forecast(body, paths)
     except ForecastError as error:
-        told = str(error)
-        raise ForecastError(told if str(folder) in told else f"{folder / JSON_FILE}: {told}; {remedy}") from None
+        message = str(error)
+        raise ForecastError(
+            message if str(folder) in message else f"{folder / JSON_FILE}: {message}; {remedy}"
+        ) from None
 
 
 def _paths_file(file: Path) -> pa.Table:

@@ -43,17 +43,17 @@ def forecast_errors(past: Sequence[Forecast], history: ArrivalSeries, end: datet
     Only their first span counts; paths are not needed. Forecasts with steps unlike the history's windows are ignored.
     """
     steps, first_s = span_s // history.window_s, int(history.start.timestamp())
-    begins_s, came, expected = [], [], []
+    begins_s, actual, expected = [], [], []
     for each in past:
         begin_s = int(each.start.timestamp())
         at = (begin_s - first_s) // history.window_s
         ahead_s = int(end.timestamp()) - begin_s
-        told = each.step_s == history.window_s and each.rate_per_s.shape[0] >= steps and 0.5 in each.quantiles
-        if told and ahead_s > 0 and ahead_s % span_s == 0 and 0 <= at <= history.counts.size - steps:
+        comparable = each.step_s == history.window_s and each.rate_per_s.shape[0] >= steps and 0.5 in each.quantiles
+        if comparable and ahead_s > 0 and ahead_s % span_s == 0 and 0 <= at <= history.counts.size - steps:
             begins_s.append(begin_s)
-            came.append(history.counts[at : at + steps])
+            actual.append(history.counts[at : at + steps])
             expected.append(each.rate_per_s[:steps, each.quantiles.index(0.5)] * each.step_s)
-    return _errors(begins_s, np.array(came), np.array(expected)) if begins_s else {}
+    return _errors(begins_s, np.array(actual), np.array(expected)) if begins_s else {}
 
 
 def common_errors(errors: Mapping[str, LevelErrors]) -> dict[str, Floats]:
@@ -70,9 +70,9 @@ def in_steps(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None
         return None
 
 
-def _errors(begins_s: Sequence[int], came: Floats, expected: Floats) -> LevelErrors:
-    """came, expected: shape (spans, steps). Spans with too few known steps or no expected load are left out."""
-    known = np.isfinite(came) & np.isfinite(expected)
-    total, usual = (np.where(known, each, 0.0).sum(axis=1) for each in (came, expected))
+def _errors(begins_s: Sequence[int], actual: Floats, expected: Floats) -> LevelErrors:
+    """actual, expected: shape (spans, steps). Spans with too few known steps or no expected load are left out."""
+    known = np.isfinite(actual) & np.isfinite(expected)
+    total, usual = (np.where(known, each, 0.0).sum(axis=1) for each in (actual, expected))
     tells = (known.mean(axis=1) >= KNOWN_SHARE) & (usual > 0)
     return {begins_s[row]: float(total[row] / usual[row]) for row in np.flatnonzero(tells).tolist()}

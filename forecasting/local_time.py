@@ -95,10 +95,10 @@ def on_wall_grid(series: ArrivalSeries, timezone: str) -> tuple[ArrivalSeries, i
     first, end = int(at.min()), int(at[-1]) + 1
     counts = series.counts
     if (np.diff(at) != 1).any():
-        told = (at < end) & np.isfinite(series.counts)
+        usable = (at < end) & np.isfinite(series.counts)
         counts = np.full(end - first, np.nan)
         # Of several values for a window the last one is kept.
-        counts[at[told] - first] = series.counts[told]
+        counts[at[usable] - first] = series.counts[usable]
     return replace(series, start=grid.start(first), counts=counts, timezone=UTC_NAME), end
 
 
@@ -108,11 +108,11 @@ def windows_before(series: ArrivalSeries, at: int, count: int, season_s: int) ->
     They may lie before the series (negative). If one has not ended before window `at`, it goes back another season.
     """
     start_s = int(series.start.timestamp())
-    told = at + np.arange(count, dtype=np.int64)
-    while (ahead := told >= at).any():
-        then_s = moments_before_s(start_s + told[ahead] * series.window_s, season_s, series.timezone)
-        told[ahead] = (then_s - start_s) // series.window_s
-    return told
+    indices = at + np.arange(count, dtype=np.int64)
+    while (ahead := indices >= at).any():
+        then_s = moments_before_s(start_s + indices[ahead] * series.window_s, season_s, series.timezone)
+        indices[ahead] = (then_s - start_s) // series.window_s
+    return indices
 
 
 def moments_before_s(utc_s: Ints, season_s: int, timezone: str) -> Ints:

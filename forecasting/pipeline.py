@@ -187,14 +187,14 @@ def borrowed_notes(siblings: Sequence[LentShape], ensemble: Ensemble, horizons_s
     """Notes on lenders of shapes, and the borrowed shape's weight at each horizon."""
     if not siblings:
         return ()
-    lenders = ", ".join(sibling.told() for sibling in siblings)
+    lenders = ", ".join(sibling.description() for sibling in siblings)
     shares = {
         h: weights[BORROWED] for h, weights in zip(horizons_s, ensemble.weights, strict=True) if BORROWED in weights
     }
     if not shares:
         return (f"{SIBLINGS}: no shape is borrowed from {lenders} any more: its own record is better",)
-    told = ", ".join(f"{share:.0%} at {horizon_s} s" for horizon_s, share in shares.items())
-    return (f"{SIBLINGS}: shape borrowed from {lenders} until its own record is better; it counts {told}",)
+    shares_text = ", ".join(f"{share:.0%} at {horizon_s} s" for horizon_s, share in shares.items())
+    return (f"{SIBLINGS}: shape borrowed from {lenders} until its own record is better; it counts {shares_text}",)
 
 
 def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days: float = MIN_DAYS) -> ArrivalSeries:

@@ -76,10 +76,10 @@ def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: in
         )
     span = min(TOLD_S // series.window_s, size // 2, last - least)
     first = last - span
-    told = {first + round(number * span / max(1, count - 1)) for number in range(count)}
+    scored = {first + round(number * span / max(1, count - 1)) for number in range(count)}
     apart = APART_S // series.window_s
     teaching = {first - number * apart for number in range(1, TEACHING_ORIGINS + 1) if first - number * apart >= least}
-    return Origins(tuple(sorted(told | teaching)), first)
+    return Origins(tuple(sorted(scored | teaching)), first)
 
 
 def prequential(

@@ -47,27 +47,27 @@ def prequential_scores(
     steps = [horizon_s // series.window_s for horizon_s in horizons_s]
     actual = known_peaks_per_s(series, [one.origin for one in predicted], steps)
     rates_per_s = series.rate_per_s()
-    said = {
+    peaks_by_name = {
         name: np.stack([one.peak_per_s.get(name, np.full((len(steps), len(quantiles)), np.nan)) for one in predicted])
         for name in dict.fromkeys(name for one in predicted for name in one.peak_per_s)
     }
     medians = {
         name: [one.rate_per_s[name][:, _median(quantiles)] if name in one.rate_per_s else None for one in predicted]
-        for name in said
+        for name in peaks_by_name
     }
     for name, season_s in SEASONS_S.items():
         again = [_again(series, one.origin, season_s, max(steps)) for one in predicted]
         medians[name] = again
         peaks = [[np.nan if rate is None else rate[:count].max() for count in steps] for rate in again]
-        said[name] = np.repeat(np.array(peaks)[:, :, None], len(quantiles), axis=2)
+        peaks_by_name[name] = np.repeat(np.array(peaks)[:, :, None], len(quantiles), axis=2)
     columns = [list(quantiles).index(level) for level in RATIO_QUANTILES]
     losses = {
         name: pinball(actual[:, :, None], peaks[:, :, columns], np.array(RATIO_QUANTILES))
-        for name, peaks in said.items()
+        for name, peaks in peaks_by_name.items()
     }
     scores = []
     for horizon, horizon_s in enumerate(horizons_s):
-        for name in said:
+        for name in peaks_by_name:
             own = losses[name][:, horizon]
             known = np.isfinite(own).all(axis=1)
             bounds = [losses[naive][:, horizon] for naive in SEASONS_S]
@@ -77,7 +77,7 @@ def prequential_scores(
             ratios = [float("nan")] * 2
             if bound is not None:
                 ratios = [loss_ratio(*pair) for pair in zip(own[known].mean(axis=0), bound, strict=True)]
-            below = actual[known, horizon] <= said[name][known, horizon, columns[0]]
+            below = actual[known, horizon] <= peaks_by_name[name][known, horizon, columns[0]]
             scores.append(
                 PrequentialScore(
                     name,
@@ -110,11 +110,11 @@ def _again(series: ArrivalSeries, origin: int, season_s: int, steps: int) -> Flo
 
 
 def _wape(predicted: Sequence[Predicted], medians: Sequence[Floats | None], rates_per_s: Floats, steps: int) -> float:
-    off = came = 0.0
+    off = total = 0.0
     for one, median in zip(predicted, medians, strict=True):
         if median is not None:
             truth = rates_per_s[one.origin : one.origin + steps]
             known = np.isfinite(truth)
             off += float(np.abs(truth[known] - median[:steps][known]).sum())
-            came += float(truth[known].sum())
-    return off / came if came > 0 else float("nan")
+            total += float(truth[known].sum())
+    return off / total if total > 0 else float("nan")

@@ -38,16 +38,16 @@ class PeakLosses:
 def peak_losses(table: BacktestTable, rows: slice = EVERY) -> PeakLosses:
     """The losses at all origins of a table, or at `rows`."""
     names = tuple(sorted(table.peak_per_s))
-    said = np.stack([table.peak_per_s[name][rows] for name in names])
+    peaks_per_s = np.stack([table.peak_per_s[name][rows] for name in names])
     naive = np.array([name in table.naive for name in names])
-    return PeakLosses(names, naive, loss_per_s(said, table.actual_per_s[rows], table.quantiles))
+    return PeakLosses(names, naive, loss_per_s(peaks_per_s, table.actual_per_s[rows], table.quantiles))
 
 
-def loss_per_s(said: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Floats:
-    """Mean pinball loss over SCORED_QUANTILES, shape (…, origins, horizons); said: quantiles on the last axis."""
+def loss_per_s(peaks_per_s: Floats, actual_per_s: Floats, quantiles: Sequence[float]) -> Floats:
+    """Mean pinball loss over SCORED_QUANTILES, shape (…, origins, horizons). peaks_per_s: last axis quantiles."""
     columns = np.flatnonzero(np.isin(quantiles, SCORED_QUANTILES))
     levels = np.asarray(quantiles)[columns]
-    return np.asarray(pinball(actual_per_s[..., None], said[..., columns], levels).mean(axis=-1))
+    return np.asarray(pinball(actual_per_s[..., None], peaks_per_s[..., columns], levels).mean(axis=-1))
 
 
 def better_naive_number(losses: Floats, naive: Flags, counts: Floats | None = None) -> int | None:
@@ -72,19 +72,19 @@ def horizon_scores(table: BacktestTable, losses: PeakLosses, horizon: int) -> li
 
 
 def score_against(
-    table: BacktestTable, losses: PeakLosses, horizon: int, name: str, said: Floats, naive: str | None
+    table: BacktestTable, losses: PeakLosses, horizon: int, name: str, peaks_per_s: Floats, naive: str | None
 ) -> BacktestScore:
-    """The score of peak quantiles `said`, shape (origins, horizons, quantiles), over origins shared with the naive
+    """The score of `peaks_per_s`, quantiles of shape (origins, horizons, quantiles), over origins shared with the naive
     rival.
     """
-    own = loss_per_s(said[:, horizon], table.actual_per_s[:, horizon], table.quantiles)
+    own = loss_per_s(peaks_per_s[:, horizon], table.actual_per_s[:, horizon], table.quantiles)
     rival = own if naive is None else losses.per_s[losses.names.index(naive), :, horizon]
     rows = np.isfinite(own) & np.isfinite(rival)
     loss, bound = (float(of[rows].mean()) if rows.any() else float("nan") for of in (own, rival))
     bound = bound if naive else float("nan")
     ratio = loss_ratio(loss, bound)
     allowed, reason = _verdict(table, name, naive, loss, bound, ratio, int(rows.sum()))
-    coverage = _coverage(table, horizon, said[:, horizon], rows)
+    coverage = _coverage(table, horizon, peaks_per_s[:, horizon], rows)
     return BacktestScore(name, table.horizons_s[horizon], loss, ratio, coverage, int(rows.sum()), allowed, reason)
 
 
@@ -111,8 +111,8 @@ def loss_ratio(loss: float, bound: float) -> float:
     return 1.0 if loss == 0 else float("inf")
 
 
-def _coverage(table: BacktestTable, horizon: int, said: Floats, rows: Flags) -> float:
+def _coverage(table: BacktestTable, horizon: int, peaks_per_s: Floats, rows: Flags) -> float:
     if not rows.any() or COVERAGE_QUANTILE not in table.quantiles:
         return float("nan")
     column = table.quantiles.index(COVERAGE_QUANTILE)
-    return float((table.actual_per_s[rows, horizon] <= said[rows, column]).mean())
+    return float((table.actual_per_s[rows, horizon] <= peaks_per_s[rows, column]).mean())

@@ -102,16 +102,18 @@ class Ensembles:
 
     def _keep(self, row: int, ensemble: Ensemble) -> None:
         """Record the predictions at this origin, before and after calibration."""
-        said = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
-        self.averaged_per_s[row] = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
+        peaks_by_name = {name: peaks[row] for name, peaks in self.table.peak_per_s.items()}
+        self.averaged_per_s[row] = averaged_peaks_per_s(
+            peaks_by_name, ensemble.weights, ensemble.calibration.floor_per_s
+        )
         # A backtest holds nothing back.
         self.deployed_per_s[row] = ensemble.calibration.applied(self.averaged_per_s[row])
 
     def _calibration(self, row: int, over: Flags) -> Calibration:
         actual = np.where(over, self.table.actual_per_s, np.nan)
         # Until a peak is known, derive the floor from the forecast peaks.
-        told = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
-        return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(told))
+        peaks = actual if over.any() else np.stack(list(self.table.peak_per_s.values()))[:, : row + 1]
+        return calibration(self.averaged_per_s, actual, self.table.quantiles, floor_per_s(peaks))
 
     def _choice_at(
         self, row: int, losses: PeakLosses, over: Flags, able: Collection[str], horizon: int
@@ -150,8 +152,8 @@ class Ensembles:
             return as_expected
         both = np.isfinite(known) & np.isfinite(known[number])
         own, rival = (np.where(both, of, 0.0) @ counts for of in (known, np.broadcast_to(known[number], known.shape)))
-        told = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
-        trust = told / (told + STEADYING_ORIGINS)
+        informative = (both & (self.table.actual_per_s[rows, horizon] > 0)) @ counts
+        trust = informative / (informative + STEADYING_ORIGINS)
         ratio = np.divide(own, rival, out=np.where(own > 0, np.inf, 1.0), where=rival > 0)
         log_ratio = trust * np.log(np.clip(ratio, 1e-3, 1e3)) + (1 - trust) * expected
         return log_ratio, both.sum(axis=1) >= MIN_ORIGINS
@@ -177,9 +179,10 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
     refusals: reasons of the others. Raises ForecastError, to hold the plan, if not even a naive one is able.
     """
     if not table.naive.intersection(able):
-        told = "; ".join(f"{name}: {reason}" for name, reason in (refusals or table.refusals).items())
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in (refusals or table.refusals).items())
         raise ForecastError(
-            f"no forecaster can forecast, not even a naive one ({told or 'too little history'}); hold the plan you have"
+            f"no forecaster can forecast, not even a naive one ({reasons or 'too little history'}); "
+            "hold the plan you have"
         )
     ensembles = Ensembles(table)
     for row in range(len(table.origins)):
@@ -217,20 +220,22 @@ def _known_from(table: BacktestTable) -> Ints:
     return np.searchsorted(starts, ends.reshape(-1), side="left").reshape(ends.shape)
 
 
-def deployed_peaks_per_s(said: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
+def deployed_peaks_per_s(peaks_by_name: Mapping[str, Floats], ensemble: Ensemble) -> Floats:
     """Calibrated peak quantiles of the mixture, shape (horizons, quantiles), from the forecasters' (by name, same
     shape).
 
     A fallback is not calibrated: the calibration is of the others.
     """
-    averaged = averaged_peaks_per_s(said, ensemble.weights, ensemble.calibration.floor_per_s)
+    averaged = averaged_peaks_per_s(peaks_by_name, ensemble.weights, ensemble.calibration.floor_per_s)
     return ordered(np.where(np.array(ensemble.held_back)[:, None], averaged, ensemble.calibration.applied(averaged)))
 
 
-def averaged_peaks_per_s(said: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:
+def averaged_peaks_per_s(peaks_by_name: Mapping[str, Floats], weights: Sequence[Weights], floor_per_s: float) -> Floats:
     """Peak quantiles of the weighted mixture, uncalibrated, shape (horizons, quantiles)."""
     return ordered(
-        np.stack([log_average({name: said[name][at] for name in w}, w, floor_per_s) for at, w in enumerate(weights)])
+        np.stack(
+            [log_average({name: peaks_by_name[name][at] for name in w}, w, floor_per_s) for at, w in enumerate(weights)]
+        )
     )
 
 

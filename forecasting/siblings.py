@@ -67,7 +67,7 @@ class LentShape:
     correlation: float
     named: bool
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The sibling in words."""
         alike = f"correlation {self.correlation:.2f}" if np.isfinite(self.correlation) else "correlation not known"
         return f"{self.topology}/{self.source} ({'named' if self.named else 'found'}, {alike})"
@@ -142,19 +142,19 @@ def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
         return unknown
     level = weekly_profile(others, SQRT, learn_open_hours(others)).level
     expected = level.transformed(own.start, own.counts.size)
-    came = np.sqrt(own.counts)
-    known = np.isfinite(came)
-    if known.sum() < MIN_SPANS or np.ptp(came[known]) == 0 or np.ptp(expected[known]) == 0:
+    actual = np.sqrt(own.counts)
+    known = np.isfinite(actual)
+    if known.sum() < MIN_SPANS or np.ptp(actual[known]) == 0 or np.ptp(expected[known]) == 0:
         return unknown
-    plain = float(np.corrcoef(came[known], expected[known])[0, 1])
-    return Likeness(plain, _chance(came, expected))
+    plain = float(np.corrcoef(actual[known], expected[known])[0, 1])
+    return Likeness(plain, _chance(actual, expected))
 
 
-def _chance(came: Floats, expected: Floats) -> float:
+def _chance(actual: Floats, expected: Floats) -> float:
     """One-sided p-value of a correlation after removing the residuals' first-order autocorrelation from both."""
-    known = np.isfinite(came)
-    slope, middle = np.polyfit(expected[known], came[known], 1)
-    left = came - (slope * expected + middle)
+    known = np.isfinite(actual)
+    slope, middle = np.polyfit(expected[known], actual[known], 1)
+    left = actual - (slope * expected + middle)
     pairs = known[1:] & known[:-1]
     if not pairs.any():
         return 1.0
@@ -163,7 +163,7 @@ def _chance(came: Floats, expected: Floats) -> float:
     found = float(before @ after) / power if power > 0 else 0.0
     # Few values underestimate autocorrelation (Kendall 1954).
     wandering = float(np.clip(found + (1 + 3 * found) / pairs.sum(), 0.0, MAX_WANDERING))
-    freed_came, freed_expected = ((of[1:] - wandering * of[:-1])[pairs] for of in (came, expected))
+    freed_came, freed_expected = ((of[1:] - wandering * of[:-1])[pairs] for of in (actual, expected))
     freedom = int(pairs.sum()) - 3
     if freedom < 1 or np.ptp(freed_came) == 0 or np.ptp(freed_expected) == 0:
         return 1.0

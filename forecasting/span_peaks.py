@@ -22,13 +22,13 @@ def peaks_until_per_s(forecast: Forecast, quantile: float) -> Floats:
     """
     _check(forecast, quantile)
     horizons_s = np.array(sorted(forecast.peak_per_s), dtype=np.float64)
-    told = _told_per_s(forecast, horizons_s, quantile)
+    peaks = _forecast_peaks_per_s(forecast, horizons_s, quantile)
     ends_s = forecast.step_s * np.arange(1.0, forecast.paths_per_s.shape[1] + 1)
     own = np.quantile(np.maximum.accumulate(forecast.paths_per_s, axis=1), quantile, axis=0)
-    curve = own * _factors(own, told, horizons_s, ends_s)
+    curve = own * _factors(own, peaks, horizons_s, ends_s)
     # At most the peak within the next horizon, at least that within the last one.
     after = np.searchsorted(horizons_s, ends_s)
-    most = np.append(told, np.inf)[after]
+    most = np.append(peaks, np.inf)[after]
     exact = np.append(horizons_s, np.inf)[after] == ends_s
     return np.asarray(np.maximum.accumulate(np.where(exact, most, np.minimum(curve, most))))
 
@@ -91,17 +91,17 @@ def _check(forecast: Forecast, quantile: float) -> None:
         raise ForecastError(f"{where} has quantiles from {low:g} to {high:g}, not {quantile:g}; ask for one of these")
 
 
-def _told_per_s(forecast: Forecast, horizons_s: Floats, quantile: float) -> Floats:
+def _forecast_peaks_per_s(forecast: Forecast, horizons_s: Floats, quantile: float) -> Floats:
     """The quantile of the peak within each horizon, ascending with them."""
     every = [np.interp(quantile, forecast.quantiles, forecast.peak_per_s[int(horizon_s)]) for horizon_s in horizons_s]
     return np.asarray(np.maximum.accumulate(every))
 
 
-def _factors(own: Floats, told: Floats, horizons_s: Floats, ends_s: Floats) -> Floats:
+def _factors(own: Floats, peaks: Floats, horizons_s: Floats, ends_s: Floats) -> Floats:
     """Calibrated over own peak at each end."""
     reached = horizons_s <= ends_s[-1]
     if not reached.any():
         return np.ones_like(own)
     at = np.searchsorted(ends_s, horizons_s[reached])
-    ratios = np.where(own[at] > 0, told[reached] / np.where(own[at] > 0, own[at], 1.0), 1.0)
+    ratios = np.where(own[at] > 0, peaks[reached] / np.where(own[at] > 0, own[at], 1.0), 1.0)
     return np.asarray(np.interp(np.log(ends_s), np.log(horizons_s[reached]), ratios))

@@ -42,20 +42,20 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostTask:
     """Why a task has no result, in one line."""
 
     cause: str
 
 
-def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result | Lost]:
+def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result | LostTask]:
     """The results in the order of the tasks. Tasks, results and work must be picklable; a task is lost if its worker
     dies or work raises.
     """
     import pandas as pd
     from pyspark import cloudpickle
 
-    found: dict[int, Result | Lost] = {}
+    found: dict[int, Result | LostTask] = {}
 
     def carry_out(numbers: Sequence[int]) -> None:
         """Run one job for these. If it fails because a worker died, each half is tried separately."""
@@ -71,7 +71,7 @@ def over_spark(spark: "SparkSession", work: Callable[[Task], Result], tasks: Seq
             log.warning("%d tasks over Spark failed", len(numbers), exc_info=error)
             if len(numbers) == 1:
                 cause = f"its Spark worker died or gave no answer ({type(error).__name__}); see its log, or its memory"
-                found[numbers[0]] = Lost(cause)
+                found[numbers[0]] = LostTask(cause)
                 return
         else:
             found.update({row["number"]: _unpacked(row["result"]) for row in rows})

@@ -33,10 +33,10 @@ def surprised(fitted: Mapping[str, FittedForecaster], recent: ArrivalSeries, see
     steps = max(MIN_STEPS, SPAN_S // recent.window_s)
     if name is None or recent.counts.size <= 2 * steps:
         return False
-    came = recent.rate_per_s()[-steps:]
-    known = np.isfinite(came)
-    if known.sum() < MIN_STEPS or not (came[known] > 0).all():
+    actual_per_s = recent.rate_per_s()[-steps:]
+    known = np.isfinite(actual_per_s)
+    if known.sum() < MIN_STEPS or not (actual_per_s[known] > 0).all():
         return False
     before = oldest(recent, recent.counts.size - steps)
-    said = fitted[name].paths_per_s(before, steps, PATHS, np.random.default_rng(seed))
-    return bool((came[known] > path_quantiles(said, [LEVEL])[known, 0]).all())
+    paths_per_s = fitted[name].paths_per_s(before, steps, PATHS, np.random.default_rng(seed))
+    return bool((actual_per_s[known] > path_quantiles(paths_per_s, [LEVEL])[known, 0]).all())

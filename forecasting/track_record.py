@@ -53,11 +53,11 @@ def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -
         raise ForecastError(f"a track record is of one source, not of {sources[0]} and {sources[1]}; make one for each")
     horizons_s = tuple(sorted({horizon_s for forecast in ordered for horizon_s in forecast.peak_per_s}))
     quantiles = tuple(sorted({quantile for forecast in ordered for quantile in forecast.quantiles}))
-    said = np.full((len(ordered), len(horizons_s), len(quantiles)), np.nan)
+    forecast_per_s = np.full((len(ordered), len(horizons_s), len(quantiles)), np.nan)
     for row, forecast in enumerate(ordered):
         columns = [quantiles.index(quantile) for quantile in forecast.quantiles]
         for horizon_s, peak in forecast.peak_per_s.items():
-            said[row, horizons_s.index(horizon_s), columns] = peak
+            forecast_per_s[row, horizons_s.index(horizon_s), columns] = peak
     shape = (len(ordered), len(horizons_s))
     actual, naive = np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in SEASONS_S}
     for step_s in sorted({forecast.step_s for forecast in ordered}):
@@ -72,11 +72,11 @@ def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -
             for name, season_s in SEASONS_S.items():
                 before_s = moments_before_s(started_s, season_s, series.timezone) - started_s
                 naive[name][rows, column] = _peaks_per_s(series, at_s + before_s, min(horizon_s, season_s))
-    unsaid = np.isnan(said).all(axis=2)
+    unforecast = np.isnan(forecast_per_s).all(axis=2)
     for peaks in (actual, *naive.values()):
-        peaks[unsaid] = np.nan
+        peaks[unforecast] = np.nan
     starts = tuple(forecast.start for forecast in ordered)
-    return TrackRecord(ordered[0].source, starts, horizons_s, quantiles, said, naive, actual)
+    return TrackRecord(ordered[0].source, starts, horizons_s, quantiles, forecast_per_s, naive, actual)
 
 
 def _stepped(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None:

@@ -108,9 +108,9 @@ def _against_naives(record: TrackRecord, horizon: int, losses: Floats) -> tuple[
         return "", float("nan")
     actual = record.actual_per_s[:, horizon][:, None]
     rivals = {
-        name: pinball(actual, said[:, horizon][:, None], np.array(SCORED_QUANTILES)).mean(axis=1)
-        for name, said in record.naive_per_s.items()
-        if np.isfinite(said[own, horizon]).mean() >= MIN_SHARED
+        name: pinball(actual, naive_per_s[:, horizon][:, None], np.array(SCORED_QUANTILES)).mean(axis=1)
+        for name, naive_per_s in record.naive_per_s.items()
+        if np.isfinite(naive_per_s[own, horizon]).mean() >= MIN_SHARED
     }
     shared = np.logical_and.reduce([own, *(np.isfinite(loss) for loss in rivals.values())])
     if not rivals or not shared.any():

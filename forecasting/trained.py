@@ -32,5 +32,5 @@ class Trained:
 
     def demoted(self, reasons: dict[int, str]) -> "Trained":
         """The same with the naive forecaster taking over at some horizons. reasons: by horizon in seconds."""
-        told = tuple(f"{horizon_s} s: demoted, {reason}" for horizon_s, reason in sorted(reasons.items()))
-        return replace(self, deployed=self.deployed.demoted(reasons), notes=(*self.notes, *told))
+        demotions = tuple(f"{horizon_s} s: demoted, {reason}" for horizon_s, reason in sorted(reasons.items()))
+        return replace(self, deployed=self.deployed.demoted(reasons), notes=(*self.notes, *demotions))

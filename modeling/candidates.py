@@ -66,9 +66,11 @@ class Candidates:
         late = self.violations.probability[target][plan]
         full = 1 / self.estimates.headroom_factor[plan]
         load = max(range(late.size), key=lambda number: (late[number], full[number]))
-        told, operator, value, bound, remedy = self._cause(target, plan, load)
+        finding, operator, value, bound, remedy = self._cause(target, plan, load)
         often, other = (f"{self.probability(target)[number]:.3g}" for number in (plan, rather_than))
-        reason = f"misses {target} with probability {often}, the best with {other}: at {self._said(load)} {told}"
+        reason = (
+            f"misses {target} with probability {often}, the best with {other}: at {self._load_text(load)} {finding}"
+        )
         return Excuse(self.plans[plan], target, operator, value, bound, reason, remedy)
 
     def _cause(self, target: str, plan: int, load: int) -> tuple[str, str, float, float, str]:
@@ -86,8 +88,8 @@ class Candidates:
             return f"{where} is {busy:.1%} busy of {bound:.1%}", operator, busy, bound, _relieve(where, operator)
         if target == "lag" and self.targets.max_lag_s is not None:
             bound, late_s = self.targets.max_lag_s, float(self.violations.seconds[target][plan, load])
-            told = f"the lag is above {bound:.4g} s for {late_s:.4g} of {self.horizon_s:.4g} s, and {full}"
-            return told, operator, late_s, 0.0, remedy
+            finding = f"the lag is above {bound:.4g} s for {late_s:.4g} of {self.horizon_s:.4g} s, and {full}"
+            return finding, operator, late_s, 0.0, remedy
         if target.startswith("latency") and self.estimates.latency is not None:
             sink = target.removeprefix("latency at ") if target != "latency" else None
             share, bound = self.targets.latency_share, self.targets.latency_bounds_s[sink]
@@ -101,7 +103,7 @@ class Candidates:
         index = int(self.busiest[plan, load, self.estimates.operators.index(operator)])
         return operator if index < 0 else str(Instance(operator, index))
 
-    def _said(self, load: int) -> str:
+    def _load_text(self, load: int) -> str:
         rates = dict(zip(self.estimates.sources, self.loads_per_s[load].tolist(), strict=True))
         return ", ".join(f"{source} {rate_per_s:.4g}/s" for source, rate_per_s in rates.items())
 

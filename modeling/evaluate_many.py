@@ -71,7 +71,7 @@ class ManyEstimates:
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluationOptions:
     """Options for all plans and loads: see evaluate_many."""
 
     latency: bool = True
@@ -100,7 +100,7 @@ def evaluate_many(
     """
     loads = checked_loads(topology, profiles, loads_per_s)
     return evaluate_scenarios(
-        topology, profiles, plans, Scenarios(loads), Asked(latency, arrival_cv2, delays or {}, site)
+        topology, profiles, plans, Scenarios(loads), EvaluationOptions(latency, arrival_cv2, delays or {}, site)
     )
 
 
@@ -119,11 +119,15 @@ def checked_loads(topology: Topology, profiles: Profiles, loads_per_s: Mapping[s
 
 
 def evaluate_scenarios(
-    topology: Topology, profiles: Profiles, plans: Sequence[PhysicalPlan], scenarios: Scenarios, asked: Asked
+    topology: Topology,
+    profiles: Profiles,
+    plans: Sequence[PhysicalPlan],
+    scenarios: Scenarios,
+    options: EvaluationOptions,
 ) -> ManyEstimates:
     """evaluate_many with parameters per load; shapes have scenarios in place of loads. Loads must fit the topology."""
-    check_site(topology, asked.site, plans)
-    excuses = {number: why for number, plan in enumerate(plans) if (why := misfit(topology, plan, asked.site))}
+    check_site(topology, options.site, plans)
+    excuses = {number: why for number, plan in enumerate(plans) if (why := misfit(topology, plan, options.site))}
     fitting = [number for number in range(len(plans)) if number not in excuses]
     known = KnownRouting(topology, profiles)
     shape = (len(plans), scenarios.count)
@@ -133,21 +137,21 @@ def evaluate_scenarios(
     taken = np.full((*shape, len(topology.sources)), np.nan)
     limits: list[Callable[[], Sequence[Limit]]] = [tuple] * len(plans)
     sinks = [name for name in topology.order if not topology.outputs(name)]
-    times = {name: np.full((4, *shape), np.nan) for name in sinks} if asked.latency else {}
+    times = {name: np.full((4, *shape), np.nan) for name in sinks} if options.latency else {}
     across = min(scenarios.count, SCENARIOS)
-    nodes = 0 if asked.site.network is None else len(asked.site.network.nodes)
+    nodes = 0 if options.site.network is None else len(options.site.network.nodes)
     at_once = max(1, CELLS // max(across, nodes**2))
     for begin in range(0, len(fitting), at_once):
         chosen = fitting[begin : begin + at_once]
         # Use slices if possible: they do not copy.
         at = slice(chosen[0], chosen[-1] + 1) if chosen[-1] - chosen[0] + 1 == len(chosen) else chosen
-        capacity = Capacity(topology, profiles, [plans[number] for number in chosen], asked.site, known)
+        capacity = Capacity(topology, profiles, [plans[number] for number in chosen], options.site, known)
         for part, number in enumerate(chosen):
             limits[number] = partial(capacity.limits, part)
         for early in range(0, scenarios.count, across):
             of = slice(early, min(scenarios.count, early + across))
             some = scenarios.part(of)
-            used, moments = loaded(capacity, topology, some, asked)
+            used, moments = loaded(capacity, topology, some, options)
             utilisation[:, at, of] = used[:, : len(topology.order)].transpose(1, 0, 2)
             scale[at, of], first[at, of] = capacity.saturation(some, used)
             taken[at, of] = capacity.throughput_per_s(some, used)
@@ -155,7 +159,7 @@ def evaluate_scenarios(
                 for whole, each in zip(times[name], sink.arrays, strict=True):
                     whole[at, of] = each
     latency = None
-    if asked.latency:
+    if options.latency:
         by_sink = {name: SinkTimes.of(*each) for name, each in times.items()}
         latency = ManyLatencies(by_sink, scale > 1, np.isnan(scale))
     return ManyEstimates(
@@ -164,14 +168,14 @@ def evaluate_scenarios(
 
 
 def loaded(
-    capacity: Capacity, topology: Topology, scenarios: Scenarios, asked: Asked
+    capacity: Capacity, topology: Topology, scenarios: Scenarios, options: EvaluationOptions
 ) -> tuple[Floats, Mapping[str, SinkTimes]]:
     """Use of all limits by the loads, shape (plans, limits, scenarios), and arrival times at the sinks."""
-    if not asked.latency:
+    if not options.latency:
         return capacity.used(scenarios), {}
     shape = (len(capacity.placed.plans), scenarios.count)
-    recursion = LatencyRecursion(topology, shape, Arrivals.of(asked.arrival_cv2))
-    delays = StreamDelays(topology, capacity.placed, asked.site, asked.delays)
+    recursion = LatencyRecursion(topology, shape, Arrivals.of(options.arrival_cv2))
+    delays = StreamDelays(topology, capacity.placed, options.site, options.delays)
 
     def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
         recursion.take(flow, delays.of(flow, crossings))

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 
 from modeling.arrays import Flags, Floats
-from modeling.evaluate_many import Asked, checked_loads, loaded
+from modeling.evaluate_many import EvaluationOptions, checked_loads, loaded
 from modeling.flow.rates import KnownRouting
 from modeling.flow.routing import POINTWISE
 from modeling.flow.scenarios import Scenarios
@@ -119,8 +119,8 @@ class Question:
     ) -> tuple[Floats, Mapping[str, SinkTimes]]:
         plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
         capacity = Capacity(self.topology, self.profiles, plans, known=self._known)
-        asked = Asked(latency, self.arrival_cv2, self.delays or {})
-        return loaded(capacity, self.topology, scenarios, asked)
+        options = EvaluationOptions(latency, self.arrival_cv2, self.delays or {})
+        return loaded(capacity, self.topology, scenarios, options)
 
     def _latency_s(self, used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
         stable = np.asarray((used < 1).all(axis=1, keepdims=True))

@@ -54,30 +54,30 @@ def each_within_latency(several: Sequence[Begun], bounds: LatencyBounds) -> list
     """fewest_within_latency of several questions that differ only in their load."""
     found: list[dict[str, int] | None] = [None] * len(several)
     searches = {at: _search(each.question, each.counts, each.least) for at, each in enumerate(several)}
-    asked = {at: next(search) for at, search in searches.items()}
-    while asked:
-        strains = _strains(several, asked, bounds)
-        for at in list(asked):
+    requests = {at: next(search) for at, search in searches.items()}
+    while requests:
+        strains = _strains(several, requests, bounds)
+        for at in list(requests):
             try:
-                asked[at] = searches[at].send(strains[at])
+                requests[at] = searches[at].send(strains[at])
             except StopIteration as done:
                 found[at] = done.value
-                del asked[at]
+                del requests[at]
     return found
 
 
 def _strains(
-    several: Sequence[Begun], asked: Mapping[int, Sequence[Counts]], bounds: LatencyBounds
+    several: Sequence[Begun], requests: Mapping[int, Sequence[Counts]], bounds: LatencyBounds
 ) -> dict[int, Floats]:
     found: dict[int, Floats] = {}
-    left = sorted(asked, key=lambda at: len(asked[at]), reverse=True)
+    left = sorted(requests, key=lambda at: len(requests[at]), reverse=True)
     while left:
         chosen = [left.pop()]
-        while left and sum(len(asked[at]) for at in (*chosen, left[-1])) * (len(chosen) + 1) <= _CELLS:
+        while left and sum(len(requests[at]) for at in (*chosen, left[-1])) * (len(chosen) + 1) <= _CELLS:
             chosen.append(left.pop())
         question = several[chosen[0]].question
         loads_per_s = np.concatenate([several[at].question.loads_per_s for at in chosen])
-        found |= zip(chosen, question.strain_each([asked[at] for at in chosen], loads_per_s, bounds), strict=True)
+        found |= zip(chosen, question.strain_each([requests[at] for at in chosen], loads_per_s, bounds), strict=True)
     return found
 
 
@@ -122,7 +122,7 @@ def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
         best = min((name for name in further if further[name]), key=lambda name: after[name][0])
         first, helped = {**parallelism, best: further[best][0]}, float(after[best][0])
         if helped < now * (1 - 1e-9):
-            steps = _foreseen(now, after)
+            steps = _predicted_steps(now, after)
             parallelism = {n: further[n][steps[n] - 1] if steps[n] else count for n, count in parallelism.items()}
             step, ahead = 1, min(_AHEAD, 2 * ahead)
             continue
@@ -135,7 +135,7 @@ def _widened(question: Question, parallelism: dict[str, int]) -> _Search:
             step *= 2
 
 
-def _foreseen(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
+def _predicted_steps(now: float, after: Mapping[str, Floats]) -> dict[str, int]:
     """Predicted number of steps per operator, always taking the most helpful one and assuming that gains add up.
 
     after: strain after one step, two and so on of each operator alone.

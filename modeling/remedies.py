@@ -53,14 +53,14 @@ def excuses(
     slowed = _on_the_slowest_node(profiles, plan, site)
     delays = plan_delays(topology, profiles, plan, load_per_s, site)
     bounds_s = targets.latency_bounds_s
-    told = evaluate_many(
+    estimates = evaluate_many(
         topology, profiles, [plan], load_per_s, latency=bool(bounds_s), arrival_cv2=arrival_cv2, site=site
     )
-    used = told.utilisation[0, 0]
+    used = estimates.utilisation[0, 0]
     latency_s = {}
-    if told.latency is not None:
+    if estimates.latency is not None:
         # Overloaded containers and links are reported elsewhere.
-        latency = replace(told.latency, stable=np.array([[used.max() < 1]]))
+        latency = replace(estimates.latency, stable=np.array([[used.max() < 1]]))
         latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
     return tuple(search.excuses(dict(plan.parallelism), used, latency_s))

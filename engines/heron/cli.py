@@ -108,11 +108,11 @@ class HeronCli:
                 "cluster.client"
             ) from None
         if done.returncode:
-            said = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
-            if _LOCKED in said:
+            output = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
+            if _LOCKED in output:
                 raise self._failure(
-                    f"{self._shown()}: another update is under way ({said[:200]}); deploy again when it has ended: "
+                    f"{self._shown()}: another update is under way ({output[:200]}); deploy again when it has ended: "
                     "what runs then is checked first"
                 )
-            raise UpdateRefusedError(said or f"exit code {done.returncode}")
+            raise UpdateRefusedError(output or f"exit code {done.returncode}")
         return done.stdout

@@ -80,16 +80,18 @@ class TrackedTopology(JsonServer):
         except (KeyError, ValidationError):
             raise self.surprise(_PACKING, plan) from None
 
-    def strange_plans(self, *plans: object) -> Exception:
+    def unexpected_plans(self, *plans: object) -> Exception:
         """The error for plans of another shape than documented."""
         return self.surprise("/topologies/physicalplan and logicalplan", list(plans))
 
     def timeline(self, component: str, metrics: Sequence[str], since_s: int, until_s: int) -> Timeline:
         """Values that a component's instances reported; non-finite values are dropped."""
-        asked = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
+        params = {"component": component, "starttime": str(since_s), "endtime": str(until_s)}
         timeline: Timeline = {}
         for first in range(0, len(metrics), _NAMES_PER_REQUEST):
-            answer = self._result(_TIMELINE, {**asked, "metricname": list(metrics[first : first + _NAMES_PER_REQUEST])})
+            answer = self._result(
+                _TIMELINE, {**params, "metricname": list(metrics[first : first + _NAMES_PER_REQUEST])}
+            )
             try:
                 for metric, by_instance in answer.get("timeline", {}).items():
                     for instance, values in by_instance.items():
@@ -104,11 +106,11 @@ class TrackedTopology(JsonServer):
                 raise self.failure(f"{self.place} reports a negative count of {component}; see the log of its tracker")
         return timeline
 
-    def _result(self, path: str, asked: Mapping[str, str | list[str]]) -> dict[str, Any]:
+    def _result(self, path: str, params: Mapping[str, str | list[str]]) -> dict[str, Any]:
         """The answer, unwrapped from the `result` that old trackers put around it."""
-        status, body = self.get(path, {**self._topology, **asked})
+        status, body = self.get(path, {**self._topology, **params})
         if path == _TIMELINE and _refusal(status, body) is not None:
-            legacy_status, legacy_body = self.get(_LEGACY_TIMELINE, {**self._topology, **asked})
+            legacy_status, legacy_body = self.get(_LEGACY_TIMELINE, {**self._topology, **params})
             if legacy_status != httpx.codes.NOT_FOUND:
                 status, body = legacy_status, legacy_body
         if (reason := _refusal(status, body)) is not None:
@@ -141,5 +143,5 @@ def _refusal(status: int, body: object) -> str | None:
     failed = isinstance(body, dict) and body.get("status") not in (None, "success")
     if 200 <= status < 300 and not failed:
         return None
-    said = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
-    return str(said or f"HTTP {status}")
+    message = (body.get("message") or body.get("detail")) if isinstance(body, dict) else None
+    return str(message or f"HTTP {status}")

@@ -78,7 +78,7 @@ class KafkaClient:
         self._secrets = [
             value for name, value in settings.items() if value and any(word in name for word in _SECRET_SETTINGS)
         ]
-        self._told: list[Any] = []  # the client's background errors, the latest last
+        self._background_errors: list[Any] = []  # the client's background errors, the latest last
         try:
             self._admin = confluent_kafka.admin.AdminClient(
                 {**settings, "bootstrap.servers": servers, "error_cb": self._remember},
@@ -98,10 +98,10 @@ class KafkaClient:
             for name in names
         }
         resource = self._admin_of.ConfigResource
-        asked = {resource(resource.Type.TOPIC, name): name for name in names}
+        resources = {resource(resource.Type.TOPIC, name): name for name in names}
         settings = {
-            asked[key]: self._answer(future, f"settings of topic {asked[key]!r}")
-            for key, future in self._admin.describe_configs(list(asked), request_timeout=self._timeout_s).items()
+            resources[key]: self._answer(future, f"settings of topic {resources[key]!r}")
+            for key, future in self._admin.describe_configs(list(resources), request_timeout=self._timeout_s).items()
         }
         return {name: _topic(name, partitions[name], settings[name]) for name in names}
 
@@ -130,11 +130,11 @@ class KafkaClient:
         """The group's committed offsets (of the next message to read), shape (partitions,); -1 for none."""
         if not partitions:
             return np.empty(0, dtype=np.int64)
-        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
-        of_group = self._kafka.ConsumerGroupTopicPartitions(group, asked)
+        wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        of_group = self._kafka.ConsumerGroupTopicPartitions(group, wanted)
         answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
-        told = self._answer(answers[group], f"group {group!r}").topic_partitions
-        offsets = {(each.topic, each.partition): max(-1, each.offset) for each in told if each.error is None}
+        committed = self._answer(answers[group], f"group {group!r}").topic_partitions
+        offsets = {(each.topic, each.partition): max(-1, each.offset) for each in committed if each.error is None}
         return np.array([offsets.get(partition, -1) for partition in partitions], dtype=np.int64)
 
     def offsets_at(self, partitions: Sequence[Partition], moments_ms: Iterable[int]) -> tuple[Int64s, Int64s]:
@@ -153,15 +153,15 @@ class KafkaClient:
     def _listed(self, partitions: Sequence[Partition], specs: Iterable[Any]) -> Iterator[list[tuple[int, int]]]:
         """Offset and stamp per partition, for each spec in turn. A request may name a partition only once."""
         under_way: deque[tuple[Any, Mapping[Any, Future[Any]]]] = deque()
-        asked = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
+        wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         for spec in specs:
-            under_way.append((spec, self._asked(asked, spec)))
+            under_way.append((spec, self._requested(wanted, spec)))
             if len(under_way) >= IN_FLIGHT:
-                yield self._offsets(asked, *under_way.popleft())
+                yield self._offsets(wanted, *under_way.popleft())
         while under_way:
-            yield self._offsets(asked, *under_way.popleft())
+            yield self._offsets(wanted, *under_way.popleft())
 
-    def _asked(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
+    def _requested(self, partitions: Sequence[Any], spec: Any) -> Mapping[Any, Future[Any]]:
         if not partitions:
             return {}
         answers: Mapping[Any, Future[Any]] = self._admin.list_offsets(
@@ -169,34 +169,36 @@ class KafkaClient:
         )
         return answers
 
-    def _offsets(self, asked: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+    def _offsets(self, wanted: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         """The requested offsets; retried within timeout_s while a leader is being elected or not known everywhere."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                return self._answered(asked, futures)
+                return self._answered(wanted, futures)
             except _LeaderError as lacking:
                 if time.monotonic() > deadline:
                     raise lacking.error from None
             time.sleep(_PATIENCE_S)
-            futures = self._asked(asked, spec)
+            futures = self._requested(wanted, spec)
 
-    def _answered(self, asked: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
+    def _answered(self, wanted: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
         answers = (
-            self._told_of(by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}")
-            for key in asked
+            self._outcome_of(
+                by_partition[key.topic, key.partition], f"partition {key.partition} of topic {key.topic!r}"
+            )
+            for key in wanted
         )
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
 
     def _answer(self, future: Future[Any], what: str) -> Any:
         """The result, without waiting for a leader."""
         try:
-            return self._told_of(future, what)
+            return self._outcome_of(future, what)
         except _LeaderError as lacking:
             raise lacking.error from None
 
-    def _told_of(self, future: Future[Any], what: str) -> Any:
+    def _outcome_of(self, future: Future[Any], what: str) -> Any:
         """Raises _LeaderError if there is no leader, a failure for any other error."""
         # The request carries the brokers' limit; this one guards against a library that ignores it.
         deadline = time.monotonic() + self._timeout_s + 0.5
@@ -213,7 +215,7 @@ class KafkaClient:
     def _refused_login(self) -> bool:
         """Whether brokers rejected the login; the client itself would retry until its time is up."""
         self._admin.poll(0)  # delivers background errors
-        return any(error.name() == "_AUTHENTICATION" for error in self._told)
+        return any(error.name() == "_AUTHENTICATION" for error in self._background_errors)
 
     def _failure(self, what: str, code: str, reason: str) -> Exception:
         if self._refused_login():
@@ -228,19 +230,19 @@ class KafkaClient:
             remedy = "try again when every partition has a leader"
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
-        told = f" ({self._told[-1].str()})" if self._told else ""
-        message = f"{self._place}: {what} cannot be read: {reason}{told}; {remedy}"
+        log_line = f" ({self._background_errors[-1].str()})" if self._background_errors else ""
+        message = f"{self._place}: {what} cannot be read: {reason}{log_line}; {remedy}"
         error = self._error(without_secrets(message, self._secrets))
         return _LeaderError(error) if "LEADER" in code else error
 
     def _remember(self, error: Any) -> None:
         # "All brokers are down" follows each failed connection and says less.
         if error.name() != "_ALL_BROKERS_DOWN":
-            self._told.append(error)
+            self._background_errors.append(error)
 
     def _reason(self, error: Exception) -> str:
-        told = error.args[0] if error.args else error
-        return without_secrets(told.str() if hasattr(told, "str") else str(told), self._secrets)
+        detail = error.args[0] if error.args else error
+        return without_secrets(detail.str() if hasattr(detail, "str") else str(detail), self._secrets)
 
 
 class _LeaderError(Exception):

@@ -219,8 +219,8 @@ class KubernetesServer:
             )
         return Answer(body, _date(headers))
 
-    def _error(self, where: str, status: int, told: Mapping[str, Any], text: str) -> Exception:
-        message = self._shown(told.get("message") or text[:4000] or f"HTTP {status}")[:400]
+    def _error(self, where: str, status: int, answer: Mapping[str, Any], text: str) -> Exception:
+        message = self._shown(answer.get("message") or text[:4000] or f"HTTP {status}")[:400]
         if status == 401:
             return self.failure(f"{self.place} does not accept the login (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
@@ -235,7 +235,7 @@ class KubernetesServer:
                 f"{self.place} has no {where} ({message}); correct its name in {field}, or create it", absent=True
             )
         if status == 409:
-            causes = (told.get("details") or {}).get("causes") or ()
+            causes = (answer.get("details") or {}).get("causes") or ()
             matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))
             managers = tuple(dict.fromkeys(match[1] for match in matches if match))
             return self._refusal(
@@ -259,10 +259,10 @@ class KubernetesServer:
 def _status(body: object) -> Mapping[str, Any]:
     """The error's object of kind Status; empty if the body is something else."""
     try:
-        told = json.loads(body) if isinstance(body, str | bytes) else body
+        parsed = json.loads(body) if isinstance(body, str | bytes) else body
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _date(headers: Mapping[str, str]) -> datetime:
@@ -273,5 +273,5 @@ def _date(headers: Mapping[str, str]) -> datetime:
         return datetime.now(UTC)
 
 
-def _one_line(told: object) -> str:
-    return " ".join(str(told).split())[:400]
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())[:400]

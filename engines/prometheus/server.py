@@ -40,14 +40,14 @@ class PrometheusServer(JsonServer):
     def samples(self, selector: str, after_ms: int, until_ms: int) -> dict[Labels, Points]:
         """All samples in (after, until] by the series' labels, and one at `after` if the server includes it."""
         query = f"{selector}[{until_ms - after_ms}ms]"
-        asked = {"query": query, "time": f"{until_ms / 1000:.3f}"}
-        return dict(self._matrix("/api/v1/query", asked))
+        params = {"query": query, "time": f"{until_ms / 1000:.3f}"}
+        return dict(self._matrix("/api/v1/query", params))
 
     def values(self, expression: str, begin_ms: int, end_ms: int, step_ms: int) -> list[Points]:
         """Values of each series of the expression, at every step from begin to end."""
-        asked = {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
-        asked |= {"step": f"{step_ms / 1000:.3f}", "query": expression}
-        return [points for _, points in self._matrix("/api/v1/query_range", asked)]
+        params = {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
+        params |= {"step": f"{step_ms / 1000:.3f}", "query": expression}
+        return [points for _, points in self._matrix("/api/v1/query_range", params)]
 
     def has_series(self, selectors: Iterable[str], until_ms: int) -> bool:
         """Whether any of the selectors has a series with samples up to that moment."""
@@ -55,9 +55,9 @@ class PrometheusServer(JsonServer):
 
     def series(self, selectors: Iterable[str], begin_ms: int, end_ms: int, *, limit: int) -> list[dict[str, str]]:
         """Labels of at most `limit` series that match any selector and have samples between the two moments."""
-        asked: dict[str, str | list[str]] = {"match[]": list(selectors), "limit": str(limit)}
-        asked |= {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
-        series = self._data("/api/v1/series", asked)
+        params: dict[str, str | list[str]] = {"match[]": list(selectors), "limit": str(limit)}
+        params |= {"start": f"{begin_ms / 1000:.3f}", "end": f"{end_ms / 1000:.3f}"}
+        series = self._data("/api/v1/series", params)
         try:
             if not isinstance(series, list):
                 raise self.surprise("/api/v1/series", series)
@@ -65,9 +65,9 @@ class PrometheusServer(JsonServer):
         except (TypeError, ValueError):
             raise self.surprise("/api/v1/series", series) from None
 
-    def _matrix(self, path: str, asked: Mapping[str, str]) -> list[tuple[Labels, Points]]:
+    def _matrix(self, path: str, params: Mapping[str, str]) -> list[tuple[Labels, Points]]:
         """Labels and points of each series."""
-        data = self._data(path, asked)
+        data = self._data(path, params)
         try:
             if not isinstance(data, dict) or data["resultType"] != "matrix":
                 raise self.surprise(path, data)
@@ -75,7 +75,8 @@ class PrometheusServer(JsonServer):
             for one in data["result"]:
                 if "histograms" in one:
                     raise self.failure(
-                        f"{self.place}: {asked['query']} has histograms; select a counter, such as one ending in _count"
+                        f"{self.place}: {params['query']} has histograms; select a counter, such as one "
+                        "ending in _count"
                     )
                 times_ms = np.array([round(float(point[0]) * 1000) for point in one["values"]], dtype=np.int64)
                 values = np.array([float(point[1]) for point in one["values"]], dtype=np.float64)
@@ -85,9 +86,9 @@ class PrometheusServer(JsonServer):
             raise self.surprise(path, data) from None
         return series
 
-    def _data(self, path: str, asked: Mapping[str, str | list[str]]) -> object:
-        status, body = self.get(path, asked)
-        query = asked.get("query") or ", ".join(asked["match[]"])
+    def _data(self, path: str, params: Mapping[str, str | list[str]]) -> object:
+        status, body = self.get(path, params)
+        query = params.get("query") or ", ".join(params["match[]"])
         if not isinstance(body, dict) or body.get("status") not in ("success", "error"):
             raise self.surprise(path, body)
         if body["status"] == "error":

@@ -6,13 +6,13 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 
-def _nothing_is_zero(told: object) -> object:
-    return 0.0 if told in (None, "") else told
+def _nothing_is_zero(value: object) -> object:
+    return 0.0 if value in (None, "") else value
 
 
-def _first_task(told: object) -> str:
+def _first_task(value: object) -> str:
     """The first task of `[first task-last task]`."""
-    return str(told).strip("[]").partition("-")[0]
+    return str(value).strip("[]").partition("-")[0]
 
 
 # Storm sends null, or text, in place of numbers.

@@ -74,12 +74,12 @@ class StormPages(JsonServer):
     def page(self, path: str) -> dict[str, Any]:
         return self._checked(path, *self.get(path, {"window": self._window}))
 
-    def _checked(self, asked: str, status: int, body: object) -> dict[str, Any]:
+    def _checked(self, path: str, status: int, body: object) -> dict[str, Any]:
         if not isinstance(body, dict):
-            raise self.surprise(asked, body)
+            raise self.surprise(path, body)
         if status >= httpx.codes.BAD_REQUEST or "error" in body:
             reason = self.excerpt(body.get("error") or f"HTTP {status}", 200)
-            raise self.failure(f"{self.place} fails {asked}: {reason}; see the log of the UI and whether Nimbus runs")
+            raise self.failure(f"{self.place} fails {path}: {reason}; see the log of the UI and whether Nimbus runs")
         return body
 
 

@@ -76,10 +76,10 @@ def spans_between_events(first_us: Int64s, last_us: Int64s, max_silence_us: int)
     first_us, last_us: shape (bins,), first and last event of each non-empty bin, in order of time. Bins must be no
     longer than max_silence_us, so that no longer silence hides within one.
     """
-    return spans_but_for(first_us[1:] - last_us[:-1] > max_silence_us, first_us, last_us)
+    return spans_between_breaks(first_us[1:] - last_us[:-1] > max_silence_us, first_us, last_us)
 
 
-def spans_but_for(breaks: npt.NDArray[np.bool_], first_us: Int64s, last_us: Int64s) -> Int64s:
+def spans_between_breaks(breaks: npt.NDArray[np.bool_], first_us: Int64s, last_us: Int64s) -> Int64s:
     """Spans over consecutive bins, cut where `breaks`, shape (bins - 1,), is set; first_us, last_us: shape (bins,)."""
     if first_us.size == 0:
         return np.empty((0, 2), dtype=np.int64)

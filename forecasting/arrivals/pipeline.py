@@ -109,7 +109,7 @@ def _by_days(
         arrivals = source.read(at, until, window_s)
         named |= set(arrivals.sources)
         for day in arrivals.by_day():
-            known |= _told(day, known).union(held.get(day.start.date(), ()))
+            known |= _sources_with_data(day, known).union(held.get(day.start.date(), ()))
             if known:
                 yield _of(known, day)
         at = until
@@ -124,17 +124,17 @@ def _by_days(
             yield _of(named, day)
 
 
-def _told(day: Arrivals, known: Collection[str]) -> set[str]:
+def _sources_with_data(day: Arrivals, known: Collection[str]) -> set[str]:
     """The sources with data on that day that are not known yet."""
     edges_us = day.edges_us()
     return {
         name
-        for name, told in day.sources.items()
+        for name, source_arrivals in day.sources.items()
         if name not in known
         and (
-            told.counts.any()
-            or any(tally.any() for tally in told.tallies.values())
-            or covered_us(told.alive, edges_us[[0, -1]]).any()
+            source_arrivals.counts.any()
+            or any(tally.any() for tally in source_arrivals.tallies.values())
+            or covered_us(source_arrivals.alive, edges_us[[0, -1]]).any()
         )
     }
 

@@ -72,9 +72,9 @@ def history_rows(
 
     counts: shape (windows,), events per window, zero if there are none. spans: when the feed was alive.
     """
-    told = SourceArrivals(counts, spans, tallies={"rows_read": counts})
+    source_arrivals = SourceArrivals(counts, spans, tallies={"rows_read": counts})
     end = start + timedelta(seconds=window_s * counts.size)
-    return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: told}))
+    return rows_of(topology, Arrivals(start, end, window_s, Measures.OFFERED, {source: source_arrivals}))
 
 
 def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
@@ -85,7 +85,7 @@ def with_own_columns(rows: pa.Table, columns: Sequence[str] = tuple(SCHEMA.names
     """
     for name in columns:
         if name not in rows.column_names and name not in BORDER.names:
-            rows = rows.append_column(name, _made_up(name, rows))
+            rows = rows.append_column(name, _default_column(name, rows))
     return rows.select(columns).cast(pa.schema([SCHEMA.field(name) for name in columns]))
 
 
@@ -169,7 +169,7 @@ def window_starts_us(rows: pa.Table) -> Int64s:
     return np.asarray(rows["window_start"].cast(pa.int64()))
 
 
-def _made_up(name: str, rows: pa.Table) -> pa.Array:
+def _default_column(name: str, rows: pa.Table) -> pa.Array:
     if name == "measures":
         return pa.repeat(Measures.OFFERED.value, rows.num_rows)
     return pa.compute.fill_null(rows["count"], 0) if name == "rows_read" else pa.repeat(0, rows.num_rows)

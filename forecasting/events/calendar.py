@@ -88,5 +88,5 @@ class EventCalendar:
     def digest(self) -> str:
         """SHA-256 over all events."""
         in_utc = [replace(e, start=e.start.astimezone(UTC), end=e.end.astimezone(UTC)) for e in self.events]
-        told = [[str(value) for value in astuple(event)] for event in in_utc]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        rows = [[str(value) for value in astuple(event)] for event in in_utc]
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

@@ -197,13 +197,13 @@ def _occurrence(
     usual = height * _usual(series, level, hours, within)
     covered = covered_shares(series.start, window_s, size, event.start, event.end)[within]
     counts = series.counts[within]
-    chosen = _telling(np.isfinite(counts), covered, usual, crowd[within])
+    chosen = _informative(np.isfinite(counts), covered, usual, crowd[within])
     expected = float((usual * covered)[chosen].sum())
     if expected <= 0:
         return None
     # The uncovered part of the windows is assumed to be as usual.
-    came = float((counts - usual * (1 - covered))[chosen].sum())
-    ratio = min(max(came / expected, MIN_RATIO), MAX_RATIO)
+    counted = float((counts - usual * (1 - covered))[chosen].sum())
+    ratio = min(max(counted / expected, MIN_RATIO), MAX_RATIO)
     together = float(np.average(crowd[within][chosen], weights=(usual * covered)[chosen]))
     whole = _usual(series, level, hours, slice(first, last))
     start = series.start + timedelta(seconds=first * window_s)
@@ -220,7 +220,7 @@ def _usual(series: ArrivalSeries, level: WeeklyLevel, hours: OpenHours, of: slic
     return np.where(hours.open_mask(start, count), usual, 0.0)
 
 
-def _telling(known: Flags, covered: Floats, usual: Floats, crowd: Floats) -> Flags:
+def _informative(known: Flags, covered: Floats, usual: Floats, crowd: Floats) -> Flags:
     """The most informative windows of an event: at least half covered and free of other events.
 
     If there are none, those covered at all; if there are none, those shared with other events.

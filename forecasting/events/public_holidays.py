@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LANGUAGE = "en_US"
 
 
-def holidays_can_be_told() -> bool:
+def holidays_installed() -> bool:
     """Whether the library is installed."""
     return importlib.util.find_spec("holidays") is not None
 
@@ -43,7 +43,7 @@ def refuse_unknown_place(country: str, subdivision: str | None) -> None:
 
 
 def _place(country: str, subdivision: str | None, years: Iterable[int]) -> "HolidayBase":
-    if not holidays_can_be_told():
+    if not holidays_installed():
         raise CalendarError(
             "public holidays need the library holidays, which is not installed; install forescale[forecast], or list "
             "the days as events"
@@ -57,8 +57,8 @@ def _place(country: str, subdivision: str | None, years: Iterable[int]) -> "Holi
             "list the days as events"
         )
     if subdivision is not None and subdivision not in known[country]:
-        told = ", ".join(known[country]) or "none"
-        raise CalendarError(f"country {country!r} has no subdivision {subdivision!r:.40}; known are: {told}")
+        subdivisions = ", ".join(known[country]) or "none"
+        raise CalendarError(f"country {country!r} has no subdivision {subdivision!r:.40}; known are: {subdivisions}")
     # Without a language, labels follow the machine's locale and would differ between machines.
     entity = getattr(holidays, country)
     language = LANGUAGE if LANGUAGE in entity.supported_languages else entity.default_language

@@ -66,10 +66,10 @@ class BorrowedShape:
         known = [(sibling, level) for sibling, level in levels if level is not None]
         if not known:
             return own_noise(recent, hourly, steps, paths, rng) * _last_mean_per_s(hourly)
-        asked = [(sibling, level, errors, share) for sibling, level in known for errors, share in LEVELS]
-        ends = np.round(np.cumsum([share for *_, share in asked]) / len(known) * paths).astype(np.int64).tolist()
+        parts = [(sibling, level, errors, share) for sibling, level in known for errors, share in LEVELS]
+        ends = np.round(np.cumsum([share for *_, share in parts]) / len(known) * paths).astype(np.int64).tolist()
         drawn = []
-        for (sibling, level, errors, _), begin, end in zip(asked, [0, *ends[:-1]], ends, strict=True):
+        for (sibling, level, errors, _), begin, end in zip(parts, [0, *ends[:-1]], ends, strict=True):
             scale = level.ratio * float(np.exp(errors * level.log_error))
             alike = replace(hourly, counts=hourly.counts / scale)
             widened = replace(sibling.hourly, usual_size=sibling.hourly.usual_size * level.misfit)

@@ -54,20 +54,20 @@ class ArmaMemory:
         known = np.isfinite(errors)
         edges = np.flatnonzero(np.diff(known)) + 1
         ar, ma = np.array([1.0, -self.ar1, -self.ar2]), np.array([1.0, self.ma1])
-        came, shocks = np.zeros(errors.size), np.zeros(errors.size)
+        deviations, shocks = np.zeros(errors.size), np.zeros(errors.size)
         last = before = shock = 0.0
         for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), errors.size], strict=True):
             if known[begin]:
                 state = scipy.signal.lfiltic(ar, ma, y=[shock], x=[last, before])
-                came[begin:end] = errors[begin:end]
+                deviations[begin:end] = errors[begin:end]
                 shocks[begin:end] = scipy.signal.lfilter(ar, ma, errors[begin:end], zi=state)[0]
             else:
                 state = scipy.signal.lfiltic(ma, ar, y=[last, before], x=[shock])
-                came[begin:end] = scipy.signal.lfilter(ma, ar, np.zeros(end - begin), zi=state)[0]
-            before = float(came[end - 2]) if end - begin > 1 else last
-            last, shock = float(came[end - 1]), float(shocks[end - 1])
+                deviations[begin:end] = scipy.signal.lfilter(ma, ar, np.zeros(end - begin), zi=state)[0]
+            before = float(deviations[end - 2]) if end - begin > 1 else last
+            last, shock = float(deviations[end - 1]), float(shocks[end - 1])
         states = np.zeros((errors.size + 1, 3))
-        states[1:, 0], states[2:, 1], states[1:, 2] = came, came[:-1], shocks
+        states[1:, 0], states[2:, 1], states[1:, 2] = deviations, deviations[:-1], shocks
         return states
 
 

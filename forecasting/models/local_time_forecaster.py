@@ -26,8 +26,8 @@ class LocalTimeFitted:
         if back:
             # During the first of two repeated hours the second is still to come: forecast from the beginning of both.
             wall, ahead = oldest(wall, wall.counts.size - back), ahead + back
-        told = self.fitted.paths_per_s(wall, int(ahead.max()) + 1, paths, rng)
-        return told if told.shape[1] == steps and (np.diff(ahead) == 1).all() else told[:, ahead]
+        wall_paths = self.fitted.paths_per_s(wall, int(ahead.max()) + 1, paths, rng)
+        return wall_paths if wall_paths.shape[1] == steps and (np.diff(ahead) == 1).all() else wall_paths[:, ahead]
 
     def refreshed(self, series: ArrivalSeries) -> "LocalTimeFitted":
         return LocalTimeFitted(self.fitted.refreshed(on_wall_grid(series, self.timezone)[0]), self.timezone)

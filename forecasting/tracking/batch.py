@@ -152,9 +152,9 @@ def write_batch(folder: Path, batch: TrackedBatch, content: BatchContent) -> Non
         _table(_rate_rows(forecast for _, forecast in made)).to_parquet(folder / "rates.parquet", index=False)
         scores = [{"source": f.source, **asdict(score)} for _, f in made for score in f.scores]
         _table(scores).to_parquet(folder / "scores.parquet", index=False)
-    told = [{"source": source, **asdict(drift)} for source, of_source in drifts.items() for drift in of_source]
-    if told:
-        _table(told).to_parquet(folder / "drift.parquet", index=False)
+    rows = [{"source": source, **asdict(drift)} for source, of_source in drifts.items() for drift in of_source]
+    if rows:
+        _table(rows).to_parquet(folder / "drift.parquet", index=False)
     digests = {outcome.source: outcome.digest for outcome, _ in made}
     versions = {outcome.source: forecast.model_version for outcome, forecast in made}
     request = {**batch.head.request, "model_versions": versions, "digests": digests}

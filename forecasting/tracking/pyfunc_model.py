@@ -33,10 +33,10 @@ class DeployedModel(mlflow.pyfunc.PythonModel):
     def predict(
         self, context: PythonModelContext, model_input: pd.DataFrame, params: dict[str, Any] | None = None
     ) -> pd.DataFrame:
-        asked: dict[str, Any] = {"source": "", "paths": 400, "seed": 7} | (params or {})
-        deployed = self._of(str(asked["source"])).deployed
+        parameters: dict[str, Any] = {"source": "", "paths": 400, "seed": 7} | (params or {})
+        deployed = self._of(str(parameters["source"])).deployed
         history = _series(model_input, deployed.window_s)
-        _, peaks = deployed.sample_paths(history, int(asked["paths"]), int(asked["seed"]))
+        _, peaks = deployed.sample_paths(history, int(parameters["paths"]), int(parameters["seed"]))
         columns = {f"p{quantile * 100:g}": peaks[:, at] for at, quantile in enumerate(deployed.quantiles)}
         return pd.DataFrame({"horizon_s": list(deployed.horizons_s), **columns})
 

@@ -29,7 +29,7 @@ def open_run(
     """Open a run owned by this process and return its id, after closing runs left by dead processes."""
     close_abandoned(client, experiment)
     revision = git_revision(Path(__file__).parent)
-    told = {
+    all_tags = {
         "topology": topology,
         "kind": kind,
         "git_revision": revision,
@@ -37,7 +37,7 @@ def open_run(
         **RunOwner.of_process(os.getpid()).tags(),
         **tags,
     }
-    return str(client.create_run(experiment, tags=told, run_name=name).info.run_id)
+    return str(client.create_run(experiment, tags=all_tags, run_name=name).info.run_id)
 
 
 @contextmanager

@@ -68,8 +68,8 @@ def store_errors(uri: str, doing: str) -> Iterator[None]:
 
 def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     """The error for a refusal of the store, in one line and without credentials."""
-    said = str(error).replace(uri, without_credentials(uri))
-    reason = without_secrets(said, as_quoted(_secrets(uri)))[:300]
+    message = str(error).replace(uri, without_credentials(uri))
+    reason = without_secrets(message, as_quoted(_secrets(uri)))[:300]
     # The status is an attribute of MLflow's errors, in requests' response, and in both messages.
     remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
     return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")

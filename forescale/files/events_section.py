@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
-from forecasting.events.public_holidays import holidays_can_be_told, public_holidays, refuse_unknown_place
+from forecasting.events.public_holidays import holidays_installed, public_holidays, refuse_unknown_place
 from forecasting.local_time import local_days, local_instant, zone
 
 YEARS = range(1970, 2201)
@@ -72,7 +72,7 @@ class HolidaysPlace(_Strict):
     @model_validator(mode="after")
     def _is_a_place(self) -> Self:
         # If the library is missing, only forecasts fail: other jobs do not need it.
-        if holidays_can_be_told():
+        if holidays_installed():
             refuse_unknown_place(self.country, self.subdivision)
         return self
 

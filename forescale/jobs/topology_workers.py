@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from forecasting.arrivals.spark_session import on_this_machine
 from forecasting.errors import ForecastError, HistoryError, TrackingError
 from forecasting.one_thread import one_thread
-from forecasting.spark_tasks import Lost, over_spark
+from forecasting.spark_tasks import LostTask, over_spark
 from forescale.files.file_error import FileError
 from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
@@ -125,7 +125,7 @@ class SparkWorkers:
         _report(self.progress, what, len(tasks), len(tasks))
         return _triaged(
             {
-                name: Failure(each.cause) if isinstance(each, Lost) else each
+                name: Failure(each.cause) if isinstance(each, LostTask) else each
                 for name, each in zip(tasks, made, strict=True)
             }
         )

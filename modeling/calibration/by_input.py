@@ -30,7 +30,9 @@ class ByInput:
     why: str = ""
 
 
-def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None) -> ByInput:
+def ratios_by_input(
+    counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None
+) -> ByInput:
     """Amount per tuple of each stream. counts_in (per stream) and amounts: one number per sample. known: earlier
     ratios; unless data show otherwise, streams keep their relative differences, scaled by a common factor. A stream
     that comes alone is measured by itself if any ratio was known: known ratios take precedence over one ratio for all.
@@ -38,16 +40,16 @@ def told_apart(counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[
     Samples are weighted by the inverse root of the input count, since the noise of counts grows with their root.
 
     >>> of_a, of_b = np.array([10.0, 20.0, 30.0, 10.0]), np.array([10.0, 10.0, 10.0, 40.0])
-    >>> apart = told_apart({"a": of_a, "b": of_b}, np.array([30.0, 40.0, 50.0, 90.0]))
+    >>> apart = ratios_by_input({"a": of_a, "b": of_b}, np.array([30.0, 40.0, 50.0, 90.0]))
     >>> {stream: round(ratio.value, 6) for stream, ratio in apart.ratio.items()}  # 30 = 10 + 2 · 10, 90 = 10 + 2 · 40
     {'a': 1.0, 'b': 2.0}
     """
     active = {name: counts for name, counts in counts_in.items() if counts.sum() > 0}
     if not active or (len(active) == 1 and not known):
         return ByInput({})
-    telling = np.sum(list(active.values()), axis=0) > 0
-    active = {name: counts[telling] for name, counts in active.items()}
-    amounts = np.maximum(amounts[telling], 0.0)
+    informative = np.sum(list(active.values()), axis=0) > 0
+    active = {name: counts[informative] for name, counts in active.items()}
+    amounts = np.maximum(amounts[informative], 0.0)
     lone_error = float(1 / np.sqrt(np.sum(list(active.values()))))
     if len(active) == 1:
         ((name, counts),) = active.items()

@@ -208,7 +208,7 @@ def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[
 def _intervals(
     times: ServiceTimes | None, spread: ServiceSpread | None, ratios: OutputRatios, needs: OperatorResources
 ) -> dict[str, tuple[float, float]]:
-    told: dict[str, Measured] = {
+    estimates: dict[str, Measured] = {
         **{f"selectivity[{stream}]": ratio for stream, ratio in ratios.pooled.items()},
         **{
             f"input_selectivity[{stream}][{name}]": ratio
@@ -218,9 +218,9 @@ def _intervals(
         **needs.found,
     }
     if times is not None:
-        told |= {"service_s": times.service, **times.scale}
-        told |= {f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()}
-    found = {name: (one.low, one.high) for name, one in told.items()}
+        estimates |= {"service_s": times.service, **times.scale}
+        estimates |= {f"stream_service_s[{stream}]": ratio for stream, ratio in times.by_stream.items()}
+    found = {name: (one.low, one.high) for name, one in estimates.items()}
     if spread is not None:
         found["service_cv2"] = (spread.low, spread.high)
     return {name: ends for name, ends in found.items() if np.isfinite(ends[1])}

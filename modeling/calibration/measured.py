@@ -64,10 +64,10 @@ def measured_ratio(numerators: Floats, denominators: Floats, lone_error: float) 
 
     lone_error: relative standard error of a single sample, which has no spread; at least LONE_ERROR.
     """
-    telling = denominators > 0
-    if telling.sum() < 2:
+    informative = denominators > 0
+    if informative.sum() < 2:
         value = float(numerators.sum() / denominators.sum())
         return measured(value, value * max(lone_error, LONE_ERROR))
     return measured(
-        *ratio_with_error(np.where(telling, numerators, 0.0), denominators), freedom=float(telling.sum()) - 1
+        *ratio_with_error(np.where(informative, numerators, 0.0), denominators), freedom=float(informative.sum()) - 1
     )

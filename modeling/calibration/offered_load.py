@@ -52,10 +52,10 @@ def lacking_note(samples: Sequence[OperatorSample], instances: int) -> str:
     """The note on a source without a usable span of all its instances; empty if it has one."""
     every = [[samples[at] for at in span] for span in spans(samples)]
     there = [span for span in every if not any(held_back(sample) for sample in span)] or every
-    told = [(len({sample.index for sample in span}), instances_there(span, instances)) for span in there]
-    if not told or any(of == all_of for of, all_of in told):
+    coverage = [(len({sample.index for sample in span}), instances_there(span, instances)) for span in there]
+    if not coverage or any(of == all_of for of, all_of in coverage):
         return ""
-    of, all_of = max(told, key=lambda pair: pair[0] / pair[1])
+    of, all_of = max(coverage, key=lambda pair: pair[0] / pair[1])
     return f"no span covers all instances, at best {of} of {all_of}: the others are assumed to have as much"
 
 

@@ -54,8 +54,8 @@ class OperatorSample:
             **{f"busy_s_by[{stream}]": spent_s for stream, spent_s in self.busy_s_by.items()},
         }
         counts = ("parallelism", "threads")
-        told = ("age_s", "service_second_moment_s2", *counts, "cpu_s", "memory_mib", "gc_s", "state_gib")
-        numbers |= {name: getattr(self, name) for name in told if getattr(self, name) is not None}
+        optional = ("age_s", "service_second_moment_s2", *counts, "cpu_s", "memory_mib", "gc_s", "state_gib")
+        numbers |= {name: getattr(self, name) for name in optional if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:
                 raise ModelError(f"{where}: {name} is {value}; drop the sample, or give a finite number not below 0")

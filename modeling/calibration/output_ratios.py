@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modeling.arrays import Floats
-from modeling.calibration.by_input import in_proportion, told_apart
+from modeling.calibration.by_input import in_proportion, ratios_by_input
 from modeling.calibration.measured import Measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
@@ -38,13 +38,13 @@ def output_ratios(
     by_input: dict[str, Mapping[str, Measured]] = {}
     notes = []
     for stream in outputs:
-        told = [at for at, sample in enumerate(samples) if stream in sample.records_out]
-        if tuples[told].sum() <= 0:
+        reporting = [at for at, sample in enumerate(samples) if stream in sample.records_out]
+        if tuples[reporting].sum() <= 0:
             continue
-        out = np.array([samples[at].records_out[stream] for at in told])
-        counted = [number for number, at in enumerate(told) if samples[at].records_in_by]
+        out = np.array([samples[at].records_out[stream] for at in reporting])
+        counted = [number for number, at in enumerate(reporting) if samples[at].records_in_by]
         # A single sample has no spread: assume a Poisson count.
-        pooled[stream] = measured_ratio(out, tuples[told], float(1 / np.sqrt(max(1.0, out.sum()))))
+        pooled[stream] = measured_ratio(out, tuples[reporting], float(1 / np.sqrt(max(1.0, out.sum()))))
         if len(inputs) < 2 or stream in known.windowed:
             continue
         before = known.input_selectivity.get(stream, {})
@@ -52,7 +52,9 @@ def output_ratios(
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
-        apart = told_apart(counts_by(samples, [told[number] for number in counted], inputs), out[counted], before)
+        apart = ratios_by_input(
+            counts_by(samples, [reporting[number] for number in counted], inputs), out[counted], before
+        )
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:

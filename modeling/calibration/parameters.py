@@ -41,15 +41,15 @@ def _numbers(name: str, value: object) -> dict[str, float]:
 
 def _error(profile: OperatorProfile, name: str) -> float | None:
     """Standard error: as stored, else from the interval as for a normal distribution (too large for few samples)."""
-    told = {
+    errors = {
         "service_s": profile.service_s_error if profile.samples else None,
         "efficiency.exponent": profile.efficiency.exponent_error or None,
         "efficiency.coordination_s": profile.efficiency.coordination_error_s or None,
         "cpu_s": profile.cpu_s_error or None,
         **{f"selectivity[{stream}]": error for stream, error in profile.selectivity_error.items()},
     }
-    if told.get(name) is not None:
-        return told[name]
+    if errors.get(name) is not None:
+        return errors[name]
     if name not in profile.intervals:
         return None
     low, high = profile.intervals[name]

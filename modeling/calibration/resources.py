@@ -40,22 +40,22 @@ def operator_resources(
     """Resources from the used samples of one operator. tuples: worked on per sample. instances: number seen."""
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
-    told = {
+    results = {
         "cpu_s": _cpu_s(samples, tuples, notes),
         "memory_mib": memory_mib,
         "memory_mib_s": memory_mib_s,
         "state_gib": _state_gib(samples, instances, notes),
         "gc_share": _gc_share(samples),
     }
-    return OperatorResources({name: one for name, one in told.items() if one is not None}, tuple(notes))
+    return OperatorResources({name: one for name, one in results.items() if one is not None}, tuple(notes))
 
 
 def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) -> Measured | None:
-    told = [at for at, sample in enumerate(samples) if sample.cpu_s is not None]
-    if not told or tuples[told].sum() <= 0:
+    reporting = [at for at, sample in enumerate(samples) if sample.cpu_s is not None]
+    if not reporting or tuples[reporting].sum() <= 0:
         return None
-    cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in told]), tuples[told]
-    spans_s = np.array([samples[at].span_s for at in told])
+    cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in reporting]), tuples[reporting]
+    spans_s = np.array([samples[at].span_s for at in reporting])
     line = _use(counts / spans_s, cpu_s / spans_s)
     if line is not None and line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
         notes.append(
@@ -71,14 +71,16 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
 def _memory(
     samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile
 ) -> tuple[Measured | None, Measured | None]:
-    told = [at for at, sample in enumerate(samples) if sample.memory_mib is not None]
-    if not told:
+    reporting = [at for at, sample in enumerate(samples) if sample.memory_mib is not None]
+    if not reporting:
         return None, None
-    used_mib = np.array([samples[at].memory_mib or 0.0 for at in told])
+    used_mib = np.array([samples[at].memory_mib or 0.0 for at in reporting])
     if known.state_in_memory:
         # Subtract the state, which the model adds separately.
-        used_mib = np.maximum(0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in told]))
-    rates_per_s = tuples[told] / np.array([samples[at].span_s for at in told])
+        used_mib = np.maximum(
+            0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in reporting])
+        )
+    rates_per_s = tuples[reporting] / np.array([samples[at].span_s for at in reporting])
     line = _use(rates_per_s, used_mib)
     if line is not None and line.slope.low > 0 and line.start.value >= 0:
         return line.start, line.slope
@@ -125,18 +127,18 @@ def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[st
     """State of all instances, each by its latest report, at the parallelism of the last span; for samples without a
     start, by its largest report. The error is the variation between spans.
     """
-    told = [sample for sample in samples if sample.state_gib is not None]
-    if not told:
+    reporting = [sample for sample in samples if sample.state_gib is not None]
+    if not reporting:
         return None
-    timed = all(sample.began_s is not None for sample in told)
-    latest = max((told[at].parallelism or 0 for at in spans(told)[-1]), default=0)
-    told = [sample for sample in told if not timed or (sample.parallelism or latest) == latest]
-    every = len({sample.index for sample in told})
+    timed = all(sample.began_s is not None for sample in reporting)
+    latest = max((reporting[at].parallelism or 0 for at in spans(reporting)[-1]), default=0)
+    reporting = [sample for sample in reporting if not timed or (sample.parallelism or latest) == latest]
+    every = len({sample.index for sample in reporting})
     last: dict[int, float] = {}
     totals = []
-    for span in spans(told):
+    for span in spans(reporting):
         for at in span:
-            index, state_gib = told[at].index, told[at].state_gib or 0.0
+            index, state_gib = reporting[at].index, reporting[at].state_gib or 0.0
             last[index] = state_gib if timed else max(state_gib, last.get(index, 0.0))
         if len(last) == every:
             totals.append(sum(last.values()))
@@ -151,10 +153,11 @@ def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[st
 
 
 def _gc_share(samples: Sequence[OperatorSample]) -> Measured | None:
-    told = [sample for sample in samples if sample.gc_s is not None]
-    if not told:
+    reporting = [sample for sample in samples if sample.gc_s is not None]
+    if not reporting:
         return None
-    spent_s, spans_s = np.array([sample.gc_s or 0.0 for sample in told]), np.array([sample.span_s for sample in told])
-    if len(told) < 2:
+    spent_s = np.array([sample.gc_s or 0.0 for sample in reporting])
+    spans_s = np.array([sample.span_s for sample in reporting])
+    if len(reporting) < 2:
         return unbounded(float(spent_s[0] / spans_s[0]))
     return measured_ratio(spent_s, spans_s, 0.0)

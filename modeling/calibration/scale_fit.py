@@ -47,9 +47,9 @@ def fitted_scale(
     criterion clearly favours it (Burnham & Anderson 2002). Samples are assumed independent: a cluster-wide slowdown
     while one parallelism is measured is taken for scale.
     """
-    telling = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
-    busy_s, expected_s, tuples = busy_s[telling], expected_s[telling], tuples[telling]
-    parallelism = parallelism[telling]
+    informative = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
+    busy_s, expected_s, tuples = busy_s[informative], expected_s[informative], tuples[informative]
+    parallelism = parallelism[informative]
     if busy_s.size < MIN_SAMPLES or np.unique(parallelism).size < 2:
         return None
     relative = busy_s / expected_s

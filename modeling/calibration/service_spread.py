@@ -59,13 +59,13 @@ def service_spread(
     """
     spans = _spans(samples, tuples, to_anchor, known, inputs)
     note = ""
-    told = np.array([sample.service_second_moment_s2 is not None for sample in samples]) & (tuples > 0)
+    reporting = np.array([sample.service_second_moment_s2 is not None for sample in samples]) & (tuples > 0)
     bound: ServiceSpread | None = None
-    if tuples[told].sum() >= 2:
+    if tuples[reporting].sum() >= 2:
         moments = np.array([sample.service_second_moment_s2 or 0.0 for sample in samples]) * tuples * to_anchor**2
-        chosen = told & spans.mixed
+        chosen = reporting & spans.mixed
         separate = bool(chosen.any())
-        bound = _from_moments(spans, moments, tuples, chosen if separate else told)
+        bound = _from_moments(spans, moments, tuples, chosen if separate else reporting)
         if bound is not None and separate:
             return bound
         note = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.calibration.by_input import ByInput, in_proportion, told_apart
+from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
 from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
@@ -78,13 +78,13 @@ def _by_input(
 ) -> ByInput:
     if len(inputs) < 2:
         return ByInput({})
-    told = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
-    if told:
+    reporting = [at for at, sample in enumerate(samples) if sample.records_in_by and sample.busy_s_by]
+    if reporting:
         ratio = {}
-        share = np.array([busy_s[at] / samples[at].busy_s if samples[at].busy_s > 0 else 1.0 for at in told])
+        share = np.array([busy_s[at] / samples[at].busy_s if samples[at].busy_s > 0 else 1.0 for at in reporting])
         for name in inputs:
-            counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in told])
-            spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in told])
+            counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in reporting])
+            spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in reporting])
             if counts.sum() >= MIN_TUPLES:
                 ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
         return ByInput(ratio)
@@ -92,7 +92,7 @@ def _by_input(
     if not counted:
         scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known))
         return ByInput(scaled, why="samples do not report input by stream")
-    return told_apart(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
+    return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
 def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile) -> Measured:

@@ -29,5 +29,5 @@ def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
 
 def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:
     """Number of instances in a span: as its samples report, else as many as were ever seen."""
-    told = max((sample.parallelism or 0 for sample in samples), default=0)
-    return max(told or seen, len({sample.index for sample in samples}))
+    reported = max((sample.parallelism or 0 for sample in samples), default=0)
+    return max(reported or seen, len({sample.index for sample in samples}))

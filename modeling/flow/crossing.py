@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.flow.rates import Given, KnownRouting, OperatorFlow
+from modeling.flow.rates import KnownRouting, OperatorFlow, StreamOutput
 from modeling.flow.routing import POINTWISE
 from modeling.inputs.placed import Placed
 from modeling.inputs.topology import Stream
@@ -18,7 +18,7 @@ class Crossing:
     terms, nodes, nodes), rows send; it sums to 1, or to 0 in plans without known nodes.
     """
 
-    given: Given
+    given: StreamOutput
     part: Floats
 
     def term_per_s(self) -> Floats:
@@ -38,7 +38,7 @@ class Crossing:
 
 
 def crossing(
-    stream: Stream, plans: Placed, senders: Mapping[str, Given], reader: OperatorFlow, known: KnownRouting
+    stream: Stream, plans: Placed, senders: Mapping[str, StreamOutput], reader: OperatorFlow, known: KnownRouting
 ) -> Crossing:
     """The crossing of plans with known nodes. An ALL stream counts per copy. senders: output by stream."""
     given, nodes = senders[stream.name], len(plans.nodes)

@@ -14,7 +14,7 @@ import numpy as np
 from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import crossing
 from modeling.flow.limits import SiteUse
-from modeling.flow.rates import Given, KnownRouting, OperatorFlow, left_by_window, operator_flows
+from modeling.flow.rates import KnownRouting, OperatorFlow, StreamOutput, left_by_window, operator_flows
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.placed import Placed
@@ -131,15 +131,17 @@ class LinearFlows:
                 more = np.where((part < FULL)[:, None] & self.slows[limit], more * part[:, None], more)
         return more, full
 
-    def first_crossing(self, base_per_s: Floats, more_per_s: Floats, asked: Flags | None = None) -> tuple[Floats, Ints]:
+    def first_crossing(
+        self, base_per_s: Floats, more_per_s: Floats, selected: Flags | None = None
+    ) -> tuple[Floats, Ints]:
         """The share of `more` at which a requested limit is first full, and its index, per case: searched upwards from
         the whole, or from the largest of one half, one quarter and so on that exceeds none. Infinite if `more` is zero.
-        asked: shape (cases or 1, limits), None for all.
+        selected: shape (cases or 1, limits), None for all.
         """
 
         def used(parts: Floats) -> Floats:
             every = self._used(base_per_s[:, :, None] + more_per_s[:, :, None] * parts[:, None])
-            return every if asked is None else np.where(asked[:, :, None], every, -np.inf)
+            return every if selected is None else np.where(selected[:, :, None], every, -np.inf)
 
         def at(points: Floats, number: Ints) -> Floats:
             return np.take_along_axis(points, number[:, None], axis=1)
@@ -176,14 +178,14 @@ class LinearFlows:
     def _first_crossed(self, base_per_s: Floats, more_per_s: Floats, among: slice) -> tuple[Floats, Ints]:
         """_first_full for windows whose output grows less than their input."""
         before, after = (self._used(each[:, :, None])[:, :, 0] for each in (base_per_s, base_per_s + more_per_s))
-        asked = np.zeros(before.shape, dtype=bool)
-        asked[:, among] = True
-        over = asked & (after > 1 / FULL)
+        selected = np.zeros(before.shape, dtype=bool)
+        selected[:, among] = True
+        over = selected & (after > 1 / FULL)
         stuck = over & (before >= FULL) & (after > before)
         parts, limits = np.where(stuck.any(axis=1), 0.0, 1.0), stuck.argmax(axis=1)
         sought = np.flatnonzero((over & (before < FULL)).any(axis=1) & ~stuck.any(axis=1))
         if sought.size:
-            free = (asked & (before < FULL))[sought]
+            free = (selected & (before < FULL))[sought]
             some = self.taken(sought)
             parts[sought], limits[sought] = some.first_crossing(base_per_s[sought], more_per_s[sought], free)
         return parts, limits
@@ -259,7 +261,7 @@ class LinearPlans:
         )
         self._use = SiteUse(topology, plans, site)
         self._slows = self._use.slows()
-        flows, given = list[OperatorFlow](), dict[str, Given]()
+        flows, given = list[OperatorFlow](), dict[str, StreamOutput]()
         for flow in operator_flows(topology, profiles, plans, units, known):
             streams = topology.inputs(flow.name) if self._use.links else ()
             self._use.take(flow, [(s.name, crossing(s, plans, given, flow, known)) for s in streams])

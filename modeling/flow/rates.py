@@ -35,7 +35,7 @@ class ByPlan:
 
 
 @dataclass(frozen=True)
-class Given:
+class StreamOutput:
     """The output of an operator on one stream.
 
     per_s: total rate of all instances before copying (an ALL stream counts once). row: of each plan in the other
@@ -76,7 +76,7 @@ class OperatorFlow:
     cpu_s: Floats | None
     poll_s: float
     bounds: tuple[str, ...]
-    given: Mapping[str, Given]
+    given: Mapping[str, StreamOutput]
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ def operator_flows(
     """λ(out) = selectivity · λ(in), summed over inputs, in topological order, so that all input of an operator is known
     before it is computed. Plans and profiles must fit the topology.
     """
-    given: dict[str, Given] = {}
+    given: dict[str, StreamOutput] = {}
     for name in topology.order:
         flow = _operator_flow(topology, profiles[name], plans, scenarios, known, given)
         given |= flow.given
@@ -174,7 +174,7 @@ def _operator_flow(
     plans: Placed,
     scenarios: Scenarios,
     known: "KnownRouting",
-    given: Mapping[str, Given],
+    given: Mapping[str, StreamOutput],
 ) -> OperatorFlow:
     name, parameters = profile.operator, scenarios.parameters
     streams, parallelism = topology.inputs(name), plans.parallelism[name]
@@ -250,13 +250,13 @@ def _outputs(
     terms: Sequence[str],
     entering: Floats,
     senders: Floats,
-) -> dict[str, Given]:
+) -> dict[str, StreamOutput]:
     """Instances emit in proportion to their input of each term; so do windows, if keys are similar.
 
     entering: total rate of each term, shape (rows, terms, scenarios). senders: its shares by instance, summing to 1,
     shape (rows, terms, instances).
     """
-    found: dict[str, Given] = {}
+    found: dict[str, StreamOutput] = {}
     outputs = topology.outputs(profile.operator)
     if not outputs:
         return found
@@ -278,9 +278,11 @@ def _outputs(
             # Include the parallelism: nothing else distinguishes it if one instance emits all.
             number = _numbered([(int(c), p.tobytes(), s.tobytes()) for c, p, s in zip(counts, per, part, strict=True)])
             _, once = np.unique(number, return_index=True)
-            found[stream.name] = Given(_deduped(row, whole), number[row], per[once], part[once])
+            found[stream.name] = StreamOutput(_deduped(row, whole), number[row], per[once], part[once])
         else:
-            found[stream.name] = Given(_deduped(row, whole), row, np.stack(rates, axis=1), np.stack(parts, axis=1))
+            found[stream.name] = StreamOutput(
+                _deduped(row, whole), row, np.stack(rates, axis=1), np.stack(parts, axis=1)
+            )
     return found
 
 

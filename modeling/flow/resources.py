@@ -156,10 +156,10 @@ def instance_memory_mib(
 
 def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
     for name in topology.order:
-        told = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
-        if told != plan.parallelism[name]:
+        instances = rates.instance_per_s[name].size if name in rates.instance_per_s else 0
+        if instances != plan.parallelism[name]:
             raise ModelError(
-                f"rates are of {count_of(told, 'instance')} of operator {name!r}, the plan has "
+                f"rates are of {count_of(instances, 'instance')} of operator {name!r}, the plan has "
                 f"{plan.parallelism[name]}; "
                 "give the rates of this plan"
             )
@@ -229,13 +229,13 @@ def _over(
         return ()
     container, unit = packing[number], "cores" if resource is Resource.CORES else "MiB"
     where = f"container {container.id}" + (f" on node {container.node}" if container.node else "")
-    told = f"{where} needs {needed:.4g} of {limit:.4g} {unit}"
+    finding = f"{where} needs {needed:.4g} of {limit:.4g} {unit}"
     bound = limit
     if needed <= limit * (1 + _ROUNDING):
         resource, bound = Resource.GC, limit * FULL_MEMORY
-        told += f", more than {FULL_MEMORY:.0%}, and will often collect garbage"
+        finding += f", more than {FULL_MEMORY:.0%}, and will often collect garbage"
     remedy = _remedy(packing, number, used, bound, needs, unit)
-    text = f"{told}; {remedy}, or give containers {needed / room_to_collect:.4g} {unit}"
+    text = f"{finding}; {remedy}, or give containers {needed / room_to_collect:.4g} {unit}"
     return (Pressure(where, resource, needed, bound, text),)
 
 

@@ -9,7 +9,7 @@ from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import Crossing, crossing
 from modeling.flow.limits import Limit, OperatorLimit, SiteUse
 from modeling.flow.linear import FULL, LinearFlows, LinearPlans
-from modeling.flow.rates import Given, KnownRouting, OperatorFlow, operator_flows
+from modeling.flow.rates import KnownRouting, OperatorFlow, StreamOutput, operator_flows
 from modeling.flow.scenarios import Parameters, Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -135,7 +135,7 @@ class Capacity:
     def _flows(
         self, scenarios: Scenarios, crossed: bool
     ) -> Iterator[tuple[OperatorFlow, Sequence[tuple[str, Crossing]]]]:
-        given: dict[str, Given] = {}
+        given: dict[str, StreamOutput] = {}
         for flow in operator_flows(self._topology, self._profiles, self.placed, scenarios, self._known):
             streams = self._topology.inputs(flow.name) if crossed else ()
             yield flow, [(s.name, crossing(s, self.placed, given, flow, self._known)) for s in streams]

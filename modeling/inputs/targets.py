@@ -39,14 +39,14 @@ class Targets:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the enabled targets; a sink's is `latency at NAME`."""
-        asked = {
+        enabled = {
             "throughput": self.throughput,
             "utilisation": self.max_utilisation is not None,
             "latency": self.max_latency_s is not None,
             **{f"latency at {sink}": True for sink in self.sink_max_latency_s},
             "lag": self.max_lag_s is not None,
         }
-        return tuple(name for name, each in asked.items() if each)
+        return tuple(name for name, each in enabled.items() if each)
 
     @property
     def latency_bounds_s(self) -> dict[str | None, float]:

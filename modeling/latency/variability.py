@@ -189,9 +189,9 @@ class Variability:
         streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
         one_by_one = any(stream.grouping in ONE_BY_ONE for stream in outputs)
         if streams:
-            arriving, came, alone, train = self._arriving(streams, flow, loads, one_by_one)
+            arriving, arrivals, alone, train = self._arriving(streams, flow, loads, one_by_one)
         else:
-            arriving, came, alone, train = self._from_outside(flow, loads)
+            arriving, arrivals, alone, train = self._from_outside(flow, loads)
         number = rows_of([flow.row, *(self._passed[stream.upstream].number for stream in streams)])[1]
         if outputs:
             cs2 = loads.by_plan(loads.cv2[:, 0])
@@ -200,7 +200,7 @@ class Variability:
                 number,
                 loads.by_plan(flow.entering_per_s),
                 loads.parallelism,
-                came.past(loads.memory_s, cs2),
+                arrivals.past(loads.memory_s, cs2),
                 alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
                 None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
                 None if arriving.levels is None else arriving.levels.past(loads.used),
@@ -236,7 +236,7 @@ class Variability:
         """
         arriving = Arriving()
         squares: Floats = np.zeros((1, 1))
-        came: list[tuple[Floats, Carried]] = []
+        arrivals: list[tuple[Floats, Carried]] = []
         alone: list[tuple[Floats, Carried]] = []
         trains: list[tuple[Floats, _Train]] = []
         levels: list[tuple[Floats, Levels]] = []
@@ -255,9 +255,9 @@ class Variability:
             squares = squares + part**2 / senders
             hashed = stream.grouping is Grouping.FIELDS
             short: Floats = np.ones((1, 1))
-            if (comes := _comes(stream, before, out, made)) is not None:
-                trains.append((part, comes.train))
-                waiting, regular = comes.waiting(loads.apart_s), comes.train.regular
+            if (batched := _batched_stream(stream, before, out, made)) is not None:
+                trains.append((part, batched.train))
+                waiting, regular = batched.waiting(loads.apart_s), batched.train.regular
                 arriving.batches.append(StreamBatches(part, waiting, None if hashed else receivers, regular))
                 short = 1 + (1 - regular) * (waiting.of_tuple - 1)
             if hashed:
@@ -265,7 +265,7 @@ class Variability:
                 arriving.hashed = more if arriving.hashed is None else arriving.hashed + more
             else:
                 arriving.kept = arriving.kept + part * (felt / receivers - np.maximum(short / receivers, 1.0))
-            came.append((part, whole))
+            arrivals.append((part, whole))
             if one_by_one:
                 share = 1 / receivers if not hashed else loads.by_plan(loads.thin.max(axis=1))
                 alone.append((part, given.scaled(share, 1 - share if hashed else 0.0)))
@@ -274,7 +274,7 @@ class Variability:
         arriving.several = 1 / squares - 1
         if levels:
             arriving.levels = _mixed(levels)
-        return arriving, _mixed(came), _mixed(alone) if alone else None, _coupled(trains) if trains else None
+        return arriving, _mixed(arrivals), _mixed(alone) if alone else None, _coupled(trains) if trains else None
 
     @staticmethod
     def _felt(
@@ -321,7 +321,7 @@ def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
 
 
 @dataclass(frozen=True)
-class _Comes:
+class _BatchedStream:
     """Batches of a stream before it is read: those made at once, and all that arrived one after the other."""
 
     at_once: Batches
@@ -338,7 +338,7 @@ class _Comes:
         return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more)
 
 
-def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _Comes | None:
+def _batched_stream(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _BatchedStream | None:
     """Batches of a stream; None if tuples arrive one by one."""
     windowed = before.profile.windowed.get(stream.name)
     if windowed is not None:
@@ -346,18 +346,18 @@ def _comes(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) ->
             return None
         # All keys fire at once, in all instances.
         sizes = Batches.sized(rate_per_s * windowed.fires_every_s)
-        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
     cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
     if before.train is None:
         if not (cv2 or (made > 1).any()):
             return None
         sizes = Batches.sized(made, cv2)
-        return _Comes(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
-    at_once, came = Batches.sized(made, cv2), before.train
-    kept = came.sizes.thinned(np.minimum(made, 1.0))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
+    at_once, train = Batches.sized(made, cv2), before.train
+    kept = train.sizes.thinned(np.minimum(made, 1.0))
     each = np.maximum(made, 1.0)
     sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
-    return _Comes(at_once, _Train(sizes, came.apart_s / np.maximum(made, 1e-12), came.regular))
+    return _BatchedStream(at_once, _Train(sizes, train.apart_s / np.maximum(made, 1e-12), train.regular))
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:

@@ -52,24 +52,27 @@ class ThreeMoments:
         """
         at, table = _quantiles(share)
         deviations = np.interp(_place(self.skewness), at, table)
-        told = np.asarray(np.maximum(self.mean_s + self.deviation_s * deviations, 0.0))
+        times_s = np.asarray(np.maximum(self.mean_s + self.deviation_s * deviations, 0.0))
         varied = self._varied()
         if not varied.any():
-            return told
-        told, part, phases = np.array(np.broadcast_to(told, varied.shape)), varied[varied > 0], self._phases(varied > 0)
-        told[varied > 0] = told[varied > 0] * (1 - part) + phases.quantile_s(share) * part
-        return told
+            return times_s
+        times_s = np.array(np.broadcast_to(times_s, varied.shape))
+        part, phases = varied[varied > 0], self._phases(varied > 0)
+        times_s[varied > 0] = times_s[varied > 0] * (1 - part) + phases.quantile_s(share) * part
+        return times_s
 
     def survival(self, time_s: Floats) -> Floats:
         """P(T > time), to some thousandths."""
-        told = self._gamma_survival(time_s)
+        shares = self._gamma_survival(time_s)
         varied = self._varied()
         if not varied.any():
-            return told
-        at = np.broadcast_to(varied > 0, told.shape)
-        part = np.broadcast_to(varied, told.shape)[at]
-        told[at] = told[at] * (1 - part) + self._phases(at).survival(np.broadcast_to(time_s, told.shape)[at]) * part
-        return told
+            return shares
+        at = np.broadcast_to(varied > 0, shares.shape)
+        part = np.broadcast_to(varied, shares.shape)[at]
+        shares[at] = (
+            shares[at] * (1 - part) + self._phases(at).survival(np.broadcast_to(time_s, shares.shape)[at]) * part
+        )
+        return shares
 
     def _gamma_survival(self, time_s: Floats) -> Floats:
         table = _survivals()
@@ -142,8 +145,8 @@ def mixture_quantile_s(share: float, parts: Sequence[tuple[Floats, ThreeMoments]
     >>> exponential = ThreeMoments(np.array(2.0), np.array(2.0), np.array(2.0))
     >>> at_once = ThreeMoments(np.array(0.01), np.array(0.01), np.array(2.0))
     >>> half = np.array(0.5)
-    >>> told = mixture_quantile_s(0.95, [(half, exponential), (half, at_once)])  # half is beyond: 2 ln 10
-    >>> round(float(told), 2), round(2 * float(np.log(10)), 2)
+    >>> mixed_s = mixture_quantile_s(0.95, [(half, exponential), (half, at_once)])  # half is beyond: 2 ln 10
+    >>> round(float(mixed_s), 2), round(2 * float(np.log(10)), 2)
     (4.61, 4.61)
     """
     if len(parts) == 1:

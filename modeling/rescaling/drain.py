@@ -99,10 +99,10 @@ def drained(
     steps = np.full(rates.shape, step_s)
     steps[..., -1] = np.maximum(0.0, down_s[..., 0] - step_s * (rates.shape[-1] - 1))
     edges = np.concatenate([np.zeros((*shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
-    came = before[..., 0] + (rates * np.clip(down_s - edges[..., :-1], 0.0, steps)).sum(axis=-1)
+    backlog_after = before[..., 0] + (rates * np.clip(down_s - edges[..., :-1], 0.0, steps)).sum(axis=-1)
     # Waiting tuples plus those that could have been processed during the rest of the downtime.
     owed = reflected(before[..., 0] + (capacity * down_s)[..., 0], (rates - capacity) * steps)
-    peak = np.maximum(came, np.where(edges >= down_s, owed, 0.0).max(axis=-1))
+    peak = np.maximum(backlog_after, np.where(edges >= down_s, owed, 0.0).max(axis=-1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # Waits have a kink where the backlog ends.
         empty_s = edges[..., :-1] + np.where(rates < capacity, owed[..., :-1] / (capacity - rates), np.inf)
@@ -117,8 +117,8 @@ def drained(
     wait_s = np.concatenate([first_s, wait_s, np.where(inside, 0.0, wait_s[..., 1:])], axis=-1)
     order = np.argsort(arrived_s, axis=-1, kind="stable")
     arrived_s, wait_s = (np.take_along_axis(each, order, -1) for each in (arrived_s, wait_s))
-    catch_up_s = np.where(came > 0, np.maximum(0.0, caught_up_s - down_s[..., 0]), 0.0)
-    return Drain(down_s[..., 0].copy(), came, catch_up_s, peak, arrived_s, wait_s)
+    catch_up_s = np.where(backlog_after > 0, np.maximum(0.0, caught_up_s - down_s[..., 0]), 0.0)
+    return Drain(down_s[..., 0].copy(), backlog_after, catch_up_s, peak, arrived_s, wait_s)
 
 
 def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -> Floats:

@@ -52,8 +52,8 @@ def estimate_intervals(
     plan.check(topology)
     loads = {source: [rate] for source, rate in load_per_s.items()}
     drawn = parameter_draws(profiles, rng, draws)
-    told = evaluate_draws(topology, profiles, [plan], loads, drawn, arrival_cv2=arrival_cv2, site=site)
-    assert told.latency is not None
+    estimates = evaluate_draws(topology, profiles, [plan], loads, drawn, arrival_cv2=arrival_cv2, site=site)
+    assert estimates.latency is not None
     edges = ((1 - share) / 2, (1 + share) / 2)
 
     def interval(values: np.typing.NDArray[np.float64]) -> Interval:
@@ -61,11 +61,11 @@ def estimate_intervals(
         low, high = np.quantile(values, edges, method="nearest")
         return float(low), float(high)
 
-    scale = told.headroom_factor[:, 0, 0]
+    scale = estimates.headroom_factor[:, 0, 0]
     return EstimateIntervals(
         share,
         {source: interval(rate * scale) if rate > 0 else (0.0, 0.0) for source, rate in load_per_s.items()},
-        {name: interval(told.utilisation[:, 0, 0, at]) for at, name in enumerate(told.operators)},
-        interval(told.latency.p95_s[:, 0, 0]),
-        float(told.stable[:, 0, 0].mean()),
+        {name: interval(estimates.utilisation[:, 0, 0, at]) for at, name in enumerate(estimates.operators)},
+        interval(estimates.latency.p95_s[:, 0, 0]),
+        float(estimates.stable[:, 0, 0].mean()),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modeling.evaluate_many import Asked, ManyEstimates, checked_loads, evaluate_scenarios
+from modeling.evaluate_many import EvaluationOptions, ManyEstimates, checked_loads, evaluate_scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
@@ -29,8 +29,8 @@ def evaluate_draws(
 ) -> ManyEstimates:
     """evaluate_many for each draw of the parameters: arrays of shape (draws, plans, loads), with its last axes."""
     loads = checked_loads(topology, profiles, loads_per_s)
-    asked = Asked(latency, arrival_cv2, site=site)
-    estimates = evaluate_scenarios(topology, profiles, plans, draws.scenarios(loads), asked)
+    options = EvaluationOptions(latency, arrival_cv2, site=site)
+    estimates = evaluate_scenarios(topology, profiles, plans, draws.scenarios(loads), options)
 
     def folded(each: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.moveaxis(each.reshape(each.shape[0], draws.count, loads.shape[0], *each.shape[2:]), 1, 0)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.evaluate_many import Asked, ManyEstimates, evaluate_scenarios
+from modeling.evaluate_many import EvaluationOptions, ManyEstimates, evaluate_scenarios
 from modeling.flow.plan_rates import check_load
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
@@ -83,11 +83,11 @@ def violations(
     waiting_s = np.broadcast_to(_per_load(downtime_s) + _per_load(backlog_s), (len(plans), count))
     if not (np.isfinite(waiting_s) & (waiting_s >= 0)).all():
         raise ModelError("violations: downtime_s and backlog_s are finite numbers of seconds, not below 0")
-    asked = Asked(latency=bool(targets.latency_bounds_s), arrival_cv2=arrival_cv2, site=site)
+    options = EvaluationOptions(latency=bool(targets.latency_bounds_s), arrival_cv2=arrival_cv2, site=site)
     at_once = max(1, CELLS // (scenarios.count * len(topology.order)))
     for begin in range(0, len(plans), at_once):
         at = slice(begin, min(len(plans), begin + at_once))
-        estimates = evaluate_scenarios(topology, profiles, plans[at], scenarios, asked)
+        estimates = evaluate_scenarios(topology, profiles, plans[at], scenarios, options)
         late = _late(estimates, targets, (at.stop - begin, count, samples, steps), step_s, waiting_s[at])
         # If several targets are each missed for part of a step, at least the longest part is missed.
         late[ANY] = np.max(np.stack(list(late.values())), axis=0) if late else np.zeros((at.stop - begin, count, 1, 1))

@@ -208,7 +208,7 @@ class HeronCluster:
         try:
             ids = {str(n): [str(id) for id in of] for n, of in {**physical["bolts"], **physical["spouts"]}.items()}
         except (KeyError, TypeError, AttributeError):
-            raise self._tracked.strange_plans(physical, logical) from None
+            raise self._tracked.unexpected_plans(physical, logical) from None
         named = component_of_operator(self._tracked.place, self._declared, self._operators, sorted(ids))
         packing = _packing(self._tracked.packing(), {component: name for name, component in named.items()})
         began: dict[str, datetime] = {}

@@ -32,7 +32,7 @@ def heron_description(
         }
         spouts = [str(name) for name in logical["spouts"]]
     except (KeyError, TypeError, AttributeError):
-        raise tracked.strange_plans(physical, logical) from None
+        raise tracked.unexpected_plans(physical, logical) from None
     order = [*spouts, *reads]
     if not spouts or (lacking := [name for name in order if not counts.get(name)]):
         of = "any component" if not spouts else repr(lacking[0])

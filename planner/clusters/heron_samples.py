@@ -119,7 +119,7 @@ def _plans(tracked: TrackedTopology) -> tuple[dict[str, list[str]], dict[str, li
             for name, bolt in logical["bolts"].items()
         }
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise tracked.strange_plans(physical, logical) from None
+        raise tracked.unexpected_plans(physical, logical) from None
     return instances, reads
 
 

@@ -61,12 +61,12 @@ def row_groups(uris: Sequence[str], files: EventFiles) -> list[RowGroup] | None:
     if len(found) == len(uris) and all(file.fit for file in found) and len(ids) <= 1:
         return [group for file in found for group in file.groups]
     for role in ("time", "arrived"):
-        told: dict[str, str] = {}
+        uri_by_kind: dict[str, str] = {}
         for file in found:
             if role in file.kinds:
-                told.setdefault(file.kinds[role], file.uri)
-        if len(told) > 1:
-            (kind, uri), (other, elsewhere), *_ = told.items()
+                uri_by_kind.setdefault(file.kinds[role], file.uri)
+        if len(uri_by_kind) > 1:
+            (kind, uri), (other, elsewhere), *_ = uri_by_kind.items()
             raise HistoryError(
                 f"events in {files.path}: column {files.columns.named()[role]!r} holds {kind} in {uri} and {other} in "
                 f"{elsewhere}; store it in one way, or build the history from each apart"
@@ -219,7 +219,7 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
         old = name in paths and leaves[paths.index(name)].physical_type == "INT96"
         fit &= _fit(role, kind) and not old
         if role in ("time", "arrived"):
-            kinds[role] = "times in UTC" if old else _told_time(kind)
+            kinds[role] = "times in UTC" if old else _time_kind(kind)
         elif role == "id":
             kinds[role] = "unsigned" if kind == pa.uint64() else "whole" if pa.types.is_integer(kind) else "other"
     if not fit:
@@ -234,7 +234,7 @@ def _of_file(uri: str, columns: EventColumns) -> _File | None:
     return _File(uri, kinds, True, groups)
 
 
-def _told_time(kind: pa.DataType) -> str:
+def _time_kind(kind: pa.DataType) -> str:
     if not pa.types.is_timestamp(kind):
         return f"no timestamps ({kind})"
     where = "times without a zone" if kind.tz is None else "times in UTC"

@@ -130,8 +130,8 @@ def _rows_at_issue(raw: DataFrame, plan: _Plan) -> DataFrame:
     near = (time >= F.lit(low_us)) & (time < F.lit(rules.bins.high_us))
     aside = (time < F.lit(rules.not_before_us)) | (time > F.lit(rules.future_us))
     if plan.files.columns.arrived:
-        came = F.col("arrived")
-        aside &= came.isNull() | ((came >= F.lit(low_us)) & (came < F.lit(rules.bins.high_us)))
+        arrived = F.col("arrived")
+        aside &= arrived.isNull() | ((arrived >= F.lit(low_us)) & (arrived < F.lit(rules.bins.high_us)))
     return rows.where(near | aside | time.isNull())
 
 

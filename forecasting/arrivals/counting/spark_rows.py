@@ -149,7 +149,7 @@ def _load(spark: SparkSession, files: EventFiles) -> DataFrame:
 
 
 def _roles_of(raw: DataFrame, files: EventFiles) -> set[str]:
-    wall_clock = {"skipped", "later"} if _tells_wall_clock(raw, files, files.columns.time) else set()
+    wall_clock = {"skipped", "later"} if _is_wall_clock(raw, files, files.columns.time) else set()
     return {"time", "source", *files.columns.named(), *wall_clock}
 
 
@@ -177,12 +177,12 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
         columns["weight"] = _weight(raw, names.weight)
     if names.arrived:
         columns["arrived"] = F.unix_micros(_moment(raw, files, names.arrived))
-    if names.arrived and _tells_wall_clock(raw, files, names.arrived):
+    if names.arrived and _is_wall_clock(raw, files, names.arrived):
         # No row arrives before its event: in a repeated hour, one that seems to belongs to the second hour.
-        came, later = columns["arrived"], _later(raw, files, names.arrived)
-        too_soon = came + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
-        columns["arrived"] = F.when(too_soon, came + later).otherwise(came)
-    if _tells_wall_clock(raw, files, names.time):
+        arrived, later = columns["arrived"], _later(raw, files, names.arrived)
+        too_soon = arrived + F.lit(int(files.max_ahead_s * SECOND_US)) < columns["time"]
+        columns["arrived"] = F.when(too_soon, arrived + later).otherwise(arrived)
+    if _is_wall_clock(raw, files, names.time):
         wall = _wall_clock(raw, names.time)
         # A skipped hour does not exist as a moment.
         moment = F.to_utc_timestamp(wall, files.timezone)
@@ -199,7 +199,7 @@ def _weight(raw: DataFrame, name: str) -> Column:
     return F.try_to_number(column.cast("string"), F.lit("9" * 18)).cast("long")
 
 
-def _tells_wall_clock(raw: DataFrame, files: EventFiles, name: str) -> bool:
+def _is_wall_clock(raw: DataFrame, files: EventFiles, name: str) -> bool:
     """Whether the column may hold times without an offset, in a time zone that is not UTC."""
     return files.timezone != "UTC" and not isinstance(raw.schema[name].dataType, TimestampType)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from forecasting.arrays import Floats
 from forecasting.arrivals.arrival_source import SourceArrivals
-from forecasting.arrivals.coverage import Int64s, merged_spans, spans_but_for, spans_without
+from forecasting.arrivals.coverage import Int64s, merged_spans, spans_between_breaks, spans_without
 from forecasting.arrivals.grid import SECOND_US, to_us, whole_windows
 from forecasting.errors import HistoryError
 
@@ -103,7 +103,7 @@ class CounterReadings:
     def known(self, max_gap_us: int) -> Int64s:
         """Spans in which every increase is known, shape (spans, 2); a lone reading is a span of length zero."""
         breaks = (np.diff(self.times_us) > max_gap_us) | (np.diff(self.values) < 0)
-        return spans_but_for(breaks, self.times_us, self.times_us)
+        return spans_between_breaks(breaks, self.times_us, self.times_us)
 
 
 def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
@@ -145,11 +145,11 @@ def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int
 
 def alive_together(known: Sequence[Int64s], gaps: ReadingGaps) -> Int64s:
     """Spans in which the total of several counters is known, from the known spans of each."""
-    told = [spans for spans in known if spans.size]
-    if not told:
+    nonempty = [spans for spans in known if spans.size]
+    if not nonempty:
         return np.empty((0, 2), dtype=np.int64)
-    anyone = merged_spans((int(begin), int(end)) for spans in told for begin, end in spans)
-    doubts = np.concatenate([_doubts(spans, anyone, gaps) for spans in told])
+    anyone = merged_spans((int(begin), int(end)) for spans in nonempty for begin, end in spans)
+    doubts = np.concatenate([_doubts(spans, anyone, gaps) for spans in nonempty])
     return spans_without(anyone, merged_spans((int(begin), int(end)) for begin, end in doubts))
 
 

@@ -82,15 +82,15 @@ class HeronTracker:
         now = datetime.now(UTC)
         since = now - timedelta(seconds=KEPT_S)
         instances, streams = self._plans()
-        told = [
+        known_spans = [
             spans
             for source in self._spouts
             for spans, _ in self._minutes(source, streams[source], instances, since, now).values()
             if spans.size
         ]
-        if not told:
+        if not known_spans:
             raise HistoryError(f"{self.place} has no counts of {', '.join(self._spouts.values())}; see whether it runs")
-        return from_us(min(int(spans[0, 0]) for spans in told))
+        return from_us(min(int(spans[0, 0]) for spans in known_spans))
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
         """Counts of whole minutes; a minute cut by a window's edge is shared in proportion to time."""
@@ -114,8 +114,8 @@ class HeronTracker:
                 rows += np.diff(np.searchsorted(spans[:, 0], edges_us))
             # Removed instances may lack reports; instances in the plan must have one.
             whole = all(minutes[instance][0].size for instance in instances[self._spouts[source]])
-            told = [np.array(merged_spans(map(tuple, spans.tolist()))) for spans, _ in minutes.values()]
-            alive = clipped(alive_together(told, _GAPS), edges_us) if whole else np.empty((0, 2), dtype=np.int64)
+            alive_spans = [np.array(merged_spans(map(tuple, spans.tolist()))) for spans, _ in minutes.values()]
+            alive = clipped(alive_together(alive_spans, _GAPS), edges_us) if whole else np.empty((0, 2), dtype=np.int64)
             sources[source] = SourceArrivals(counts, alive, held_back, {"rows_read": rows})
         return Arrivals(start, end, window_s, self.measures, sources)
 
@@ -129,7 +129,7 @@ class HeronTracker:
                 for name, spout in logical["spouts"].items()
             }
         except (KeyError, TypeError, AttributeError):
-            raise self._tracked.strange_plans(physical, logical) from None
+            raise self._tracked.unexpected_plans(physical, logical) from None
         streams = {}
         for source, spout in self._spouts.items():
             if spout not in outputs or spout not in instances:

@@ -1,8 +1,8 @@
 """Arrivals from counters scraped by Prometheus or a compatible server.
 
 Raw samples are read by range selectors (`selector[…]`): with the time of each scrape, and nothing if none was made. No
-rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; how counts come from samples is told
-in counter_readings.
+rate() or increase(), no steps, no extrapolation and no repeats of a stale sample; counter_readings explains how counts
+follow from samples.
 """
 
 import math
@@ -133,12 +133,12 @@ class Prometheus:
         sources = {}
         for source, selector in self._queries.items():
             try:
-                told = total_of(self._counters(selector, edges_us), edges_us, self._gaps)
+                total = total_of(self._counters(selector, edges_us), edges_us, self._gaps)
             except HistoryError as error:
                 if self.place in str(error):
                     raise
                 raise HistoryError(f"{self.place}, selector {selector} of source {source!r}: {error}") from None
-            sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
+            sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies)
         return Arrivals(start, end, window_s, self.measures, sources)
 
     def _counters(self, selector: str, edges_us: Int64s) -> list[CounterReadings]:

@@ -21,7 +21,7 @@ class Reading:
     """One reading, at a moment in UTC."""
 
     at: datetime
-    told: Mapping[str, object]
+    content: Mapping[str, object]
 
 
 class ReadingLog:
@@ -36,7 +36,7 @@ class ReadingLog:
         Raises HistoryError if the folder cannot be written.
         """
         at = reading.at.astimezone(UTC)
-        line = json.dumps({"at": at.isoformat(timespec="microseconds"), **reading.told}, sort_keys=True)
+        line = json.dumps({"at": at.isoformat(timespec="microseconds"), **reading.content}, sort_keys=True)
         path = self.folder / f"{at.date().isoformat()}.jsonl"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -103,12 +103,12 @@ class ReadingLog:
 
     def _parsed(self, path: Path, where: str, line: bytes) -> Reading:
         try:
-            told = json.loads(line)
-            at = datetime.fromisoformat(told.pop("at"))
+            content = json.loads(line)
+            at = datetime.fromisoformat(content.pop("at"))
             in_calendar(at)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise HistoryError(
                 f"{path}, {where}: {line[:60].decode(errors='replace')!r} is no reading; "
                 "remove the line, and the time until the next one is missing"
             ) from None
-        return Reading(at, told)
+        return Reading(at, content)

@@ -101,8 +101,8 @@ class StormUi:
             except (KeyError, TypeError, ValueError):
                 raise self._pages.surprise(path, component) from None
         capacity = max(capacities, default=0.0)
-        told = {"topology": self._topology, "id": topology_id, "capacity": capacity, "emitted": emitted}
-        added = self._log.append(Reading(now, told))
+        content = {"topology": self._topology, "id": topology_id, "capacity": capacity, "emitted": emitted}
+        added = self._log.append(Reading(now, content))
         totals = ", ".join(f"{spout} {sum(count for count, _ in by.values())}" for spout, by in emitted.items())
         remark = "" if added else "; not recorded: there is a reading of that moment or later"
         line = f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: emitted {totals}, largest capacity {capacity:g}{remark}"
@@ -126,24 +126,24 @@ class StormUi:
         sources = {}
         for source, spout in self._spouts.items():
             try:
-                told = total_of(self._counters(readings, spout), edges_us, self._gaps)
+                total = total_of(self._counters(readings, spout), edges_us, self._gaps)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise HistoryError(
                     f"{self.place}: a reading of spout {spout!r} does not match its record ({error}); "
                     "give every topology a folder of its own"
                 ) from None
-            sources[source] = SourceArrivals(told.counts, told.alive, held_back, told.tallies)
+            sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies)
         return Arrivals(start, end, window_s, self.measures, sources)
 
     def _counters(self, readings: Sequence[Reading], spout: str) -> list[CounterReadings]:
         """One counter per executor, through its restarts."""
         executors: dict[str, tuple[list[int], list[float]]] = {}
         for reading in readings:
-            told: Any = reading.told
-            if told["topology"] != self._topology:
-                raise ValueError(f"it is of topology {told['topology']!r}")
+            content: Any = reading.content
+            if content["topology"] != self._topology:
+                raise ValueError(f"it is of topology {content['topology']!r}")
             at_us = to_us(reading.at)
-            for executor, (emitted, uptime_s) in told["emitted"].get(spout, {}).items():
+            for executor, (emitted, uptime_s) in content["emitted"].get(spout, {}).items():
                 if uptime_s <= 0:
                     # The UI shows zeros until the worker's first report.
                     continue
@@ -161,7 +161,7 @@ class StormUi:
     def _held_back(self, readings: Sequence[Reading], edges_us: Int64s) -> Int64s:
         saturated = []
         for reading in readings:
-            capacity = reading.told.get("capacity")
+            capacity = reading.content.get("capacity")
             # A reading without capacities cannot rule out that spouts were held back.
             if not isinstance(capacity, int | float) or capacity >= self._saturated:
                 saturated.append((to_us(reading.at) - CAPACITY_US, to_us(reading.at)))

@@ -110,8 +110,8 @@ def _read(folder: Folder, name: str, remedy: str) -> InForce:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, HistoryError):
             raise
-        said = f"{type(error).__name__}: {error}"
-        raise HistoryError(f"{folder.place(name)} is damaged ({said}); {remedy}") from None
+        cause = f"{type(error).__name__}: {error}"
+        raise HistoryError(f"{folder.place(name)} is damaged ({cause}); {remedy}") from None
 
 
 def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
@@ -131,8 +131,8 @@ def _manifest(body: Any, folder: Folder, name: str, remedy: str) -> Manifest:
         _kept_s(body["keep_s"]),
     )
     if manifest.snapshot != body["snapshot"]:
-        told = f"its content is {manifest.snapshot}, not {body['snapshot']}"
-        raise HistoryError(f"{folder.place(name)} is damaged: {told}; {remedy}")
+        mismatch = f"its content is {manifest.snapshot}, not {body['snapshot']}"
+        raise HistoryError(f"{folder.place(name)} is damaged: {mismatch}; {remedy}")
     return manifest
 
 
@@ -146,13 +146,13 @@ def _names(body: Mapping[str, object]) -> dict[str, str]:
     return {day: str(name) for day, name in body.items()}
 
 
-def _window_s(told: object) -> int:
-    if not isinstance(told, int) or not 0 < told <= DAY_S:
-        raise ValueError(f"window_s is {told!r}, not 1 to {DAY_S}")
-    return told
+def _window_s(value: object) -> int:
+    if not isinstance(value, int) or not 0 < value <= DAY_S:
+        raise ValueError(f"window_s is {value!r}, not 1 to {DAY_S}")
+    return value
 
 
-def _kept_s(told: object) -> float:
-    if not isinstance(told, int | float) or not 0 <= told <= _MAX_KEPT_S:
-        raise ValueError(f"keep_s is {told!r}, not 0 to {_MAX_KEPT_S}")
-    return float(told)
+def _kept_s(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 <= value <= _MAX_KEPT_S:
+        raise ValueError(f"keep_s is {value!r}, not 0 to {_MAX_KEPT_S}")
+    return float(value)

@@ -49,8 +49,8 @@ def read_part(folder: Folder, name: str, columns: Sequence[str] | None = None) -
         held = file.schema_arrow.names
         return file.read(columns=None if columns is None else [name for name in columns if name in held])
     except (OSError, pa.ArrowException) as error:
-        said = " ".join(str(error).split())
-        raise HistoryError(f"{folder.place(name)} is damaged: {said}; {remedy}") from None
+        cause = " ".join(str(error).split())
+        raise HistoryError(f"{folder.place(name)} is damaged: {cause}; {remedy}") from None
 
 
 def read_part_in_force(folder: Folder, name: str) -> pa.Table:

@@ -73,9 +73,9 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
         code = refusal_code(error)
         if code in LATE:
             raise
-        said = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
+        cause = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
         remedy = _REMEDIES.get(code, _ELSE)
-        raise _store_error(directory, connection, f"refuses ({said})", remedy) from None
+        raise _store_error(directory, connection, f"refuses ({cause})", remedy) from None
     except BotoCoreError as error:
         if "Credential" in type(error).__name__:
             raise _store_error(directory, connection, f"is not asked ({error})", _KEYS) from None
@@ -101,9 +101,9 @@ def _connected(directory: S3Directory) -> _Connection:
     except (botocore.exceptions.BotoCoreError, ValueError) as error:
         # Never show an invalid address: it may contain a password.
         known = isinstance(error, botocore.exceptions.BotoCoreError)
-        said = without_secrets(str(error), ()) if known else "the endpoint is not valid, or has a login"
+        cause = without_secrets(str(error), ()) if known else "the endpoint is not valid, or has a login"
         raise HistoryStoreError(
-            f"history in {directory}: the settings of AWS cannot be used ({said}); correct AWS_ENDPOINT_URL_S3, "
+            f"history in {directory}: the settings of AWS cannot be used ({cause}); correct AWS_ENDPOINT_URL_S3, "
             "AWS_REGION, AWS_PROFILE or the files of AWS"
         ) from None
 

@@ -75,16 +75,16 @@ class S3Objects:
         """Names with this beginning, in order; with older_than_s, only those put that long ago by the store's clock.
         at_once: names per request.
         """
-        asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
-        for page in self._pages(asked):
+        params = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "MaxKeys": at_once}
+        for page in self._pages(params):
             for held in page.get("Contents", ()):
-                if not older_than_s or held["LastModified"] <= _told_at(page) - timedelta(seconds=older_than_s):
+                if not older_than_s or held["LastModified"] <= _server_time(page) - timedelta(seconds=older_than_s):
                     yield str(held["Key"]).removeprefix(self._key(""))
 
     def folders(self, beginning: str) -> list[str]:
         """Names with this beginning up to the first slash; as fast for full folders as for empty ones."""
-        asked = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "Delimiter": "/"}
-        prefixes = (held["Prefix"] for page in self._pages(asked) for held in page.get("CommonPrefixes", ()))
+        params = {"Bucket": self.directory.bucket, "Prefix": self._key(beginning), "Delimiter": "/"}
+        prefixes = (held["Prefix"] for page in self._pages(params) for held in page.get("CommonPrefixes", ()))
         return [str(prefix).removeprefix(self._key("")).removesuffix("/") for prefix in prefixes]
 
     def remove(self, name: str) -> None:
@@ -101,10 +101,10 @@ class S3Objects:
                     "writers would lose each other's commits; use a store that honours them, or a folder"
                 )
 
-    def _pages(self, asked: Mapping[str, Any]) -> Iterator[Any]:
+    def _pages(self, params: Mapping[str, Any]) -> Iterator[Any]:
         more: dict[str, str] = {}
         while True:
-            page = answer_of(self.directory, partial(_page, {**asked, **more}))
+            page = answer_of(self.directory, partial(_page, {**params, **more}))
             yield page
             if not page.get("IsTruncated"):
                 return
@@ -121,11 +121,11 @@ def _not_found(place: str) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
 
 
-def _told_at(page: Any) -> datetime:
+def _server_time(page: Any) -> datetime:
     """The store's clock, which also stamps objects; this machine's if the answer has no date."""
-    told = page["ResponseMetadata"]["HTTPHeaders"].get("date")
-    return datetime.now(UTC) if told is None else parsedate_to_datetime(told).astimezone(UTC)
+    date_header = page["ResponseMetadata"]["HTTPHeaders"].get("date")
+    return datetime.now(UTC) if date_header is None else parsedate_to_datetime(date_header).astimezone(UTC)
 
 
-def _page(asked: Mapping[str, Any], client: Any) -> Any:
-    return client.list_objects_v2(**asked)
+def _page(params: Mapping[str, Any], client: Any) -> Any:
+    return client.list_objects_v2(**params)

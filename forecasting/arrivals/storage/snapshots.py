@@ -143,8 +143,8 @@ def _aside(folder: Folder) -> list[_Aside]:
 
 
 def _as_aside(name: str) -> _Aside | None:
-    told = _FILE.fullmatch(name.removeprefix(f"{_FOLDER}/"))
-    return _Aside(datetime.fromisoformat(told["time"]), told["id"], name) if told else None
+    match = _FILE.fullmatch(name.removeprefix(f"{_FOLDER}/"))
+    return _Aside(datetime.fromisoformat(match["time"]), match["id"], name) if match else None
 
 
 def _manifest_aside(folder: Folder, file: _Aside) -> Manifest | None:

@@ -92,7 +92,7 @@ def test_a_site_without_prices__still_tells_where_instances_go(tmp_path: Path) -
         ),
         ({}, SITE, {"work": 0.2}, "operator work has a price_per_hour, and so have containers or nodes of site.yaml"),
         ({}, {"containers": {"cores": 0.5, "price_per_hour": 1}}, {}, "needs 1 cores, a container has 0.5"),
-        ({"max_containers": 1}, {"containers": {"cores": 1, "price_per_hour": 1}}, {}, "1 containers are the most"),
+        ({"max_containers": 1}, {"containers": {"cores": 1, "price_per_hour": 1}}, {}, "1 containers are the maximum"),
     ],
 )
 def test_prices_and_nodes_that_do_not_go_together__are_refused(

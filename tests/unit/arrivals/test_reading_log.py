@@ -114,7 +114,7 @@ def test_log__that_two_write_at_once_is_whole(log: ReadingLog) -> None:
         added = sum(pool.map(append, [range(first, 200, 4) for first in range(4)]))
     readings = all_of(log)
     assert len(readings) == added
-    assert {one.told["text"] for one in readings} == {text}
+    assert {one.content["text"] for one in readings} == {text}
     assert [one.at for one in readings] == sorted({one.at for one in readings})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modeling.calibration import calibrated
-from modeling.calibration.by_input import told_apart
+from modeling.calibration.by_input import ratios_by_input
 from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
@@ -30,7 +30,7 @@ def profiles(**service_s: float) -> dict[str, OperatorProfile]:
 def test_mistake_1__ratios_of_several_inputs_are_fitted_per_input_and_their_streams_are_summed() -> None:
     # 1 out per tuple of a, 3 per tuple of b. The ratio of totals, 2.5 to 1.5 by the mix, holds for no other mix.
     a, b = np.array([100.0, 200, 300, 100]), np.array([300.0, 100, 100, 100])
-    apart = told_apart({"a->join": a, "b->join": b}, a + 3 * b)
+    apart = ratios_by_input({"a->join": a, "b->join": b}, a + 3 * b)
     assert apart.ratio["a->join"].value == pytest.approx(1)
     assert apart.ratio["b->join"].value == pytest.approx(3)
     # Two streams at 60 % each are 120 %, not 60 %.
@@ -66,7 +66,7 @@ def test_mistake_1__each_input_may_cost_another_time_and_bring_other_numbers_out
 
 def test_mistake_1__inputs_that_move_together_are_refused() -> None:
     a, b = np.array([100.0, 200, 300, 400]), np.array([200.0, 400, 600.5, 800])
-    apart = told_apart({"a": a, "b": b}, np.array([1.0, 2, 3, 4]))
+    apart = ratios_by_input({"a": a, "b": b}, np.array([1.0, 2, 3, 4]))
     assert not apart.ratio
     assert "go up and down together" in apart.why
 

@@ -40,7 +40,7 @@ def metrics(
     if as_json:
         say_json({"samples": [asdict(each) for each in samples(known)], "unread": known.lacking})
     elif out is not None or push is not None:
-        plain(f"{len(known.known)} topologies told" + (f" in {out}" if out is not None else ""))
+        plain(f"{len(known.known)} topologies reported" + (f" in {out}" if out is not None else ""))
     else:
         typer.echo(openmetrics(known), nl=False)
     for name, why in known.lacking.items():

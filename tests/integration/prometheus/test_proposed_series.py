@@ -81,5 +81,5 @@ def test_the_one_counter_of_what_a_workloads_pods_take_in__is_proposed(url: str)
 def test_several_counters_of_a_workloads_pods__are_named_and_left_to_choose_from(url: str) -> None:
     proposal = arrival_proposal(_workloads("orders", "prices"), None, url, NOW)
     assert proposal.section is None
-    assert any("prices: of the counters of its pods none alone" in remark for remark in proposal.remarks)
+    assert any("prices: no single counter of its pods counts all arrivals" in remark for remark in proposal.remarks)
     assert any("has a_messages_total, b_messages_total" in remark for remark in proposal.remarks)

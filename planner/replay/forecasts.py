@@ -61,7 +61,12 @@ class LevelForecasts:
     ) -> None:
         self._topology, self._step_s, self._horizon_s, self._every_s = topology, step_s, horizon_s, every_s
         self._start_s = past.start_s
-        self._rates = {s: np.concatenate([past.rate_per_s[s], load.rate_per_s[s]]) for s in load.rate_per_s}
+        rates = {s: np.concatenate([past.rate_per_s[s], load.rate_per_s[s]]) for s in load.rate_per_s}
+        self._levels = {s: _hourly_means(each, past.start_s) for s, each in rates.items()}
+        self._shapes = {
+            s: np.divide(each, self._levels[s], out=np.ones_like(each), where=self._levels[s] > 0)
+            for s, each in rates.items()
+        }
         self._known: dict[int, Mapping[str, Forecast]] = {}
 
     def at(self, at_s: float) -> Mapping[str, Forecast]:
@@ -72,9 +77,9 @@ class LevelForecasts:
             self._known = {
                 issued_s: {
                     source: _forecast(
-                        self._topology, source, issued_s, self._step_s, self._paths(rates, start_s, minutes)
+                        self._topology, source, issued_s, self._step_s, self._paths(source, start_s, minutes)
                     )
-                    for source, rates in self._rates.items()
+                    for source in self._levels
                 }
             }
         return self._known[issued_s]
@@ -92,17 +97,20 @@ class LevelForecasts:
         ahead = np.arange(count)
         return np.asarray(first + ahead - (1 + later + back[:, ahead // DAY]) * DAY)
 
-    def _paths(self, rates: Floats, start_s: int, minutes: Ints) -> Floats:
-        """Shape (paths, steps)."""
-        minutes_of_hours = np.arange(rates.size) + self._start_s // MINUTE_S
-        _, hour = np.unique(minutes_of_hours // 60, return_inverse=True)
-        level = (np.bincount(hour, rates) / np.bincount(hour))[hour]
-        shape = np.divide(rates, level, out=np.ones_like(rates), where=level > 0)
+    def _paths(self, source: str, start_s: int, minutes: Ints) -> Floats:
+        """Rates per second, shape (paths, steps): the largest minute of each step."""
+        levels, shapes = self._levels[source], self._shapes[source]
         first = (start_s - self._start_s) // MINUTE_S
-        told = level[np.arange(first, first + minutes.shape[1]).clip(0, rates.size - 1)]
-        per_step = self._step_s // MINUTE_S
-        came = told * shape[minutes.clip(0)]
-        return np.asarray(came.reshape(len(came), -1, per_step).max(axis=2))
+        # After the end, the last level continues.
+        ahead = levels[np.arange(first, first + minutes.shape[1]).clip(0, levels.size - 1)]
+        rates_per_s = ahead * shapes[minutes.clip(0)]
+        return np.asarray(rates_per_s.reshape(len(rates_per_s), -1, self._step_s // MINUTE_S).max(axis=2))
+
+
+def _hourly_means(rates_per_s: Floats, start_s: int) -> Floats:
+    """The mean rate of each minute's hour, shape (minutes,)."""
+    _, hour = np.unique((np.arange(rates_per_s.size) + start_s // MINUTE_S) // 60, return_inverse=True)
+    return np.asarray((np.bincount(hour, rates_per_s) / np.bincount(hour))[hour])
 
 
 def _start_s(issued_s: int, step_s: int) -> int:
@@ -110,7 +118,7 @@ def _start_s(issued_s: int, step_s: int) -> int:
 
 
 def _forecast(topology: str, source: str, issued_s: int, step_s: int, paths: Floats) -> Forecast:
-    """paths: shape (paths, steps)."""
+    """paths: rates per second, shape (paths, steps)."""
     horizons = [h for h in HORIZONS_S if h <= paths.shape[1] * step_s]
     peaks = {h: np.quantile(paths[:, : max(1, h // step_s)].max(axis=1), QUANTILES) for h in horizons}
     at = datetime.fromtimestamp(_start_s(issued_s, step_s), UTC)

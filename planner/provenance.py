@@ -1,0 +1,74 @@
+"""Where a value that decides a number comes from: a person, a measurement, past deployments, an assumption.
+
+A schedule stores it with the values that it stands on; words are made of it last, in cli and report.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Origin(StrEnum):
+    """DECLARED: in the topology file or the site file. MEASURED: on the cluster or in the arrivals. LEARNT: from past
+    deployments. ASSUMED: by default, as nobody has declared or measured it. GIVEN: by an option of this one command.
+    """
+
+    DECLARED = "declared"
+    MEASURED = "measured"
+    LEARNT = "learnt"
+    ASSUMED = "assumed"
+    GIVEN = "given"
+
+
+class Quantity(StrEnum):
+    """A quantity that decides numbers of a plan."""
+
+    SERVICE_TIME = "service_time"
+    SELECTIVITY = "selectivity"
+    KEYS = "keys"
+    STATE = "state"
+    CONTAINERS = "containers"
+    NODES = "nodes"
+    CORES = "cores"
+    PRICES = "prices"
+    DOWNTIME = "downtime"
+    LEAD = "lead"
+    LOAD = "load"
+    VARIATION = "variation"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """place: a file, an option, a command or a record. at: of the measurement, with its time zone. samples: number of
+    measurements, deployments or days behind it; 0 if nobody measured. interval: 95 % interval of the value.
+    """
+
+    origin: Origin
+    place: str = ""
+    at: datetime | None = None
+    samples: int = 0
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One quantity that an answer stands on. of: the operators, streams or sources that it is of, empty for the whole
+    topology.
+    """
+
+    quantity: Quantity
+    provenance: Provenance
+    of: tuple[str, ...] = ()
+
+
+def placeholders(grounds: Iterable[Ground]) -> tuple[Ground, ...]:
+    """Quantities without a measurement behind them: those assumed, and service times that only the file declares, which
+    stand in until calibration measures them.
+    """
+    return tuple(
+        each
+        for each in grounds
+        if each.provenance.origin is Origin.ASSUMED
+        or (each.provenance.origin is Origin.DECLARED and each.quantity is Quantity.SERVICE_TIME)
+    )

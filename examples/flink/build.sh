@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Build the jobs against Flink's own jars and print the path of their jar: examples/flink/build.sh [folder]
+# Beside an installed wheel: with that environment's python3 first on PATH.
 set -euo pipefail
 folder=$(realpath -m "${1:-var/flink}")
-cd "$(dirname "$0")/../.."
-exec .venv/bin/python - "$folder" <<'PYTHON'
+checkout=$(realpath -m "$(dirname "$0")/../..")
+python=$checkout/.venv/bin/python
+[ -x "$python" ] || python=python3
+exec "$python" -P - "$folder" <<'PYTHON'
 import sys
 from pathlib import Path
 
+from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import flink_distribution
-from forescale.local.flink.errors import LocalFlinkError
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.java import find_java
 

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from forescale.local.flink.example_job import example_job
 from forescale.local.flink.java import find_java
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
 from forescale.local.flink.submission import submit_job
+from forescale.places import bundled
 
 pytestmark = [pytest.mark.flink, pytest.mark.slow]
 
@@ -91,6 +93,14 @@ def test_submit__to_a_cluster_that_is_gone_names_its_address(flink: LocalFlink) 
     jar = example_job(flink.java, flink.distribution, flink.folder)
     with pytest.raises(LocalFlinkError, match=r"http://127\.0\.0\.1:1.*does not answer POST /jars/upload"):
         submit_job("http://127.0.0.1:1", jar, {})
+
+
+def test_build_script__prints_the_jar_that_it_has_built(tmp_path: Path, distribution: FlinkDistribution) -> None:
+    script = bundled("examples") / "flink" / "build.sh"
+    ended = subprocess.run(["bash", script, tmp_path], capture_output=True, text=True, timeout=300, check=True)
+    jar = Path(ended.stdout.strip())
+    assert jar.parent == tmp_path
+    assert "wordcount/WordCount.class" in zipfile.ZipFile(jar).namelist()
 
 
 def test_example_job__shows_what_the_compiler_says(tmp_path: Path, distribution: FlinkDistribution) -> None:

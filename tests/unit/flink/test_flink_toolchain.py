@@ -1,5 +1,7 @@
 """What is said when Java or Flink's jars are not as they should be."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import flink_distribution
 from forescale.local.flink.java import find_java
+from forescale.places import bundled
 
 _ZEROS = "0" * 64
 
@@ -52,6 +55,19 @@ def test_find_java__without_any_says_what_to_install(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LocalFlinkError, match=r"no java in PATH; install a JDK of version 17"):
         find_java()
+
+
+def test_build_script__says_what_is_missing_in_one_line(tmp_path: Path) -> None:
+    script = bundled("examples") / "flink" / "build.sh"
+    ended = subprocess.run(
+        ["bash", script, tmp_path / "built"],
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: no java in JAVA_HOME={tmp_path}; install a JDK of version 17")
 
 
 def test_distribution__that_cannot_be_fetched_leaves_nothing_behind(

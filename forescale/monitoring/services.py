@@ -33,7 +33,7 @@ def notified_services(settings: Settings) -> Sequence[Service]:
     try:
         import apprise
     except ModuleNotFoundError:
-        raise NotifyError("FORESCALE_NOTIFY_URLS needs Apprise; pip install 'forescale[notify]'") from None
+        raise NotifyError("FORESCALE_NOTIFY_URLS needs Apprise; install forescale with the extra `notify`") from None
     logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
     services = []
     for number, url in enumerate(dict.fromkeys(settings.notify_urls.get_secret_value().split()), start=1):

@@ -95,13 +95,19 @@ def plan(
 
 
 @app.command("list")
-def list_steps(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
-    """Every step of a topology and where it stands."""
+def list_steps(
+    context: typer.Context,
+    topology: Annotated[str | None, typer.Argument(help="Topology file, or its name; all if none.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every step of a topology, or of all, and where it stands."""
     settings = settings_of(context)
-    steps = ledger_of(settings).steps(topology=topology_config(topology, settings).topology)
+    name = None if topology is None else topology_config(topology, settings).topology
+    steps = ledger_of(settings).steps(topology=name)
     if as_json:
         body = [
             {
+                "topology": step.topology,
                 "step_id": step.id,
                 "schedule_id": step.schedule_id,
                 "deploy_at": step.deploy_at,
@@ -113,8 +119,15 @@ def list_steps(context: typer.Context, topology: Topology, as_json: AsJson = Fal
         ]
         say_json({"topology": topology, "steps": body})
         return
-    rows = [(s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), s.reason) for s in steps]
-    console.print(table(f"steps of {topology}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
+    for each in sorted({step.topology for step in steps} if name is None else {name}):
+        rows = [
+            (s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), s.reason)
+            for s in steps
+            if s.topology == each
+        ]
+        console.print(table(f"steps of {each}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
+    if name is None and not steps:
+        plain("no topology has a step so far: `forescale plan TOPOLOGY` proposes some")
 
 
 @app.command()

@@ -3,6 +3,8 @@
 They come from the environment (`FORESCALE_…`), else from the file `forescale.env` in the home.
 """
 
+import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +22,12 @@ DATABASES = frozenset({"sqlite", "postgresql", "mysql", "mssql"})
 """URL schemes of the databases that MLflow can use."""
 
 
+SERVICES_OF = "FORESCALE_SERVICES_OF"
+"""Environment variable of every local service with the folder it belongs to: no setting."""
+
+
 class SettingsFileError(ValueError):
-    """A settings file that cannot be used; names the file, the variable and the remedy."""
+    """A settings file or an environment that cannot be used; names the place, the variable and the remedy."""
 
 
 def _in_home(folder: str, in_checkout: str) -> Callable[[dict[str, Any]], Path]:
@@ -39,7 +45,7 @@ class Settings(BaseSettings):
     """Where data is kept and who decides. Every field is an environment variable with the prefix FORESCALE_, and may
     be set in the settings file of the home. The environment has precedence.
 
-    Raises SettingsFileError if that file holds anything else, and pydantic's ValidationError for wrong values.
+    Raises SettingsFileError if one of them holds an unknown setting, and pydantic's ValidationError for wrong values.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", hide_input_in_errors=True)
@@ -107,6 +113,9 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file of the home that those two name."""
+        for variable in os.environ:
+            if variable.upper().startswith(PREFIX) and variable != SERVICES_OF:
+                _check_known(settings_cls, "the environment", variable)
         home = Path(init_settings().get("home") or env_settings().get("home") or default_home())
         try:
             return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
@@ -191,7 +200,6 @@ class _HomeFile(DotEnvSettingsSource):
     """The settings file of a home. An unknown setting is an error: a misspelt one might change who decides."""
 
     def __call__(self) -> dict[str, Any]:
-        fields = self.settings_cls.model_fields
         for variable, value in self.env_vars.items():
             name = variable.upper()
             if not name.startswith(PREFIX):
@@ -199,14 +207,22 @@ class _HomeFile(DotEnvSettingsSource):
             field = name.removeprefix(PREFIX).lower()
             if field == "home":
                 raise SettingsFileError(f"{self.env_file}: {name} cannot stand in the home that it names; remove it")
-            if field not in fields:
-                raise SettingsFileError(
-                    f"{self.env_file}: {name} is not a known setting; remove it or correct its name "
-                    "(`forescale config check` lists them)"
-                )
+            _check_known(self.settings_cls, str(self.env_file), name)
             if not value:
                 raise SettingsFileError(f"{self.env_file}: {name} has no value; give one after =, or remove it")
         return super().__call__()
+
+
+def _check_known(settings_cls: type[BaseSettings], place: str, variable: str) -> None:
+    """Raises SettingsFileError that names the known setting with the nearest name."""
+    field = variable.upper().removeprefix(PREFIX).lower()
+    if field not in settings_cls.model_fields:
+        nearest = difflib.get_close_matches(field, settings_cls.model_fields, n=1)
+        meant = f"did you mean {PREFIX}{nearest[0].upper()}? " if nearest else ""
+        raise SettingsFileError(
+            f"{place}: {variable} is not a known setting; {meant}remove it or correct its name "
+            "(docs/reference/settings.md lists them)"
+        )
 
 
 def _without_password(text: str) -> str:

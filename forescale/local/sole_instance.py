@@ -8,9 +8,8 @@ from pathlib import Path
 
 from forescale.local.errors import ServiceError
 from forescale.local.processes import left_of
+from forescale.settings import SERVICES_OF
 
-MARK = "FORESCALE_SERVICES_OF"
-"""Environment variable of every service with the folder it belongs to."""
 GONE_S = 10.0
 """Time limit for killed processes to be gone: milliseconds, unless the machine is very busy."""
 
@@ -43,7 +42,7 @@ def end_leftovers(home: Path) -> None:
     psutil.process_iter.cache_clear()
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):
-            ours = process.pid in recorded or process.environ().get(MARK) == str(home)
+            ours = process.pid in recorded or process.environ().get(SERVICES_OF) == str(home)
             if ours and process.pid != os.getpid():
                 process.kill()
                 killed.append(process)

@@ -9,9 +9,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from forescale.local.ports import LOOPBACK
-from forescale.local.sole_instance import MARK
 from forescale.places import IN_CHECKOUT, PROJECT, bundled
-from forescale.settings import Settings
+from forescale.settings import SERVICES_OF, Settings
 
 ROLES = {"admin": "admin", "reviewer": "op", "viewer": "viewer"}
 DAGS = bundled("dags")
@@ -53,7 +52,7 @@ def airflow_environment(
     url = f"http://{LOOPBACK}:{port}"
     ours = {
         "AIRFLOW_HOME": str(home),
-        MARK: str(home),
+        SERVICES_OF: str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(home / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from forecasting.arrivals.storage.directory import S3Directory
-from forescale.settings import PROJECT, SETTINGS_FILE, Settings, SettingsFileError
+from forescale.settings import PROJECT, SERVICES_OF, SETTINGS_FILE, Settings, SettingsFileError
 
 
 @pytest.fixture
@@ -67,6 +67,26 @@ def test_settings_file__refuses_what_would_be_ignored(home, line, message):
     with pytest.raises(SettingsFileError, match=message) as error:
         Settings()
     assert str(home / SETTINGS_FILE) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("FORESCALE_TOPOLGIES", "did you mean FORESCALE_TOPOLOGIES?"),
+        ("forescale_ledgerurl", "did you mean FORESCALE_LEDGER_URL?"),
+        ("FORESCALE_XYZZY", "remove it or correct its name"),
+    ],
+)
+def test_environment__refuses_a_variable_that_would_be_ignored(home, monkeypatch, variable, meant):
+    monkeypatch.setenv(variable, "1")
+    with pytest.raises(SettingsFileError) as error:
+        Settings()
+    assert str(error.value).startswith(f"the environment: {variable} is not a known setting; {meant}")
+
+
+def test_environment__may_name_the_folder_of_a_local_service(home, monkeypatch):
+    monkeypatch.setenv(SERVICES_OF, str(home))
+    assert Settings().home == home
 
 
 def test_settings_file__that_is_not_text_is_named(home):

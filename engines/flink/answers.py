@@ -72,8 +72,14 @@ class Vertex(_Answer):
     counters: Annotated[Counters | None, Field(alias="metrics")] = None
 
     @property
-    def runs(self) -> bool:
-        return self.tasks.get("RUNNING", 0) == self.parallelism
+    def running(self) -> int:
+        """Number of its subtasks that run. Bounded input ends subtask by subtask, and what ended stays FINISHED."""
+        return self.tasks.get("RUNNING", 0)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no subtask is yet to start, to restore its state or to be stopped."""
+        return self.running + self.tasks.get("FINISHED", 0) == self.parallelism
 
 
 class Job(_Answer):
@@ -90,10 +96,14 @@ class Job(_Answer):
 
     @property
     def runs(self) -> bool:
-        return self.state == "RUNNING" and bool(self.vertices) and all(vertex.runs for vertex in self.vertices)
+        """Whether every subtask runs or has finished its input, and at least one runs."""
+        some_run = any(vertex.running for vertex in self.vertices)
+        return self.state == "RUNNING" and some_run and all(vertex.settled for vertex in self.vertices)
 
 
 class Subtask(_Answer):
+    """status: as for tasks of a vertex; the counters of a FINISHED one stand still."""
+
     index: Annotated[int, Field(alias="subtask")]
     status: str
     start_ms: Annotated[Milliseconds, Field(alias="start-time")]

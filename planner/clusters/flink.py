@@ -171,7 +171,7 @@ class FlinkCluster:
         if job.runs and seen.running != wanted:
             return Pending(f"{self._where} still runs {brief(seen.running)}")
         if not job.runs:
-            tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.runs]
+            tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.settled]
             return Pending(f"{self._where} is {job.state}; {'; '.join(tasks)}")
         since = self._rest.running_since(job)
         state_gib = self._state_gib(job, seen.vertices)

@@ -21,8 +21,8 @@ _PENDING, _READ, _GIVEN = ".pendingRecords", ".numRecordsIn", ".numRecordsOut"
 
 @dataclass(frozen=True)
 class QueueReading:
-    """All subtasks of a source at one moment. age_s: mean time since they began. pending: waiting records. taken:
-    records taken in since they began.
+    """All subtasks of a source at one moment. age_s: mean time since those began that still run. pending: waiting
+    records. taken: records taken in since they began.
     """
 
     age_s: float
@@ -44,6 +44,8 @@ Queue = QueueReading | SourceBacklog | None
 
 def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Queue:
     """Raises ClusterError if Flink does not answer."""
+    if not vertex.running:
+        return SourceBacklog(0.0, 0.0)  # bounded input that was read to its end
     names = set(rest.metric_names(jid, vertex.id))
     if not names.issuperset(_AGE):
         return None
@@ -59,15 +61,16 @@ def queue_reading(rest: FlinkRest, jid: str, source: str, vertex: Vertex) -> Que
     metrics = rest.metric_sums(jid, vertex.id, vertex.parallelism, [*_AGE, *counts])
     if not metrics.keys() >= {*_AGE, *counts}:
         return None
-    age_ms = sum(metrics[name].mean for name in _AGE)
-    collected = sum(metrics[name].sum for name in _AGE) / age_ms if age_ms > 0 else math.nan
-    if not abs(collected - vertex.parallelism) < 0.5:  # some subtasks have not reported yet
+    mean_ms, ages_ms = (sum(ages) for ages in zip(*((metrics[n].mean, metrics[n].sum) for n in _AGE), strict=True))
+    collected = ages_ms / mean_ms if mean_ms > 0 else math.nan
+    # Flink keeps the last counters of a finished subtask for a while; until all others reported, the sums are partial.
+    if not vertex.running - 0.5 < collected < vertex.parallelism + 0.5:
         return None
     sums = {name: metrics[name].sum for name in counts}
     # Some sources do not count what they read; they emit as much.
     taken = sum(sums.get(name + _READ, 0.0) or sums.get(name + _GIVEN, 0.0) for name in operators)
     pending = sum(max(0.0, sums[name + _PENDING]) for name in operators)
-    return QueueReading(age_ms / 1000, pending, taken)
+    return QueueReading(ages_ms / 1000 / vertex.running, pending, taken)
 
 
 def source_backlog(source: str, before: QueueReading, after: QueueReading) -> SourceBacklog:

@@ -27,7 +27,9 @@ class Read:
 
 
 def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
-    """Counters of all instances; None while Flink has not collected those of the present execution."""
+    """Counters of all instances that have not finished; None while Flink has not collected those of the present
+    execution.
+    """
     first = next(iter(vertices))
     for _ in range(_READS):
         answers = {name: rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
@@ -37,7 +39,8 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
     for name, details in answers.items():
         for subtask in details.subtasks:
             counters = subtask.metrics
-            if math.isnan(counters.busy_ms):  # a source of the old kind has no busy time
+            # A source of the old kind has no busy time, and bounded input ends: those counters never move.
+            if math.isnan(counters.busy_ms) or subtask.status == "FINISHED":
                 continue
             too_old = counters.elapsed_ms > details.now - subtask.start_ms + 1000
             if not counters.complete or too_old:
@@ -50,7 +53,7 @@ def shortest_span_s(before: Reading, after: Reading) -> float:
     """Smallest progress of any instance between the reads, in seconds; below 0 if one was restarted."""
     if before.keys() != after.keys():
         return -1.0
-    return min((after[at].elapsed_ms - before[at].elapsed_ms) / 1000 for at in before)
+    return min(((after[at].elapsed_ms - before[at].elapsed_ms) / 1000 for at in before), default=0.0)
 
 
 def operator_samples(

@@ -11,7 +11,7 @@ from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink, 
 from engines.flink.rest import FlinkRest
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Status, Verified
+from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.flink import FlinkCluster
 from planner.errors import ClusterError
 
@@ -76,6 +76,43 @@ def test_state__is_rescaling_while_tasks_restore_their_state(flink: RecordedFlin
     flink.job["vertices"][2]["tasks"].update(RUNNING=1, INITIALIZING=1)
     state = cluster.state()
     assert (state.status, state.running_since) == (Status.RESCALING, None)
+
+
+def finish(flink: RecordedFlink, vertex: int, *subtasks: int) -> None:
+    """Let those subtasks of the recorded job have read their input to its end."""
+    tasks = flink.job["vertices"][vertex]["tasks"]
+    tasks.update(RUNNING=tasks["RUNNING"] - len(subtasks), FINISHED=len(subtasks))
+    for subtask in subtasks:
+        flink.bodies[f"/jobs/{JOB}/vertices/{(SOURCE, SPLIT, COUNT)[vertex]}"]["subtasks"][subtask]["status"] = (
+            "FINISHED"
+        )
+
+
+def test_state__is_running_while_any_task_runs_and_all_others_have_finished(
+    flink: RecordedFlink, cluster: FlinkCluster
+) -> None:
+    finish(flink, 0, 0)  # a bounded source beside what works on
+    finish(flink, 1, 1)  # one of two subtasks
+    state = cluster.state()
+    assert (state.status, state.plan) == (Status.RUNNING, RUNNING)
+    assert state.running_since == RUNNING_SINCE
+
+
+def test_progress__is_verified_although_a_source_has_finished(flink: RecordedFlink, cluster: FlinkCluster) -> None:
+    finish(flink, 0, 0)
+    accepted = Accepted(RUNNING, WIDER, moment(1795161610000))
+    assert isinstance(cluster.progress(accepted), Verified)
+
+
+def test_state__is_rescaling_when_no_task_runs_any_more(flink: RecordedFlink, cluster: FlinkCluster) -> None:
+    for vertex, subtasks in enumerate([(0,), (0, 1), (0, 1)]):
+        finish(flink, vertex, *subtasks)
+    assert cluster.state().status is Status.RESCALING  # Flink is about to call the job finished
+
+
+def test_backlog__of_a_source_that_has_finished_is_empty(flink: RecordedFlink, cluster: FlinkCluster) -> None:
+    finish(flink, 0, 0)
+    assert cluster.backlogs() == {"sentences": SourceBacklog(0.0, 0.0)}
 
 
 def test_state__of_a_cancelled_job_is_down_without_asking_for_its_requirements(

@@ -289,3 +289,17 @@ def test_operator_samples__of_a_job_that_never_runs_end_with_an_error() -> None:
     flink.job["vertices"][2]["tasks"].update(RUNNING=0, INITIALIZING=2)
     with pytest.raises(ClusterError, match="has not run for 20 s"):
         measured(flink).operator_samples(5.0)
+
+
+def test_operator_samples__leave_out_a_subtask_that_has_finished() -> None:
+    flink = RunningFlink()
+    flink.job["vertices"][1]["tasks"].update(RUNNING=1, FINISHED=1)
+    ended = flink.bodies[f"/jobs/{JOB}/vertices/{SPLIT}"]["subtasks"].pop(1) | {"status": "FINISHED"}
+    flink.details()[1]["subtasks"].append(dict(ended, metrics=dict(ended["metrics"])))
+    samples = measured(flink).operator_samples(15.0)
+    assert sorted((one.operator, one.index) for one in samples) == [
+        ("count", 0),
+        ("count", 1),
+        ("sentences", 0),
+        ("split", 0),
+    ]

@@ -9,6 +9,7 @@ from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Param
 
 from forescale.codec import handed_over, taken_over
+from forescale.orchestration.stored_answer import StoredAnswer, is_repeated
 from forescale.settings import Settings
 from forescale.web.addresses import below_airflow, decision_path, picture_path
 
@@ -65,7 +66,8 @@ class ReviewSchedule(HITLOperator):
         # Airflow adds the fields of the DAG's own form to `params`; an answer would have to repeat them all.
         kwargs.pop("params", None)
         fields = {
-            name: Param("", type="string", maxLength=MAX_TEXT, title=title, description=description)
+            # The form takes a field that may not be null for required, and keeps every button shut until it is filled.
+            name: Param(None, type=["null", "string"], maxLength=MAX_TEXT, title=title, description=description)
             for name, (title, description) in FIELDS.items()
         }
         super().__init__(
@@ -95,6 +97,20 @@ class ReviewSchedule(HITLOperator):
         if not schedule.asks:
             settled = "all of it was approved before, or is within planning.auto_approve"
             return handed_over(ReviewAnswer(None, "forescale", settled))
+        if is_repeated(context["task_instance"], self.retries):
+            # An answer that Airflow stored and lost is taken, not asked for again.
+            self.defer(trigger=StoredAnswer(str(context["task_instance"].id)), method_name="ask_unless_answered")
+        return self._ask(context, settings, schedule)
+
+    def ask_unless_answered(self, context: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called by Airflow with the answer to the try before, if there is one."""
+        from forescale.jobs.plan import PlannedSchedule
+
+        if event is not None:
+            return self.execute_complete(context, event)
+        return self._ask(context, Settings(), taken_over(PlannedSchedule, self.schedule))
+
+    def _ask(self, context: Any, settings: Settings, schedule: "PlannedSchedule") -> dict[str, Any]:
         from modeling.wording import count_of  # not while DAGs are parsed: the package brings scipy
 
         self.subject = f"Deploy {count_of(len(schedule.steps), 'plan')} of topology {schedule.topology}?"

@@ -59,6 +59,23 @@ def write_truth(folder: Path, topology: str) -> Ints:
     return counts
 
 
+def write_past(settings: Settings, topology: str) -> None:
+    """The arrival history up to now: four days, planned for by the usual week."""
+    minutes = int((NOW - START).total_seconds()) // 60
+    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
+    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, NOW)]], dtype=np.int64)
+    rows = history_rows(topology, "receive", counts, edges, start=START, window_s=60)
+    write_history(rows, settings.history_dir, topology, START, NOW)
+
+
+def add_topology(settings: Settings, topology: str) -> None:
+    """Another topology of the same kind, with its past."""
+    text = TOPOLOGY.replace(f"topology: {NAME}", f"topology: {topology}")
+    (settings.topologies / f"{topology}.yaml").write_text(text)
+    write_truth(settings.home / "truth", topology)
+    write_past(settings, topology)
+
+
 def install(folder: Path) -> Installation:
     """Topology file, events (jobs look at those up to now only) and the truth; on a trace clock, with review."""
     (folder / "topologies").mkdir(parents=True)

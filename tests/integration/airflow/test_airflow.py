@@ -83,30 +83,13 @@ def ask(client, **form):
 
 
 def review_of(client, run_id):
-    """The question that a run of `plan` has put, once the scheduler has seen that it waits.
-
-    An answer within a scheduler loop of the question is lost to a race in Airflow 3.3 (the task is then asked again).
-    """
-    until(lambda: states(client, "plan", run_id).get("each.review") == "awaiting_input")
-    time.sleep(3)
+    """The question that a run of `plan` has put."""
     return until(lambda: client.open_reviews("plan", run_id))[0]
 
 
 def decide(client, run_id, by, choice, why="", **typed):
-    """Answer a review, and again where the answer was lost to that race."""
+    """Answer a review as soon as it is asked."""
     by.answer(review_of(client, run_id), choice, why, **typed)
-    answered = time.monotonic()
-
-    def taken():
-        nonlocal answered
-        if states(client, "plan", run_id)["each.review"] != "awaiting_input":
-            return True
-        if time.monotonic() > answered + 10 and (asked := client.open_reviews("plan", run_id)):
-            by.answer(asked[0], choice, why, **typed)
-            answered = time.monotonic()
-        return False
-
-    until(taken, 120)
     client.wait_for_success("plan", run_id, PATIENCE_S)
 
 

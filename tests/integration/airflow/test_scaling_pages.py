@@ -6,14 +6,12 @@ from contextlib import closing
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import numpy as np
 import pytest
-from day_and_night import NAME, NOW, START, calls_per_minute
+from day_and_night import NAME, write_past
 from headless_chromium import headless_chromium
+from signed_in import signed_in_page
 from test_airflow import review_of
 
-from forecasting.arrivals.rows import history_rows
-from forecasting.arrivals.store import write_history
 from forescale.local.airflow.environment import passwords
 from forescale.wiring.parts import ledger_of
 
@@ -29,11 +27,7 @@ def browser():
 @pytest.fixture(scope="module")
 def asked(running):
     """The run of `plan` that waits for a review: planned by the usual week of four days of history."""
-    minutes = int((NOW - START).total_seconds()) // 60
-    counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
-    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, NOW)]], dtype=np.int64)
-    rows = history_rows(NAME, "receive", counts, edges, start=START, window_s=60)
-    write_history(rows, running.installation.settings.history_dir, NAME, START, NOW)
+    write_past(running.installation.settings, NAME)
     run_id = running.service.client.trigger("plan", {"topology": NAME})
     review_of(running.service.client, run_id)
     return run_id
@@ -50,16 +44,8 @@ def signed_in(running, browser):
     contexts = []
 
     def sign_in(user, address):
-        context = browser.new_context(viewport={"width": 1280, "height": 1000})
-        contexts.append(context)
-        page = context.new_page()
-        page.complaints = []
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.goto(running.service.url + address)
-        page.fill("input[name=username]", user)
-        page.fill("input[name=password]", passwords(running.service.home)[user])
-        page.click("button[type=submit]")
-        page.wait_for_url(running.service.url + address)
+        page = signed_in_page(browser, running.service, user, address)
+        contexts.append(page.context)
         return page
 
     yield sign_in

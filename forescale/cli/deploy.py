@@ -138,12 +138,13 @@ def outcomes(
     as_json: AsJson = False,
 ) -> None:
     """Measured beside predicted values of past deployments, and what planning learns from them."""
-    from forescale.jobs.learned_rescale import learned_planning
+    from forescale.situation.learned_rescale import learned_planning
+    from forescale.situation.workspace import Workspace
 
     settings = settings_of(context)
     config, ledger = topology_config(topology, settings), ledger_of(settings)
     known = ledger.outcomes(config.topology, limit=last)
-    learned = learned_planning(settings, ledger, config)
+    learned = learned_planning(Workspace(settings).situation(config), ledger)
     if as_json:
         say_json(
             {

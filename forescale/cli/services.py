@@ -9,8 +9,8 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.files.typed_plan import parallelism_of
-from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.services import saturation
+from forescale.situation.known_profiles import kept_profiles, unmeasured_notes
 from forescale.wiring.parts import topology_config
 from modeling.services.pools import CallRouting
 from planner.errors import PlanError

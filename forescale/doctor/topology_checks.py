@@ -12,9 +12,9 @@ from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.files.arrivals_section import EventsEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles, profile_path
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.settings import Settings
+from forescale.situation.known_profiles import kept_profiles, profile_path
 from forescale.wiring.arrivals import arrival_source
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config

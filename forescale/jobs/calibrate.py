@@ -10,9 +10,9 @@ from pathlib import Path
 from forecasting.errors import TrackingError
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
+from forescale.situation.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts

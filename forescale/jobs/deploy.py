@@ -10,9 +10,10 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.planning_case import changes_before
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
     change_terms_of,
@@ -124,7 +125,7 @@ def _limits_passed(
         return ()
     planning, restore = config.planning, NO_RESTORE
     try:
-        learned = learned_planning(settings, ledger.past_damage(), config)
+        learned = learned_planning(Workspace(settings).situation(config), ledger.past_damage())
         planning, restore = learned.planning, learned.restore
     except FileError as error:  # a damaged file must not prevent a deployment by hand
         logger.warning("limits of %s are judged by its file alone: %s", config.topology, error)

@@ -10,12 +10,12 @@ from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
 from forescale.jobs.joint_forecasts import joint_forecasts
-from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
 from forescale.jobs.planning_case import Start, derivation, planning_case, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.wording import rounded
 from planner.deployment import refuse_shadow
@@ -141,7 +141,7 @@ def edit(
         reason = f"approved with the edit by {by}" + (f": {why}" if why else "")
         ledger.approve_schedule(schedule_id, at=now, by=by, why=reason, only=approved)
     entry = ledger.schedule(schedule_id)
-    last_day = day_before(settings, config, ledger, entry, kept_profiles(config, settings))
+    last_day = day_before(settings, Workspace(settings).situation(config), ledger, entry)
     report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
     return EditedSchedule(
         topology=config.topology,

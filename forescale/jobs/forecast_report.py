@@ -22,7 +22,6 @@ from forescale.codec import handed_over, taken_over
 from forescale.files.atomic import write_whole
 from forescale.files.safe_name import safe_name
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_topologies import known_topologies
 from forescale.jobs.past_forecasts import (
     MAX_OF_SOURCE,
     ForecastTopology,
@@ -36,6 +35,7 @@ from forescale.report.forecasts.forecast_report import ForecastReport
 from forescale.report.kit.error import ReportError
 from forescale.report.kit.wording import moment
 from forescale.settings import Settings
+from forescale.situation.known_topologies import known_topologies
 from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
 from modeling.arrays import Floats
 from planner.ledger.ledger import Ledger

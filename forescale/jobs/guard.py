@@ -9,8 +9,9 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
-from forescale.jobs.learned_rescale import learned_guard_terms
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_guard_terms
+from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
@@ -71,10 +72,11 @@ def guard(settings: Settings, topology: str) -> Guarding:
             f"topology {config.topology!r} has no guard: a cluster of kind {config.cluster.kind!r} counts no tuples, "
             "which a guard needs; its plans are made and deployed without one"
         )
-    clock, ledger = clock_of(settings), ledger_of(settings)
+    workspace = Workspace(settings)
+    clock, ledger = workspace.clock, workspace.ledger
     cluster = cluster_of(config, settings, clock)
     guarded = replace(
-        _guarded(config, learned_guard_terms(settings, ledger, config)), alone=partial(deployment_lock, settings)
+        _guarded(config, learned_guard_terms(workspace, config)), alone=partial(deployment_lock, settings)
     )
     turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)

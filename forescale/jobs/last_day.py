@@ -8,12 +8,11 @@ from itertools import pairwise
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
-from forescale.files.topology import TopologyConfig
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.situation import Situation
 from forescale.wiring.parts import guard_terms_of
 from modeling.errors import ModelError
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.ledger.entries import ScheduleEntry
@@ -30,14 +29,12 @@ MAX_CHANGES = 400
 """Newest deployments searched for those of the day and the one before it."""
 
 
-def day_before(
-    settings: Settings, config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, profiles: Profiles
-) -> LastDay | None:
+def day_before(settings: Settings, situation: Situation, ledger: Ledger, entry: ScheduleEntry) -> LastDay | None:
     """The 24 hours before the decision. None, with the reason in the log, if their arrivals are unknown."""
-    schedule, topology = entry.schedule, config.as_topology()
+    config, schedule, topology = situation.config, entry.schedule, situation.topology
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
-    learned = learned_planning(settings, ledger, config, profiles)
+    learned = learned_planning(situation, ledger)
     planning = learned.planning
     terms = DayTerms(
         learned.engine,
@@ -54,7 +51,7 @@ def day_before(
         known = ledger.minutes.count(config.topology, load.start, load.end)
         ran = _cost(plans, load.end, known) if plans else None
         first = plans[0][1] if plans else schedule.current
-        return last_day(load, topology, profiles, terms, first.parallelism, ran, unknown)
+        return last_day(load, topology, situation.profiles, terms, first.parallelism, ran, unknown)
     except (HistoryError, PlanError, ModelError) as error:
         logger.warning("the day before the decision on %s is not replayed: %s", config.topology, error)
         return None

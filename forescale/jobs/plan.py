@@ -15,9 +15,7 @@ from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import needs_review, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
-from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
 from forescale.jobs.report import track_schedule, write_schedule_report
@@ -26,6 +24,8 @@ from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import (
     change_terms_of,
     clock_of,
@@ -136,7 +136,7 @@ def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPla
     made = earlier_schedule(request, ledger)
     if made is None:
         made = kept(request, _new_schedule(settings, request, ledger, forecasts), ledger)
-    last_day = day_before(settings, request.config, ledger, made, kept_profiles(request.config, settings))
+    last_day = day_before(settings, Workspace(settings).situation(request.config), ledger, made)
     return published(settings, request, made, ledger, forecasts, last_day)
 
 
@@ -279,7 +279,7 @@ def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, no
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    learned = learned_planning(settings, ledger, config)
+    learned = learned_planning(Workspace(settings).situation(config), ledger)
     terms = change_terms_of(learned.planning, config.forecast.every_s, learned.restore)
     down_s = terms.down_s(config.as_topology(), last.replaces, last.plan)
     ahead_s = terms.stops_after_s(last.replaces, last.plan) + down_s

@@ -10,12 +10,13 @@ from forecasting.forecast import Forecast
 from forescale.files.site import site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
-from forescale.jobs.plan_pricing import PricedPlans, priced_plans
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.plan_pricing import PricedPlans
+from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.operator_profile import Profiles
@@ -177,9 +178,10 @@ def planning_case(
 ) -> PlanningCase:
     """The case, calibrated on the cluster now, with what past deployments teach."""
     calibration = planning_profiles(settings, config, cluster, now)
-    learned = learned_planning(settings, ledger, config, calibration.profiles)
+    situation = Workspace(settings).situation(config)
+    learned = learned_planning(situation, ledger)
     planning = learned.planning
-    priced = priced_plans(settings, config, calibration.profiles)
+    priced = situation.priced
     arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
     terms = change_terms_of(planning, config.forecast.every_s, learned.restore)
     paced = paced_budget(config, ledger, cluster, now)
@@ -194,8 +196,8 @@ def planning_case(
         changes_before(ledger, config.topology, now),
     )
     return PlanningCase(
-        config.as_topology(),
-        calibration.profiles,
+        situation.topology,
+        situation.profiles,
         planned_limits_of(planning),
         terms,
         planning.rescale_cost_instance_hours,

@@ -8,7 +8,7 @@ import numpy as np
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.evaluation import STEADY_S, Terms
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.instance_costs import instance_costs
+from forescale.wiring.instance_costs import instance_costs
 from modeling.candidates import Candidates, candidates
 from modeling.flow.scenarios import AS_PROFILED
 from modeling.inputs.operator_profile import Profiles

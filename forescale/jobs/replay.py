@@ -19,15 +19,15 @@ from forescale.codec import Moment
 from forescale.files.events_section import event_calendar
 from forescale.files.site import read_site_file
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.instance_costs import instance_costs
 from forescale.jobs.kept_replays import KeptReplays, digest_of
-from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
 from forescale.jobs.measured_arrivals import SPAN
-from forescale.jobs.plan_pricing import priced_plans
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.settings import Settings
+from forescale.situation.known_profiles import unmeasured_notes
+from forescale.situation.workspace import Workspace
+from forescale.wiring.instance_costs import instance_costs
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
 from modeling.wording import count_of
 from planner.errors import PlanError
@@ -122,7 +122,8 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     whole = minute_load(series, start.timestamp()).scaled(request.scale)
     load = whole.between(start.timestamp(), end.timestamp())
     past = whole.between(whole.start_s, load.start_s) if load.start_s > whole.start_s else None
-    believed = kept_profiles(config, settings)
+    situation = Workspace(settings).situation(config)
+    believed = situation.profiles
     notes += unmeasured_notes(believed)
     lead_s = float(config.planning.lead_s if request.lead_s is None else request.lead_s)
     downtime_s = config.planning.downtime_s if request.downtime_s is None else request.downtime_s
@@ -130,7 +131,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     site = None if request.site is None else read_site_file(request.site, config.as_topology())
     engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
     notes += told
-    priced = priced_plans(settings, config, believed)
+    priced = situation.priced
     if priced.pricing is not None:
         notes.append(f"the planner weighs prices, of {priced.notes['prices']}; all others weigh instances")
     width_s = max(each.window_s for each in series.values())

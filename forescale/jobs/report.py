@@ -14,7 +14,6 @@ from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forescale.files.atomic import write_whole
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles
 from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
 from forescale.jobs.shadow import accrued_days
@@ -23,6 +22,7 @@ from forescale.report.decision.decision import CapacityStep, DecisionOutcome, De
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.errors import ModelError
@@ -53,7 +53,7 @@ def report(settings: Settings, schedule_id: str) -> Path:
     outcome = _outcome(config, settings, ledger, made)
     if outcome is not None:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
-    last_day = day_before(settings, config, ledger, made, kept_profiles(config, settings))
+    last_day = day_before(settings, Workspace(settings).situation(config), ledger, made)
     path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome, last_day=last_day)
     track_schedule(settings, basis.entries, made, path)
     return path
@@ -103,7 +103,7 @@ def write_schedule_report(
     """
     topology, planning, schedule = config.as_topology(), config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
-    profiles = kept_profiles(config, settings)
+    profiles = Workspace(settings).situation(config).profiles
     peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
     largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
 

@@ -8,10 +8,11 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles, unmeasured_notes
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.observe import in_shadow_mode
 from forescale.settings import Settings
+from forescale.situation.known_profiles import kept_profiles, unmeasured_notes
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from modeling.errors import ModelError
 from planner.errors import PlanError
@@ -117,9 +118,9 @@ def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeri
 
 def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> ShadowWorld:
     """The simulated world, with the downtime and lead time that the shadow's schedules assume."""
-    profiles = kept_profiles(config, settings)
-    learned = learned_planning(settings, ledger, config, profiles)
-    return ShadowWorld(config.as_topology(), profiles, learned.engine, learned.planning.max_lag_s)
+    situation = Workspace(settings).situation(config)
+    learned = learned_planning(situation, ledger)
+    return ShadowWorld(situation.topology, situation.profiles, learned.engine, learned.planning.max_lag_s)
 
 
 def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], day: date) -> None:

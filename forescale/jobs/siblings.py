@@ -32,8 +32,8 @@ from forescale.files.events_section import EventEntry
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_request import ForecastRequest
-from forescale.jobs.known_topologies import known_topologies
 from forescale.settings import Settings
+from forescale.situation.known_topologies import known_topologies
 from modeling.wording import count_of
 from planner.ledger.ledger import Ledger
 

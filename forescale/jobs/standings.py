@@ -14,12 +14,13 @@ from forescale.files.file_error import FileError
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import read_forecast_pages
-from forescale.jobs.known_profiles import profile_path
-from forescale.jobs.learned_rescale import learned_planning
 from forescale.jobs.past_forecasts import ForecastTopology, PastForecasts, forecasts_of_source, past_forecasts
 from forescale.jobs.violation_budget import recorded_budget
 from forescale.report.overview.topology_page import Decided
 from forescale.settings import Settings
+from forescale.situation.known_profiles import profile_path
+from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.workspace import Workspace
 from forescale.standing import SourceStanding, Standing, Standings
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from planner.errors import LedgerError
@@ -96,7 +97,7 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
             stands,
             sources=sources(settings, ledger, config, now),
             calibrated_at=measured_at(profiles) if profiles.exists() else None,
-            learned=learned_planning(settings, ledger, config).learned,
+            learned=learned_planning(Workspace(settings).situation(config), ledger).learned,
             budget=recorded_budget(config, ledger, now),
         )
     else:

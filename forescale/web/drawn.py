@@ -9,11 +9,11 @@ from forecasting.errors import HistoryError
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.history_page import history_page
-from forescale.jobs.known_topologies import known_topologies
 from forescale.jobs.standings import MAX_DECISIONS, decided, shown_standing
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import render_topology_page
 from forescale.settings import Settings
+from forescale.situation.known_topologies import known_topologies
 from forescale.standing import Standing
 from forescale.web.addresses import (
     below_airflow,

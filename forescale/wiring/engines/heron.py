@@ -78,13 +78,13 @@ def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Setting
 
 def _predicted(config: TopologyConfig, settings: Settings) -> "PredictedPacking | None":
     """By the section `packing`, if it names a packer of Heron."""
-    from forescale.wiring.packing import packer_and_site, reserved_of
+    from forescale.wiring.packing import known_site, packer_of, reserved_of
     from planner.clusters.heron_packing import HERON_PACKERS, PredictedPacking
 
     if config.packing is None or config.packing.packer not in HERON_PACKERS:
         return None
-    packer, _ = packer_and_site(config, config.packing, settings)
-    return PredictedPacking(packer, reserved_of(config))
+    where, _, _ = known_site(config, settings)
+    return PredictedPacking(packer_of(config.packing, where), reserved_of(config))
 
 
 def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings) -> str:

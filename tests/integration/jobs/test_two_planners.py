@@ -7,9 +7,9 @@ import pytest
 from shadow_days import NAME, install, plan_now
 
 from forescale.files.profile import read_profile_file, write_profile_file
-from forescale.jobs.known_profiles import profile_path
 from forescale.jobs.plan import PlanRequest, kept, plan
 from forescale.settings import Settings
+from forescale.situation.known_profiles import profile_path
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger

@@ -14,9 +14,9 @@ from forescale.cli import main
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
-from forescale.jobs.known_profiles import known_profiles, profile_path
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
+from forescale.situation.known_profiles import known_profiles, profile_path
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import ScaleEfficiency

@@ -12,8 +12,9 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forescale.cli.main import main
 from forescale.files.file_error import FileError
-from forescale.jobs.learned_rescale import learned_guard_terms, learned_planning
 from forescale.settings import Settings
+from forescale.situation.learned_rescale import learned_guard_terms, learned_planning
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
@@ -69,13 +70,13 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     learned = []
     for count in (4, 3, 5):
         deploy(settings, capsys, count)
-        learned.append(learned_planning(settings, ledger_of(settings), config))
+        learned.append(learned_planning(Workspace(settings).situation(config), ledger_of(settings)))
     # One teaches nothing; of two and the file's two the middle of 25, 25, 60, 60; of three the third of five.
     assert [each.planning.downtime_s for each in learned] == [60, 42.5, 25]
     # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
     assert [each.planning.lead_s for each in learned] == [300, 300, 150]
     assert change_terms_of(learned[-1].planning, 3600).downtime_s == 25
-    assert learned_guard_terms(settings, ledger_of(settings), config).downtime_s == 25
+    assert learned_guard_terms(Workspace(settings), config).downtime_s == 25
     assert learned[-1].notes["downtime"] == "25 s, learnt from 3 deployments; the topology file says 60 s"
     assert learned[0].notes["downtime"] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
     assert config.planning.downtime_s == 60
@@ -96,7 +97,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     (tmp_path / "pair.yaml").write_text(stateful + packing)
     config = topology_config("pair", settings)
     deploy(settings, capsys, 4, 3, 5)
-    learned = learned_planning(settings, ledger_of(settings), config)
+    learned = learned_planning(Workspace(settings).situation(config), ledger_of(settings))
     assert learned.planning.downtime_s == 15
     terms = change_terms_of(learned.planning, 3600, learned.restore)
     few, many, read = (PhysicalPlan("pair", {"read": r, "work": w}) for r, w in ((1, 2), (1, 4), (2, 2)))
@@ -113,7 +114,7 @@ def test_a_site_without_a_section_on_rescales__changes_no_downtime(settings: Set
     (settings.home / "site.yaml").write_text("containers: {cores: 4}\n")
     stateful = TOPOLOGY.replace("work: {service_s: 0.1}", "work: {service_s: 0.1, state_gib: 5}")
     (tmp_path / "pair.yaml").write_text(stateful + "packing: {packer: first_fit_decreasing, site: site.yaml}\n")
-    learned = learned_planning(settings, ledger_of(settings), topology_config("pair", settings))
+    learned = learned_planning(Workspace(settings).situation("pair"), ledger_of(settings))
     assert (learned.planning.downtime_s, learned.restore.takes_time) == (60, False)
 
 
@@ -140,5 +141,5 @@ def test_the_guard__works_on_with_the_downtime_of_its_file_where_profiles_are_da
     profiles.write_text("{")
     config = topology_config("pair", settings)
     with pytest.raises(FileError):
-        learned_planning(settings, ledger_of(settings), config)
-    assert learned_guard_terms(settings, ledger_of(settings), config).downtime_s == config.planning.downtime_s
+        learned_planning(Workspace(settings).situation(config), ledger_of(settings))
+    assert learned_guard_terms(Workspace(settings), config).downtime_s == config.planning.downtime_s

@@ -8,8 +8,9 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig, read_topology_file
-from forescale.jobs.plan_pricing import PricedPlans, priced_plans
 from forescale.settings import Settings
+from forescale.situation.plan_pricing import PricedPlans
+from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
 from planner.pricing.plan_pricing import ContainerPricing, InstancePricing
 
@@ -31,12 +32,12 @@ def config(folder: Path, packing: dict[str, Any] | None = None, **prices: float)
 def priced(folder: Path, site: dict[str, Any], packing: dict[str, Any], **prices: float) -> PricedPlans:
     (folder / "site.yaml").write_text(yaml.safe_dump(site))
     of = config(folder, {"packer": "first_fit_decreasing", "site": "site.yaml", **packing}, **prices)
-    return priced_plans(Settings(home=folder), of, of.declared_profiles())
+    return Workspace(Settings(home=folder)).situation(of).priced
 
 
 def test_prices_of_all_operators__are_those_of_plans(tmp_path: Path) -> None:
     of = config(tmp_path, read=0.1, work=0.3)
-    found = priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
+    found = Workspace(Settings(home=tmp_path)).situation(of).priced
     assert isinstance(found.pricing, InstancePricing)
     assert found.pricing.per_hour({"read": 1, "work": 5}) == pytest.approx(0.1 + 5 * 0.3)
     assert found.notes["prices"] == "instances of each operator; an instance-hour is 0.2"
@@ -44,7 +45,7 @@ def test_prices_of_all_operators__are_those_of_plans(tmp_path: Path) -> None:
 
 def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_lack(tmp_path: Path) -> None:
     of = config(tmp_path, work=0.3)
-    found = priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
+    found = Workspace(Settings(home=tmp_path)).situation(of).priced
     assert found.pricing is None
     told = (
         "all instances count the same; no price: the price of an instance of read is not known; declare price_per_hour"
@@ -54,7 +55,7 @@ def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_la
 
 def test_no_prices__are_nothing_to_speak_of(tmp_path: Path) -> None:
     of = config(tmp_path)
-    assert priced_plans(Settings(home=tmp_path), of, of.declared_profiles()) == PricedPlans()
+    assert Workspace(Settings(home=tmp_path)).situation(of).priced == PricedPlans()
 
 
 def test_containers_with_a_price__are_those_that_a_packing_opens(tmp_path: Path) -> None:
@@ -121,4 +122,4 @@ def test_a_section_that_cannot_be__is_refused_with_its_field(
 def test_a_site_that_does_not_exist__is_named(tmp_path: Path) -> None:
     of = config(tmp_path, {"packer": "round_robin", "site": "nowhere.yaml"})
     with pytest.raises(FileError, match=r"nowhere\.yaml does not exist"):
-        priced_plans(Settings(home=tmp_path), of, of.declared_profiles())
+        Workspace(Settings(home=tmp_path)).situation(of)

@@ -16,11 +16,11 @@ from forescale.codec import handed_over
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import SourcePage, TopologyPages
-from forescale.jobs.known_topologies import known_topologies
 from forescale.jobs.standings import shown_standing
 from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import running_cell
 from forescale.settings import Settings
+from forescale.situation.known_topologies import known_topologies
 from forescale.standing import Standing
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock

@@ -3,7 +3,7 @@
 import pytest
 
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.instance_costs import instance_costs
+from forescale.wiring.instance_costs import instance_costs
 from modeling.inputs.operator_profile import OperatorProfile
 from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost, measured_cost
 

@@ -3,13 +3,10 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from forescale.files.site import site_digest
+from forescale.files.site import SiteFile
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.instance_costs import instance_costs
-from forescale.settings import Settings
-from forescale.wiring.packing import packer_and_site
+from forescale.wiring.instance_costs import instance_costs
 from modeling.inputs.operator_profile import Profiles
 from planner.errors import PlanError
 from planner.pricing.placing import Placing
@@ -28,37 +25,30 @@ class PricedPlans:
     digest: str = field(default="", compare=False)
 
 
-def priced_plans(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
-    """By the prices of containers and nodes if the section `packing` names a site with prices, else by the prices of
-    instances. Raises PlanError or FileError for inconsistent prices and for unknown nodes.
+def priced_plans(
+    config: TopologyConfig, where: SiteFile, digest: str, profiles: Profiles, placing: Placing | None
+) -> PricedPlans:
+    """By the prices of containers and nodes if the site has prices, else by the prices of instances. digest: of the
+    site. Raises PlanError for inconsistent prices.
     """
-    found, digest = _priced(settings, config, profiles), _digest(settings, config, profiles)
-    return replace(found, digest=digest)
+    found = _priced(config, where, profiles, placing)
+    return replace(found, digest=_digest(config, digest, profiles))
 
 
-def _digest(settings: Settings, config: TopologyConfig, profiles: Profiles) -> str:
+def _digest(config: TopologyConfig, site: str, profiles: Profiles) -> str:
     costs, _ = instance_costs(config, profiles)
-    packing = config.packing
-    told = [repr(sorted(costs.items())), "" if packing is None else packing.model_dump_json()]
-    if packing is not None and packing.site is not None:
-        told.append(site_digest(Path(settings.below_home(packing.site))))
-    return hashlib.sha256("|".join(told).encode()).hexdigest()[:24]
+    told = [repr(sorted(costs.items())), "" if config.packing is None else config.packing.model_dump_json()]
+    return hashlib.sha256("|".join([*told, *([site] if site else [])]).encode()).hexdigest()[:24]
 
 
-def _priced(settings: Settings, config: TopologyConfig, profiles: Profiles) -> PricedPlans:
+def _priced(config: TopologyConfig, where: SiteFile, profiles: Profiles, placing: Placing | None) -> PricedPlans:
     costs, notes = instance_costs(config, profiles)
     lacking = [note for note in notes if note.startswith("no price")]
     priced = not lacking and all(cost.price_per_hour is not None for cost in costs.values())
-    if config.packing is None:
-        return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, None, lacking))
-    topology = config.as_topology()
-    name = config.packing.site
-    packer, where = packer_and_site(config, config.packing, settings)
-    placing = Placing(topology, profiles, costs, packer)
-    if not where.prices.known:
+    if placing is None or config.packing is None or not where.prices.known:
         return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, placing, lacking))
-    told = [name for name, cost in costs.items() if cost.price_per_hour]
-    if told:
+    name = config.packing.site
+    if told := [name for name, cost in costs.items() if cost.price_per_hour]:
         raise PlanError(
             f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: running plans would "
             "be priced twice; remove the prices of one of them"

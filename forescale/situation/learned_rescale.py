@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.known_profiles import kept_profiles
-from forescale.settings import Settings
-from forescale.wiring.packing import site_of_packing
+from forescale.situation.situation import Situation
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import guard_terms_of
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
@@ -56,30 +54,27 @@ class LearnedPlanning:
         )
 
 
-def learned_guard_terms(settings: Settings, ledger: Ledger, config: TopologyConfig) -> GuardTerms:
+def learned_guard_terms(workspace: Workspace, config: TopologyConfig) -> GuardTerms:
     """The guard sizes by the longest of the downtimes planned with. If a record or file needed to learn them cannot be
     read, it uses the topology file's downtime and keeps working.
     """
     try:
-        downtime_s = learned_planning(settings, ledger.past_damage(), config).engine.whole_s
+        downtime_s = learned_planning(workspace.situation(config), workspace.ledger.past_damage()).engine.whole_s
     except (FileError, LedgerError) as error:
         logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
         downtime_s = config.planning.downtime_s
     return guard_terms_of(config, downtime_s)
 
 
-def learned_planning(
-    settings: Settings, ledger: Ledger, config: TopologyConfig, profiles: Profiles | None = None
-) -> LearnedPlanning:
-    """Learn from the newest verified deployments of the topology; undone or refused ones teach nothing.
-    profiles: where the state is taken from; None: the last measured ones. Raises FileError for the site file.
+def learned_planning(situation: Situation, ledger: Ledger) -> LearnedPlanning:
+    """Learn from the newest verified deployments of the topology; undone or refused ones teach nothing. The state is
+    that of the profiles in force.
     """
+    config, known = situation.config, situation.profiles
     verified = ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
-    topology, declared = config.as_topology(), config.planning
-    known = kept_profiles(config, settings) if profiles is None else profiles
+    topology, declared = situation.topology, config.planning
     state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
-    site = site_of_packing(config, settings)
-    told = None if site is None or not site.rescales_known else site
+    told = situation.site.file if situation.site.file.rescales_known else None
     restore, downtime_s = StateRestore(state_gib=state_gib), declared.downtime_s
     if told is not None:
         restore = StateRestore(told.rescale.restore_s_per_gib, state_gib, told.restored, told.parallel_restore)

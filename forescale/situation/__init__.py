@@ -1,0 +1,1 @@
+"""What is known of a topology, assembled in one place; every command, page and job answers from it."""

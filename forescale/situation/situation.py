@@ -1,0 +1,97 @@
+"""The situation of one topology: what is known of it without asking its cluster, each value with its provenance.
+
+Options of a command override single values (`with_…`), which then count as given.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from forescale.files.site import SiteFile
+from forescale.files.topology import TopologyConfig
+from forescale.situation.counted_keys import CountedKeys, with_counted_keys
+from forescale.situation.plan_pricing import PricedPlans, priced_plans
+from forescale.wiring.packing import placing_of
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import Site
+from modeling.inputs.topology import Topology
+from planner.pricing.placing import Placing
+from planner.provenance import Origin, Provenance
+
+ASSUMED = Provenance(Origin.ASSUMED)
+
+
+@dataclass(frozen=True)
+class KnownSite:
+    """digest: the same for the same site file, empty without one. provenance: DECLARED by the section `packing`, GIVEN
+    by an option, else ASSUMED.
+    """
+
+    file: SiteFile
+    digest: str = ""
+    provenance: Provenance = ASSUMED
+
+
+@dataclass(frozen=True)
+class Situation:
+    """calibrated: profiles by operator before counted keys are added, and timed: where their service times come from.
+    counted: keys that the history has counted, by source.
+    """
+
+    config: TopologyConfig
+    calibrated: Profiles
+    timed: Mapping[str, Provenance]
+    counted: Mapping[str, CountedKeys]
+    site: KnownSite
+
+    @cached_property
+    def topology(self) -> Topology:
+        return self.config.as_topology()
+
+    @property
+    def profiles(self) -> dict[str, OperatorProfile]:
+        """The profiles in force: the last calibration over the file's declarations, with counted keys."""
+        return self._keyed[0]
+
+    @property
+    def counted_streams(self) -> Mapping[str, str]:
+        """By stream whose keys were counted in the history, the source that they were counted at."""
+        return self._keyed[1]
+
+    @cached_property
+    def placing(self) -> Placing | None:
+        """Packs plans as the section `packing` says; None without one. Raises PlanError for a site that misfits."""
+        return placing_of(self.config, self.site.file, self.profiles)
+
+    @cached_property
+    def priced(self) -> PricedPlans:
+        """Raises PlanError for inconsistent prices."""
+        return priced_plans(self.config, self.site.file, self.site.digest, self.profiles, self.placing)
+
+    @property
+    def where(self) -> Site:
+        return self.site.file.site
+
+    def packed(self, plan: PhysicalPlan, running: PhysicalPlan | None = None) -> PhysicalPlan:
+        """The plan as it would be placed: a plan with containers keeps them, any other is packed by the packer, from
+        the running containers if there are any. Raises PlanError if it cannot be packed.
+        """
+        if plan.packing or self.placing is None:
+            return plan
+        if running is not None and running.packing:
+            return replace(plan, packing=self.placing.repack(running, plan.parallelism))
+        return replace(plan, packing=self.placing.pack(plan.parallelism))
+
+    def with_profiles(self, given: Profiles, place: str) -> "Situation":
+        """place: the option and its value."""
+        timed = {name: Provenance(Origin.GIVEN, place, samples=profile.samples) for name, profile in given.items()}
+        return replace(self, calibrated={**self.calibrated, **given}, timed={**self.timed, **timed})
+
+    def with_site(self, file: SiteFile, place: str) -> "Situation":
+        """place: the option and its value."""
+        return replace(self, site=KnownSite(file, place, Provenance(Origin.GIVEN, place)))
+
+    @cached_property
+    def _keyed(self) -> tuple[dict[str, OperatorProfile], dict[str, str]]:
+        return with_counted_keys(self.topology, self.calibrated, self.counted)

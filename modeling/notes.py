@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
-from modeling.inputs.topology import Topology
+from modeling.inputs.topology import Grouping, Topology
 from modeling.latency.stream_delays import BUFFER_BYTES
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.queues import full_line_throughput
@@ -39,7 +40,7 @@ def notes(
 ) -> tuple[str, ...]:
     """Notes on an estimate. flows: of the plan under its load, in topological order."""
     by_name = {flow.name: flow for flow in flows}
-    found = [*_of_site(topology, plan, site)]
+    found = [*_of_site(topology, plan, site), *_of_keys(topology, profiles, plan)]
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
     if varying:
         found.append(
@@ -73,6 +74,24 @@ def notes(
             f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
         )
     return (*found, *_small_buffers(topology, plan, by_name, site))
+
+
+def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list[str]:
+    """Keyed streams whose keys have an unknown hash: which instance gets a heavy key is left to chance."""
+    lines = []
+    for stream in topology.streams:
+        count, reader = plan.parallelism[stream.downstream], topology.operator(stream.downstream)
+        keys = profiles[reader.name].keys_of(stream.name)
+        if stream.grouping is not Grouping.FIELDS or count == 1 or keys is None:
+            continue
+        bounds = busiest_share_bounds(topology.engine, count, reader.max_parallelism, keys)
+        if bounds is not None:
+            lines.append(
+                f"the type of the keys of {stream.name} is unknown, and so is the instance of each: the busiest of "
+                f"{count} instances of {reader.name} gets {bounds[0]:.0%} to {bounds[1]:.0%} of the tuples (p5 to p95 "
+                "of random assignments), and the mean of these is used; declare key_type, or the hash of each key"
+            )
+    return lines
 
 
 def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:

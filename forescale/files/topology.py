@@ -20,7 +20,7 @@ from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
 from forescale.files.services_section import ServicesSection
 from forescale.files.yaml_fields import yaml_fields, yaml_of_text
-from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 
@@ -37,8 +37,9 @@ class _Strict(BaseModel):
 
 class OperatorEntry(_Strict):
     """Declared values of an operator, used until calibration measures them. service_s: busy seconds of one instance per
-    tuple. key_shares: of the heavy keys; distinct_keys: total number of keys. state_gib: keyed state of the whole
-    operator. cores, memory_mib: reserved for one instance; price_per_hour: of one, in any currency.
+    tuple. key_shares: of the heavy keys; distinct_keys: total number of keys; key_type: Java type of the keys, which
+    decides their instances. state_gib: keyed state of the whole operator. cores, memory_mib: reserved for one instance;
+    price_per_hour: of one, in any currency.
     """
 
     service_s: NotNegative
@@ -46,6 +47,7 @@ class OperatorEntry(_Strict):
     max_parallelism: Instances = 128
     key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
     distinct_keys: Annotated[int, Field(ge=1, le=10**15)] | None = None
+    key_type: KeyType | None = None
     state_gib: Amount = 0.0
     cores: Amount | None = None
     memory_mib: Amount | None = None
@@ -53,7 +55,7 @@ class OperatorEntry(_Strict):
 
     def keys(self) -> KeyHistogram | None:
         known = self.key_shares or self.distinct_keys is not None
-        return KeyHistogram(self.key_shares or {}, distinct_keys=self.distinct_keys) if known else None
+        return KeyHistogram(self.key_shares or {}, {}, self.distinct_keys, self.key_type) if known else None
 
 
 class StreamEntry(_Strict):

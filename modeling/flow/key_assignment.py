@@ -1,13 +1,13 @@
 """The assignment of keys to instances, computed as each engine's own code does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.errors import ModelError
-from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.topology import Engine
 from modeling.wording import count_of
 
@@ -21,36 +21,73 @@ cent.
 def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
     """Share of a keyed stream per instance, shape (parallelism,), summing to 1; read-only.
 
-    Exact if all keys are named and the engine's assignment is known (key_shares_are_exact). Unnamed light keys, assumed
-    equal, fall at random on key groups (Flink), tasks (Storm) or instances (Heron): shares are then the expected ones
-    of the busiest instance, the second, and so on. If their number is unknown, the fewest possible are assumed, which
-    makes the busiest instance busier on average than more keys would. If Heron's hashes are unknown, the heaviest key
-    is alone with an even part of the rest.
+    Exact if all keys are named and their hashes are known (key_shares_are_exact). Unnamed light keys, assumed equal,
+    and named keys of unknown hash fall at random on key groups (Flink), tasks (Storm) or instances (Heron): shares are
+    then the expected ones of the busiest instance, the second, and so on. If the number of light keys is unknown, the
+    fewest possible are assumed, which makes the busiest instance busier on average than more keys would. If Heron's
+    hashes are unknown, the heaviest key is alone with an even part of the rest.
     """
+    codes = {} if keys is None else key_codes(keys)
     match engine:
         case Engine.FLINK:
             owner = np.arange(max_parallelism) * parallelism // max_parallelism
-            shares = _by_group(owner, parallelism, keys, lambda key: flink_key_group(key, max_parallelism))
+            shares = _by_group(owner, parallelism, keys, codes, lambda code: _murmur(code) % max_parallelism)
         case Engine.STORM:
             owner = storm_executors_of_tasks(max_parallelism, parallelism)
-            shares = _by_group(owner, parallelism, keys, lambda key: storm_task_of_key(key, max_parallelism))
+            shares = _by_group(owner, parallelism, keys, codes, lambda code: _storm_task(code, max_parallelism))
         case Engine.HERON:
             if keys is not None and not set(keys.shares) <= set(keys.hashes):
                 shares = _heaviest_key_bound(parallelism, keys)
             else:
-                hashes = {} if keys is None else keys.hashes
-                shares = _by_group(np.arange(parallelism), parallelism, keys, lambda key: hashes[key] % parallelism)
+                codes = {} if keys is None else dict(keys.hashes)
+                shares = _by_group(np.arange(parallelism), parallelism, keys, codes, lambda code: code % parallelism)
     shares.flags.writeable = False
     return shares
 
 
 def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
-    """Whether key_shares are exact, neither expected values nor a bound. Heron hashes the serialised bytes of a key,
-    which only it knows, so the histogram must contain the hashes. Without a histogram the keys are unknown.
+    """Whether key_shares are exact, neither expected values nor a bound: every key is named and its hash known. Heron
+    hashes the serialised bytes of a key, which only it knows, so the histogram must contain the hashes. Without a
+    histogram the keys are unknown.
     """
     if keys is None or not keys.whole:
         return False
-    return engine is not Engine.HERON or set(keys.shares) <= set(keys.hashes)
+    if engine is Engine.HERON:
+        return set(keys.shares) <= set(keys.hashes)
+    return all(code is not None for code in key_codes(keys).values())
+
+
+@lru_cache(maxsize=4096)
+def busiest_share_bounds(
+    engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram
+) -> tuple[float, float] | None:
+    """Share of the busiest instance at the 5th and the 95th percentile of random assignments of the keys whose hash is
+    unknown; None if there are none, and for Heron, whose bound is the heaviest key's.
+    """
+    if engine is Engine.HERON or all(code is not None for code in key_codes(keys).values()):
+        return None
+    owner = (
+        np.arange(max_parallelism) * parallelism // max_parallelism
+        if engine is Engine.FLINK
+        else storm_executors_of_tasks(max_parallelism, parallelism)
+    )
+    held: Floats = np.bincount(owner, minlength=parallelism) / owner.size
+    busiest = (_thrown(keys.shares, owner, parallelism) + held * keys.residual).max(axis=1)
+    low, high = np.quantile(busiest, (0.05, 0.95))
+    return float(low), float(high)
+
+
+def key_codes(keys: KeyHistogram) -> dict[str, int | None]:
+    """Java's hashCode of each named key, unsigned; None where neither its type nor its hash is known.
+
+    >>> key_codes(KeyHistogram({"4294967298": 0.5}, key_type=KeyType.LONG))  # 1 · 2³² + 2: 1 XOR 2
+    {'4294967298': 3}
+    """
+    hash_of = _HASHES.get(keys.hashed_as)
+    return {
+        key: keys.hashes[key] & 0xFFFFFFFF if key in keys.hashes else None if hash_of is None else hash_of(key)
+        for key in keys.shares
+    }
 
 
 def flink_instance_of_key(key: str, parallelism: int, max_parallelism: int = 128) -> int:
@@ -75,7 +112,11 @@ def storm_task_of_key(key: str, tasks: int) -> int:
     >>> storm_task_of_key("a", 10)  # 31 + 97 = 128
     8
     """
-    code = (31 + java_string_hash(key)) & 0xFFFFFFFF
+    return _storm_task(java_string_hash(key), tasks)
+
+
+def _storm_task(code: int, tasks: int) -> int:
+    code = (31 + code) & 0xFFFFFFFF
     return (code - (1 << 32) if code >= 1 << 31 else code) % tasks
 
 
@@ -105,31 +146,67 @@ def java_string_hash(text: str) -> int:
     return code
 
 
-def _by_group(owner: Ints, parallelism: int, keys: KeyHistogram | None, group_of: Callable[[str], int]) -> Floats:
-    """Shares of instances that own groups of keys. owner: instance of each group."""
+def java_long_hash(number: int) -> int:
+    """Long.hashCode: upper XOR lower half, unsigned."""
+    return (number ^ (number >> 32)) & 0xFFFFFFFF
+
+
+_HASHES: Mapping[KeyType, Callable[[str], int]] = {
+    KeyType.STRING: java_string_hash,
+    KeyType.LONG: lambda key: java_long_hash(int(key)),
+    KeyType.INTEGER: lambda key: int(key) & 0xFFFFFFFF,
+}
+"""hashCode of a key by its text. That of other types depends on their code."""
+
+
+def _by_group(
+    owner: Ints,
+    parallelism: int,
+    keys: KeyHistogram | None,
+    codes: Mapping[str, int | None],
+    group_of: Callable[[int], int],
+) -> Floats:
+    """Shares of instances that own groups of keys. owner: instance of each group. codes: hash of each key, None if
+    unknown. group_of: by the hash.
+    """
     held: Floats = np.bincount(owner, minlength=parallelism) / owner.size
     if keys is None:
         return held
-    named = np.zeros(parallelism)
+    named, unplaced = np.zeros(parallelism), dict[str, float]()
     for key, share in keys.shares.items():
-        named[owner[group_of(key)]] += share
-    shares = named + held * keys.residual
+        if (code := codes[key]) is None:
+            unplaced[key] = share
+        else:
+            named[owner[group_of(code)]] += share
     light = None if keys.whole or parallelism == 1 else keys.light_keys
-    if light is None:
+    shares = named + held * (keys.residual + sum(unplaced.values()))
+    if light is None and not (unplaced and parallelism > 1):
         return shares
-    # A fixed seed, so that equal plans have equal shares.
-    loads = named + keys.residual / light * np.random.default_rng(0).multinomial(light, held, size=THROWS)
+    loads = named + _thrown(unplaced, owner, parallelism)
+    if light is not None:
+        # A fixed seed, so that equal plans have equal shares.
+        loads = loads + keys.residual / light * np.random.default_rng(0).multinomial(light, held, size=THROWS)
+    else:
+        loads = loads + held * keys.residual
     order = np.argsort(-shares, kind="stable")
     # Average the excess of the busiest instance over the one expected to be busiest, and so on: less noisy than the
     # shares themselves, and exact if it is always the same one.
     more = (np.sort(loads, axis=1)[:, ::-1] - loads[:, order]).mean(axis=0)
-    if keys.distinct_keys is not None:
+    if keys.distinct_keys is not None or light is None:
         shares[order] = np.maximum(shares[order] + more, 0.0)
         return np.asarray(shares / shares.sum())
     busiest = shares[order[0]] + more[0]
     shares *= (1 - busiest) / max(1 - shares[order[0]], 1e-300)
     shares[order[0]] = busiest
     return shares
+
+
+def _thrown(shares: Mapping[str, float], owner: Ints, parallelism: int) -> Floats:
+    """Shares of instances if each key falls on a random group, shape (THROWS, parallelism)."""
+    loads, rng = np.zeros((THROWS, parallelism)), np.random.default_rng(1)
+    for share in shares.values():
+        loads[np.arange(THROWS), owner[rng.integers(owner.size, size=THROWS)]] += share
+    return loads
 
 
 def _heaviest_key_bound(parallelism: int, keys: KeyHistogram) -> Floats:

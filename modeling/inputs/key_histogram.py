@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from math import ceil
 
@@ -11,18 +12,33 @@ _ROUNDING = 1e-6
 """Rounding error of the sum of shares, which were written with six digits."""
 
 
+class KeyType(StrEnum):
+    """Java type of a key, which decides its hashCode and so its instance. OTHER: tuples, POJOs, rows of SQL."""
+
+    STRING = "string"
+    LONG = "long"
+    INTEGER = "integer"
+    OTHER = "other"
+
+
+INTEGER_BOUNDS = {KeyType.INTEGER: 2**31, KeyType.LONG: 2**63}
+"""Bound of the absolute value of a key of that type."""
+
+
 @dataclass(frozen=True)
 class KeyHistogram:
     """Share of the tuples per key of a fields-grouped stream.
 
-    shares: per key (its text, as the engine hashes it), at least of the heaviest keys. The remainder to 1 is the
-    residual, of unnamed light keys. hashes: per key, if only the engine knows them (Heron): the sum of the hashes of
-    its fields. distinct_keys: total number of keys, named or not; None if unknown.
+    shares: per key, as text, at least of the heaviest keys. The remainder to 1 is the residual, of unnamed light keys.
+    hashes: per key, where they are known: Java's hashCode of the key (Flink, Storm), or the sum of the hashes of its
+    fields (Heron). distinct_keys: total number of keys, named or not; None if unknown. key_type: None if undeclared:
+    keys are then taken for strings, unless all of them are numbers.
     """
 
     shares: Mapping[str, float]
     hashes: Mapping[str, int] = field(default_factory=dict)
     distinct_keys: int | None = None
+    key_type: KeyType | None = None
 
     def __post_init__(self) -> None:
         for key, share in self.shares.items():
@@ -35,13 +51,17 @@ class KeyHistogram:
                 f"key histogram: distinct_keys {self.distinct_keys} of {len(self.shares)} named keys; give how many "
                 "there are in all, at least 1"
             )
+        if (bound := INTEGER_BOUNDS.get(self.key_type or KeyType.OTHER)) is not None:
+            for key in self.shares:
+                if not _is_integer(key) or not -bound <= int(key) < bound:
+                    raise ModelError(f"key histogram: key {key!r} is no {self.key_type}; correct it, or its key_type")
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash((frozenset(self.shares.items()), self.distinct_keys))
+        return hash((frozenset(self.shares.items()), self.distinct_keys, self.key_type))
 
     @cached_property
     def total(self) -> float:
@@ -56,6 +76,13 @@ class KeyHistogram:
         """Whether every key is named, up to rounding."""
         return self.residual <= _ROUNDING or self.distinct_keys == len(self.shares)
 
+    @cached_property
+    def hashed_as(self) -> KeyType:
+        """The type that keys are hashed as; OTHER if it cannot be told: numbers are often longs, as often strings."""
+        if self.key_type is not None:
+            return self.key_type
+        return KeyType.OTHER if self.shares and all(map(_is_integer, self.shares)) else KeyType.STRING
+
     @property
     def light_keys(self) -> int | None:
         """Minimum number of keys in the residual: if unknown, assuming that none is heavier than the lightest named
@@ -68,3 +95,8 @@ class KeyHistogram:
             return self.distinct_keys - len(self.shares)
         lightest = min((share for share in self.shares.values() if share > 0), default=0.0)
         return ceil(self.residual / lightest - 1e-9) if lightest > 0 else None
+
+
+def _is_integer(key: str) -> bool:
+    digits = key.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) < 20

@@ -14,13 +14,13 @@ from forescale.cli.output import AsJson, check_page, console, plain, say_json
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.ranking_json import ranking_fields
 from forescale.cli.ranking_tables import show_ranking
-from forescale.cli.source_options import MAX_PER_S, asked_load, asked_loads, sources_numbers
+from forescale.cli.source_options import MAX_PER_S, asked_loads, sources_numbers
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files
 from forescale.files.site import no_site, read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
-from forescale.jobs.evaluation_load import AskedLoad, EvaluatedLoad, evaluated_load
+from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
 from forescale.wiring.parts import limits_of, topology_config
 from modeling.errors import ModelError
@@ -46,7 +46,7 @@ def evaluate(
         list[str],
         typer.Option(
             help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder. "
-            "Several plans may be ranked under several loads: give a source one rate for each."
+            "Plans may be evaluated, or ranked, under several loads: give a source one rate for each."
         ),
     ],
     profile: Annotated[
@@ -68,9 +68,7 @@ def evaluate(
     ] = None,
     quantile: Annotated[
         list[float] | None,
-        typer.Option(
-            help="Quantile of the forecast's peak; 0.95 if absent. Repeatable to rank plans: each is a constant load."
-        ),
+        typer.Option(help="Quantile of the forecast's peak; 0.95 if absent. Repeatable: each is a constant load."),
     ] = None,
     within_s: Annotated[
         int | None, typer.Option("--within", help="Horizon of the forecast's peak, in seconds; the longest if absent.")
@@ -109,7 +107,7 @@ def evaluate(
     where = read_site_file(site, shape) if site else no_site(shape.engine)
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
-    asked = _asked_load(load, quantile or [0.95], within_s, arrival_cv2, several=len(plans) > 1)
+    asked = asked_loads(load, quantile or [0.95], within_s, arrival_cv2)
     loads = [evaluated_load(settings, config, each) for each in asked]
     if quantile and len(quantile) > 1:
         loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
@@ -132,15 +130,18 @@ def evaluate(
         seed=seed,
     )
     if len(plans) == 1:
-        found = _evaluated(shape, profiles, plans, terms)
+        name = next(iter(plans))
+        by_load = [_evaluated(shape, profiles, plans, replace(terms, load=each)) for each in loads]
+        found = by_load[0]
         if plot is not None:
             _draw(shape, profiles, plans, found, terms, plot)
         if as_json:
-            say_json({name: evaluation_fields(each) for name, each in found.items()})
+            answers = [evaluation_fields(each[name]) for each in by_load]
+            say_json({name: answers[0] if len(answers) == 1 else {"loads": answers}})
             return
-        _say_loads(loads)
-        for name, one in found.items():
-            show_evaluation(name, one)
+        for each_load, evaluated in zip(loads, by_load, strict=True):
+            _say_loads([each_load])
+            show_evaluation(name, evaluated[name])
     else:
         bounds = replace(terms.targets, max_latency_s=max_latency_s or planning.max_p95_latency_s)
         against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
@@ -181,19 +182,6 @@ def _say_loads(loads: Sequence[EvaluatedLoad]) -> None:
     for load in loads:
         rates = ", ".join(f"{source} {rate:.4g}/s" for source, rate in load.rate_per_s.items())
         plain(f"load: {rates} ({_origin(load)})")
-
-
-def _asked_load(
-    load: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None, *, several: bool
-) -> list[AskedLoad]:
-    if several:
-        return asked_loads(load, quantiles, within_s, arrival_cv2)
-    if len(quantiles) > 1:
-        raise ModelError(
-            f"--quantile is given {count_of(len(quantiles), 'time')}; several rank several plans: give one, or "
-            "another --plan"
-        )
-    return [asked_load(load, quantiles[0], within_s, arrival_cv2)]
 
 
 def _best(ranking: Ranking, plans: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:

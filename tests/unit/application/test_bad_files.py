@@ -174,7 +174,6 @@ def said_of(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> 
         (["--load", "read=1e308"], "--load read=1e308: 1e+308 is out of bounds"),
         (["--load", "read=nan"], "--load read=nan: nan is out of bounds"),
         (["--load", "read=1", "--backlog", "read=-1"], "--backlog read=-1: -1 is out of bounds; give 0 to 1e+12"),
-        (["--load", "read=100", "--load", "read=200"], "--load gives source 'read' 100 and 200; give each source once"),
         (["--load", "read=1", "--backlog", "read=1", "--backlog", "read=2"], "--backlog gives source 'read' 1 and 2"),
         (["--load", "read=1", "--quantile", "2"], "--quantile 2 is no quantile; give a number between 0 and 1"),
         (["--load", "read=1", "--draws", "100001"], "--draws"),

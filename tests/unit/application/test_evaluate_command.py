@@ -73,6 +73,19 @@ def answer(capsys: pytest.CaptureFixture[str], files: dict[str, str], *more: str
     return told
 
 
+def test_one_plan_under_several_loads__is_answered_for_each(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    loads = ("--load", "read=100", "--load", "read=400")
+    answers = answer(capsys, files, *loads)["loads"]
+    # Two instances of 4 ms: 100 · .004 / 2 and 400 · .004 / 2.
+    assert [each["operators"]["count"]["utilisation"] for each in answers] == [pytest.approx(0.2), pytest.approx(0.8)]
+    assert answers[1] == answer(capsys, files, "--load", "read=400")
+    assert run("--topology", files["topology"], "--plan", files["plan"], *loads) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("load: read 100/s") < shown.index("load: read 400/s")
+
+
 def test_a_site__slows_what_is_far_and_names_the_container_that_is_full(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:

@@ -21,7 +21,8 @@ MAX_BYTES = 64 << 20
 MAX_TRACE_BYTES = 1 << 30
 """Limit for a trace or a table, uncompressed."""
 
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+"""Endings of compressed files that are read."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tbz", ".txz", ".7z", ".rar")
 _BROKEN = (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException)
 
@@ -49,7 +50,7 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
     kind = path.suffix.lower()
     if kind in _ARCHIVES:
         raise OSError(errno.EINVAL, "it is an archive of files; unpack it, and give the file that it holds", str(path))
-    if kind not in _PACKED:
+    if kind not in PACKED:
         return bounded_bytes(path, max_bytes)
     with _opened(path, max_bytes) as file:
         try:

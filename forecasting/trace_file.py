@@ -8,12 +8,18 @@ import numpy as np
 import pandas as pd
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.bounded_file import unpacked_bytes
+from forecasting.bounded_file import PACKED, unpacked_bytes
 from forecasting.errors import HistoryError
 
 COLUMNS = ("timestamp", "count")
 _MAX_WINDOWS = 20_000_000
 _OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+
+
+def is_trace_name(name: str) -> bool:
+    """Whether a file of that name is a trace, packed or not, and no topology file."""
+    path = Path(name.lower())
+    return (path.with_suffix("") if path.suffix in PACKED else path).suffix == ".csv"
 
 
 def read_trace(path: Path) -> ArrivalSeries:

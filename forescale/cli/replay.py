@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from forecasting.arrivals.grid import typed_moment
+from forecasting.trace_file import is_trace_name
 from forescale.cli.installation import settings_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
 from forescale.jobs.replay import replay as replay_policies
-from forescale.jobs.replay_gate import GateBounds, worse_than
+from forescale.jobs.replay_gate import GateBounds, read_baseline, worse_than
 from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.report.replay.score_columns import DIFFERENCE_COLUMNS, difference_cells, further_columns
@@ -25,7 +26,11 @@ from planner.replay.timeline import read_timeline
 def replay(
     context: typer.Context,
     arrivals: Annotated[
-        str, typer.Argument(help="A trace: CSV file with the columns timestamp and count; or a topology: its history.")
+        str,
+        typer.Argument(
+            help="With --topology, a trace: CSV file with the columns timestamp and count, perhaps packed (.gz, .bz2, "
+            ".xz, .zst). Without, a topology: its history.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Parquet file for the timeline.")] = Path("timeline.parquet"),
     topology: Annotated[
@@ -100,15 +105,21 @@ def replay(
     """Replay policies over past arrivals, minute by minute, and score their cost and violations."""
     check_output("--out", out, PlanError)
     check_page(plot, PlanError)
-    is_trace = arrivals.lower().endswith(".csv")
-    if is_trace and topology is None:
+    if topology is None and is_trace_name(arrivals):
         raise typer.BadParameter(
             "a trace needs --topology; name the topology that takes its arrivals", param_hint="--topology"
         )
+    if topology == arrivals:
+        raise PlanError(
+            f"with --topology, {arrivals!r} is read as a trace; leave --topology out to replay the topology's history"
+        )
+    bounds = GateBounds(gate_cost, gate_violations)
+    bounds.check()
+    baseline = None if gate is None else read_baseline(gate)
     request = ReplayRequest(
         topology=topology or arrivals,
         out=out,
-        trace=Path(arrivals) if is_trace else None,
+        trace=None if topology is None else Path(arrivals),
         policies=tuple(dict.fromkeys(name.strip() for name in policies.split(","))) if policies is not None else USUAL,
         lead_s=lead,
         downtime_s=downtime,
@@ -135,9 +146,7 @@ def replay(
 
         write_whole(render_replay_page(read_timeline(out), against), plot)
     answer = to_json(done)
-    worse = (
-        [] if gate is None else worse_than(done, answer, request.policies, gate, GateBounds(gate_cost, gate_violations))
-    )
+    worse = [] if baseline is None else worse_than(done, answer, request.policies, baseline, bounds)
     if as_json:
         say_json(answer | ({"plot": str(plot)} if plot else {}) | ({"worse": worse} if gate else {}))
     else:

@@ -31,37 +31,52 @@ class GateBounds:
                 raise FileError(f"{option} {value}; give a finite number")
 
 
-def worse_than(
-    done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], baseline: Path, bounds: GateBounds
-) -> list[str]:
-    """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
-    answer: of this replay, as `--json` gives it; policies: that it was to replay; baseline: a file with the answer of
-    another.
-
-    Raises FileError if the file is missing or incomplete, or has another span, target, topology or other terms.
+@dataclass(frozen=True)
+class Baseline:
+    """An earlier replay. terms: that must be equal; numbers: (instance-hours, share of minutes in violation) by policy;
+    seeds: number of them by policy.
     """
-    bounds.check()
+
+    path: Path
+    terms: Mapping[str, object]
+    numbers: Mapping[str, tuple[float, float]]
+    seeds: Mapping[str, int]
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The `--json` answer of an earlier replay. Raises FileError if the file is missing or incomplete."""
     try:
-        kept = json.loads(bounded_text(baseline))
+        kept = json.loads(bounded_text(path))
         before = {score["policy"]: score for score in kept["scores"]}
-        told = _terms(kept)
         numbers = {
             name: (float(score["instance_hours"]), float(score["violation_share"])) for name, score in before.items()
         }
         seeds = {name: int(score["seeds"]) for name, score in before.items()}
         if not all(math.isfinite(each) for pair in numbers.values() for each in pair):
             raise ValueError("a score is no finite number")
+        return Baseline(path, _terms(kept), numbers, seeds)
     except FileNotFoundError:
-        raise FileError(f"baseline {baseline} does not exist; write it by `forescale replay … --json`") from None
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileError(f"baseline {path} does not exist; write it by `forescale replay … --json`") from None
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(
-            f"baseline {baseline} is no answer of `forescale replay … --json` ({type(error).__name__}: {error}); write "
+            f"baseline {path} is no answer of `forescale replay … --json` ({type(error).__name__}: {error}); write "
             "a new one"
         ) from None
+
+
+def worse_than(
+    done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], kept: Baseline, bounds: GateBounds
+) -> list[str]:
+    """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
+    answer: of this replay, as `--json` gives it; policies: that it was to replay.
+
+    Raises FileError if the baseline has another span, target, topology or other terms.
+    """
+    baseline, numbers, seeds = kept.path, kept.numbers, kept.seeds
     apart = [
-        f"{name} {told.get(name)}, this replay {mine}"
+        f"{name} {kept.terms.get(name)}, this replay {mine}"
         for name, mine in _terms(answer).items()
-        if told.get(name) != mine
+        if kept.terms.get(name) != mine
     ]
     if apart:
         raise FileError(

@@ -1,8 +1,13 @@
 """`forescale replay` as a user meets it: a table, a timeline, and one line for what cannot be replayed."""
 
+import bz2
+import gzip
 import json
+import lzma
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +20,7 @@ from forescale.cli.main import main
 from forescale.codec import taken_over
 from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest, replay
-from forescale.jobs.replay_gate import GateBounds, worse_than
+from forescale.jobs.replay_gate import GateBounds, read_baseline, worse_than
 from forescale.settings import Settings
 from planner.replay.timeline import decisions_path, read_timeline
 
@@ -223,7 +228,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
 
     def worse(kept: object) -> list[str]:
         baseline.write_text(json.dumps(kept))
-        return worse_than(done, answer, asked[5].split(","), baseline, GateBounds())
+        return worse_than(done, answer, asked[5].split(","), read_baseline(baseline), GateBounds())
 
     assert worse(answer) == []
     newer = {"forecast_every_s", "parallel_restore", "prices", "started_h", "moved_gib_h"}
@@ -231,11 +236,11 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     older = {name: value for name, value in answer["terms"].items() if name not in newer}
     assert worse(answer | {"terms": older}) == []
     half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
-    assert worse_than(half, answer, ["static-peak", "static-half"], baseline, GateBounds()) == [
+    assert worse_than(half, answer, ["static-peak", "static-half"], read_baseline(baseline), GateBounds()) == [
         "static-peak: replayed with 0 of 1 seed; see the notes"
     ]
     with pytest.raises(FileError, match="--gate-cost nan; give a finite number"):
-        worse_than(done, answer, [], baseline, GateBounds(cost=float("nan")))
+        GateBounds(cost=float("nan")).check()
     cheaper = [score | {"instance_hours": score["instance_hours"] / 1.1} for score in answer["scores"]]
     assert len(worse(answer | {"scores": cheaper})) == 2
     assert "10.0% more than" in worse(answer | {"scores": cheaper})[0]
@@ -264,11 +269,54 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
         with pytest.raises(FileError, match=reason):
             worse(kept)
     with pytest.raises(FileError, match="does not exist"):
-        worse_than(done, answer, [], folder / "none.json", GateBounds())
+        read_baseline(folder / "none.json")
 
     baseline.write_text(json.dumps(answer | {"scores": cheaper}))
     assert _run(*asked, "--gate", str(baseline)) == 1
     assert len(json.loads(capsys.readouterr().out)["worse"]) == 2
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_trace__is_read_whatever_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str], pack: Callable[[bytes], bytes]
+) -> None:
+    ending = {gzip.compress: "gz", bz2.compress: "bz2", lzma.compress: "xz"}[pack]
+    packed = folder / f"trace.csv.{ending}"
+    packed.write_bytes(pack(_trace(folder / "trace.csv", days=0.5).read_bytes()))
+    options = ["--topology", "calls.yaml", "--policies", "static-peak", "--json"]
+    answers = []
+    for trace in (folder / "trace.csv", packed):
+        assert _run("replay", str(trace), *options) == 0
+        answers.append(json.loads(capsys.readouterr().out)["scores"])
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("name", ["none.csv.gz", "none.zst", "none", "/nowhere/trace.txt"])
+def test_a_trace_that_does_not_exist__is_refused_whatever_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert _run("replay", name, "--topology", "calls.yaml") == 1
+    assert f"trace {name} does not exist" in capsys.readouterr().err
+
+
+def test_a_packed_trace_without_a_topology__asks_for_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("replay", "trace.csv.gz") == 2
+    assert "a trace needs --topology" in capsys.readouterr().err
+
+
+def test_a_topology_named_twice__is_not_read_as_a_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("replay", "calls.yaml", "--topology", "calls.yaml") == 1
+    assert "leave --topology out to replay the topology's history" in capsys.readouterr().err
+
+
+def test_a_baseline_that_cannot_be_read__is_refused_before_the_replay(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(folder / "pipe")
+    trace = _trace(folder / "trace.csv", days=0.5)
+    assert _run("replay", str(trace), "--topology", "calls.yaml", "--gate", "pipe", "--out", "t.parquet") == 1
+    assert "baseline pipe is no answer" in capsys.readouterr().err
+    assert not (folder / "t.parquet").exists()
 
 
 def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it_is_asked_for(folder: Path) -> None:

@@ -15,14 +15,17 @@ from forescale.cli.profile_option import given_profiles
 from forescale.cli.ranking_json import ranking_fields
 from forescale.cli.ranking_tables import show_ranking
 from forescale.cli.source_options import MAX_PER_S, asked_loads, sources_numbers
+from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholders
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files
-from forescale.files.site import no_site, read_site_file
+from forescale.files.site import read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
-from forescale.wiring.parts import limits_of, topology_config
+from forescale.situation.grounds import grounds
+from forescale.situation.workspace import Workspace
+from forescale.wiring.parts import limits_of
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MAX_CV2, Profiles
@@ -51,10 +54,11 @@ def evaluate(
     ],
     profile: Annotated[
         str | None,
-        typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3; the topology file's if absent."),
+        typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3; those in force if absent."),
     ] = None,
     site: Annotated[
-        Path | None, typer.Option(help="Site file (YAML): containers, nodes, network, checkpoints.")
+        Path | None,
+        typer.Option(help="Site file (YAML): containers, nodes, network, checkpoints; that of `packing` if absent."),
     ] = None,
     current: Annotated[
         Path | None, typer.Option("--from", help="Plan that runs now, to predict downtime and recovery of the change.")
@@ -95,16 +99,20 @@ def evaluate(
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MAX_CV2:g}")
     settings = settings_of(context)
-    config = topology_config(topology, settings)
-    shape = config.as_topology()
-    profiles = config.declared_profiles() | (given_profiles(profile, shape, settings) if profile else {})
+    situation = Workspace(settings).situation(topology)
+    config, shape = situation.config, situation.topology
+    if profile:
+        situation = situation.with_profiles(given_profiles(profile, shape, settings), f"--profile {profile}")
+    if site:
+        situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
+    profiles = situation.profiles
     waiting = sources_numbers("--backlog", backlog or [], 0.0, MAX_PER_S)
     if unknown := sorted(set(waiting) - set(shape.sources)):
         raise ModelError(f"--backlog names {unknown[0]!r}, which is no source; they are {', '.join(shape.sources)}")
     planning = config.planning
-    plans = read_plan_files(paths, shape)
-    running = read_plan_file(current, shape) if current else None
-    where = read_site_file(site, shape) if site else no_site(shape.engine)
+    running = situation.packed(read_plan_file(current, shape)) if current else None
+    plans = {path: situation.packed(each, running) for path, each in read_plan_files(paths, shape).items()}
+    where = situation.site.file
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
     asked = asked_loads(load, quantile or [0.95], within_s, arrival_cv2)
@@ -129,6 +137,7 @@ def evaluate(
         draws=draws,
         seed=seed,
     )
+    stands_on = grounds(situation)
     if len(plans) == 1:
         name = next(iter(plans))
         by_load = [_evaluated(shape, profiles, plans, replace(terms, load=each)) for each in loads]
@@ -137,8 +146,10 @@ def evaluate(
             _draw(shape, profiles, plans, found, terms, plot)
         if as_json:
             answers = [evaluation_fields(each[name]) for each in by_load]
-            say_json({name: answers[0] if len(answers) == 1 else {"loads": answers}})
+            one = answers[0] if len(answers) == 1 else {"loads": answers}
+            say_json({name: one | grounds_fields(stands_on)})
             return
+        say_placeholders(stands_on, config.topology)
         for each_load, evaluated in zip(loads, by_load, strict=True):
             _say_loads([each_load])
             show_evaluation(name, evaluated[name])
@@ -154,8 +165,9 @@ def evaluate(
             _draw(shape, profiles, in_full, found, terms, plot)
         if as_json:
             evaluations = {name: evaluation_fields(each) for name, each in found.items()}
-            say_json(ranking_fields(config.topology, best, loads) | {"plans": evaluations})
+            say_json(ranking_fields(config.topology, best, loads) | {"plans": evaluations} | grounds_fields(stands_on))
             return
+        say_placeholders(stands_on, config.topology)
         _say_loads(loads)
         if few:
             for name, one in found.items():
@@ -165,6 +177,7 @@ def evaluate(
     if plot is not None:
         drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {count_of(len(plans), 'plan')}"
         plain(f"drawn in {plot}{drawn}")
+    say_grounds(stands_on)
 
 
 def _evaluated(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,11 +11,15 @@ from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_output, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
+from forescale.cli.stands_on import grounds_fields, say_grounds
+from forescale.files.packing_section import PackingSection
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
-from forescale.files.site import no_site, read_site_file
+from forescale.files.site import read_site_file
 from forescale.files.typed_plan import MAX_DIGITS, parallelism_of
-from forescale.wiring.parts import clock_of, cluster_of, topology_config
+from forescale.situation.grounds import grounds
+from forescale.situation.situation import Situation
+from forescale.situation.workspace import Workspace
 from modeling.inputs.site import Site
 from modeling.wording import count_of
 from planner.errors import PlanError
@@ -29,12 +33,13 @@ def pack(
     context: typer.Context,
     topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
     packer: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="round_robin, first_fit_decreasing, resource_compliant (Heron); even_spread, resource_aware (Storm); "
-            "flink_slots (Flink); traffic_aware, network_aware."
+            "flink_slots (Flink); traffic_aware, network_aware. That of the section `packing` if absent, as for all "
+            "other options."
         ),
-    ],
+    ] = None,
     parallelism: Annotated[
         str, typer.Option(help="OPERATOR=INSTANCES,…; with --from, operators that are not named keep theirs.")
     ] = "",
@@ -73,13 +78,13 @@ def pack(
     container_memory: Annotated[float | None, typer.Option(help="MiB of each; the site's if absent.")] = None,
     container_disk: Annotated[float | None, typer.Option(help="MiB of each.")] = None,
     padding: Annotated[
-        str,
+        str | None,
         typer.Option(help="Share of a container that it keeps for itself; `heron`: 10 %, at least 1 core and 1 GiB."),
-    ] = "0",
+    ] = None,
     max_instances: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of instances in a container.")
     ] = None,
-    slots: Annotated[int, typer.Option(min=1, help="Slots of each task manager (Flink).")] = 1,
+    slots: Annotated[int | None, typer.Option(min=1, help="Slots of each task manager (Flink).")] = None,
     slot_group: Annotated[list[str] | None, typer.Option(help="OPERATOR=GROUP of slot sharing (Flink).")] = None,
     evenly: Annotated[bool, typer.Option("--evenly", help="Spread slots over task managers (Flink).")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the plan file here (.json or .yaml).")] = None,
@@ -92,34 +97,43 @@ def pack(
         check_plan_path(out)
         check_output("--out", out, PlanError)
     settings = settings_of(context)
-    config = topology_config(topology, settings)
-    shape = config.as_topology()
+    workspace = Workspace(settings)
+    situation = workspace.situation(topology)
+    config, shape = situation.config, situation.topology
     if current is not None and from_cluster:
         raise PlanError("--from and --from-cluster exclude each other; give one of them")
     running = read_plan_file(current, shape) if current else None
     if from_cluster:
-        running = cluster_of(config, settings, clock_of(settings)).state().plan
+        running = workspace.cluster(config).state().plan
     if running is not None and not running.packing:
         place = current or f"the cluster of {config.topology}"
         raise PlanError(f"{place} has no containers to keep; leave --from out to pack from scratch")
-    where = (read_site_file(site, shape) if site else no_site(shape.engine)).site
-    sizes = {"cores": container_cores, "memory_mib": container_memory}
-    size = replace(where.container, **{name: each for name, each in sizes.items() if each is not None})
-    offer = Offer(
-        site=replace(where, container=size),
-        disk_mib=container_disk,
-        padding=padding_of(padding, "--padding"),
-        max_instances=max_instances,
-        containers=containers,
-        max_containers=max_containers,
-        nodes=_nodes(node or [], where),
-        slots=slots,
-        slot_groups=dict(_pair("--slot-group", text) for text in slot_group or []),
-        evenly=evenly,
+    if profile:
+        situation = situation.with_profiles(given_profiles(profile, shape, settings), f"--profile {profile}")
+    if site:
+        situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
+    packer = packer or (config.packing.packer if config.packing is not None else None)
+    if packer is None:
+        raise PlanError(f"{topology} has no section packing; give --packer, or add the section")
+    offer = _offer(
+        situation,
+        packer,
+        node or [],
+        {"cores": container_cores, "memory_mib": container_memory},
+        {
+            "disk_mib": container_disk,
+            "padding": None if padding is None else padding_of(padding, "--padding"),
+            "max_instances": max_instances,
+            "containers": containers,
+            "max_containers": max_containers,
+            "slots": slots,
+            "slot_groups": dict(_pair("--slot-group", text) for text in slot_group or []) or None,
+            "evenly": evenly or None,
+        },
     )
     made = packed(
         config,
-        config.declared_profiles() | (given_profiles(profile, shape, settings) if profile else {}),
+        situation.profiles,
         (dict(running.parallelism) if running else {}) | parallelism_of("--parallelism", parallelism),
         packer,
         offer,
@@ -129,9 +143,27 @@ def pack(
     if out is not None:
         write_plan_file(made.plan, out)
     if as_json:
-        say_json(_fields(made, packer, out))
+        say_json(_fields(made, packer, out) | grounds_fields(grounds(situation)))
     else:
         _show(made, packer, out)
+        say_grounds(grounds(situation))
+
+
+def _offer(
+    situation: Situation,
+    packer: str,
+    node: Sequence[str],
+    sizes: Mapping[str, float | None],
+    options: Mapping[str, Any],
+) -> Offer:
+    """The containers that the section `packing` offers, with the options that are given in place of its fields."""
+    section = situation.config.packing or PackingSection(packer=packer)
+    section = section.model_copy(update={"nodes": {}}) if node else section
+    size = replace(situation.where.container, **{name: each for name, each in sizes.items() if each is not None})
+    site = replace(situation.where, container=size)
+    offer = section.offer(site, situation.site.file.prices)
+    nodes = _nodes(node, site) if node else offer.nodes
+    return replace(offer, nodes=nodes, **{name: each for name, each in options.items() if each is not None})
 
 
 def _show(packed: "Packed", packer: str, out: Path | None) -> None:

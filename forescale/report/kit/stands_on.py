@@ -1,0 +1,99 @@
+"""Words for what an answer stands on, from the provenance of its values: one to three lines."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from modeling.wording import count_of
+from planner.provenance import Ground, Origin, Provenance, Quantity, placeholders
+
+MAX_NAMED = 3
+
+_NAMES = {
+    Quantity.SERVICE_TIME: "service times",
+    Quantity.SELECTIVITY: "selectivities",
+    Quantity.KEYS: "keys",
+    Quantity.STATE: "state",
+    Quantity.CONTAINERS: "containers",
+    Quantity.NODES: "speeds of nodes",
+    Quantity.CORES: "cores",
+    Quantity.PRICES: "prices",
+    Quantity.DOWNTIME: "downtime",
+    Quantity.LEAD: "lead time",
+    Quantity.LOAD: "load",
+    Quantity.VARIATION: "variation of arrivals",
+}
+_ASSUMED = {
+    Quantity.KEYS: "spread evenly",
+    Quantity.CONTAINERS: "one instance each",
+    Quantity.CORES: "never short",
+    Quantity.VARIATION: "Poisson",
+}
+_ORDER = (Origin.GIVEN, Origin.MEASURED, Origin.LEARNT, Origin.DECLARED, Origin.ASSUMED)
+_UNITS = {Quantity.KEYS: "day", Quantity.DOWNTIME: "deployment", Quantity.LEAD: "deployment"}
+
+
+def placeholder_line(grounds: Iterable[Ground], topology: str) -> str:
+    """What nobody has measured though it decides how much a plan carries, and the command that measures it; empty if
+    everything is measured.
+    """
+    timed = [each for each in placeholders(grounds) if each.quantity is Quantity.SERVICE_TIME]
+    if not timed:
+        return ""
+    return (
+        f"service times of {_named(timed)} are placeholders of the topology file, which nobody has measured: "
+        f"`forescale calibrate --topology {topology}` measures them"
+    )
+
+
+def stands_on_lines(grounds: Sequence[Ground], now: datetime) -> list[str]:
+    """One line of what options give or somebody has measured or learnt, one of what files declare, and one of what is
+    assumed; none that is empty. now: with the time zone of the reader.
+    """
+    words: dict[Origin, list[str]] = {origin: [] for origin in _ORDER}
+    for quantity in _NAMES:
+        by_provenance: dict[tuple[Origin, str, datetime | None], list[Ground]] = {}
+        for each in grounds:
+            if each.quantity is quantity:
+                its = each.provenance
+                by_provenance.setdefault((its.origin, its.place, its.at), []).append(each)
+        whole = len(by_provenance) == 1 and quantity is not Quantity.KEYS
+        for (origin, _, _), of in by_provenance.items():
+            words[origin].append(_words(quantity, of, now, whole=whole))
+    known = [*words[Origin.GIVEN], *words[Origin.MEASURED], *words[Origin.LEARNT]]
+    lines = {"stands on": known, "by its files": words[Origin.DECLARED], "assumed": words[Origin.ASSUMED]}
+    return [f"{name}: {'; '.join(each)}" for name, each in lines.items() if each]
+
+
+def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whole: bool) -> str:
+    name = _NAMES[quantity]
+    if not whole and any(each.of for each in grounds):
+        name += f" of {_named(grounds)}"
+    provenance = grounds[0].provenance
+    samples = min(each.provenance.samples for each in grounds)
+    match provenance.origin:
+        case Origin.GIVEN:
+            return f"{name} by {provenance.place}"
+        case Origin.MEASURED if quantity is Quantity.KEYS:
+            return f"{name} counted over {count_of(samples, 'day')}"
+        case Origin.MEASURED:
+            return f"{name} measured {_when(provenance, now)}from {count_of(samples, 'sample')}"
+        case Origin.LEARNT:
+            return f"{name} learnt from {count_of(samples, _UNITS.get(quantity, 'sample'))}"
+        case Origin.DECLARED:
+            return name
+        case Origin.ASSUMED:
+            return f"{name} {_ASSUMED[quantity]}" if quantity in _ASSUMED else name
+
+
+def _when(provenance: Provenance, now: datetime) -> str:
+    if provenance.at is None:
+        return ""
+    at = provenance.at.astimezone(now.tzinfo)
+    day = "today" if at.date() == now.date() else f"{at:%Y-%m-%d}"
+    return f"{day} {at:%H:%M} " if day != "today" else f"{at:%H:%M} today "
+
+
+def _named(grounds: Sequence[Ground]) -> str:
+    names = list(dict.fromkeys(name for each in grounds for name in each.of))
+    shown = ", ".join(names[:MAX_NAMED])
+    return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"

@@ -145,9 +145,8 @@ def evaluate(
         if plot is not None:
             _draw(shape, profiles, plans, found, terms, plot)
         if as_json:
-            answers = [evaluation_fields(each[name]) for each in by_load]
-            one = answers[0] if len(answers) == 1 else {"loads": answers}
-            say_json({name: one | grounds_fields(stands_on)})
+            answers = [evaluation_fields(each[name]) | grounds_fields(stands_on) for each in by_load]
+            say_json({name: answers[0] if len(answers) == 1 else {"loads": answers}})
             return
         say_placeholders(stands_on, config.topology)
         for each_load, evaluated in zip(loads, by_load, strict=True):

@@ -11,7 +11,7 @@ from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.arrivals.store import built_until
 from forecasting.errors import HistoryError
-from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Grouping, Topology
 
@@ -46,9 +46,11 @@ def counted_keys(directory: Directory, topology: str) -> dict[str, CountedKeys]:
 
 
 def with_counted_keys(
-    topology: Topology, profiles: Profiles, counted: Mapping[str, CountedKeys]
+    topology: Topology, profiles: Profiles, counted: Mapping[str, CountedKeys], key_types: Mapping[str, KeyType | None]
 ) -> tuple[dict[str, OperatorProfile], dict[str, str]]:
-    """The profiles with counted keys where nobody else knows them; and the source of each stream that got some."""
+    """The profiles with counted keys where nobody else knows them; and the source of each stream that got some.
+    key_types: declared, by operator. Raises ModelError for a counted key that is not of the declared type.
+    """
     known, sources = dict(profiles), dict[str, str]()
     for source, keys in counted.items():
         if source not in topology.sources:
@@ -56,7 +58,8 @@ def with_counted_keys(
         for stream, operator in _keyed_streams(topology, profiles, source):
             profile = known[operator]
             if profile.keys_of(stream) is None:
-                known[operator] = replace(profile, stream_keys={**profile.stream_keys, stream: keys.histogram})
+                histogram = replace(keys.histogram, key_type=key_types.get(operator))
+                known[operator] = replace(profile, stream_keys={**profile.stream_keys, stream: histogram})
                 sources[stream] = source
     return known, sources
 

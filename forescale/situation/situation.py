@@ -94,4 +94,5 @@ class Situation:
 
     @cached_property
     def _keyed(self) -> tuple[dict[str, OperatorProfile], dict[str, str]]:
-        return with_counted_keys(self.topology, self.calibrated, self.counted)
+        key_types = {name: entry.key_type for name, entry in self.config.operators.items()}
+        return with_counted_keys(self.topology, self.calibrated, self.counted, key_types)

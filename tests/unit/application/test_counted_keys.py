@@ -12,6 +12,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.situation.counted_keys import counted_keys
 from forescale.situation.workspace import Workspace
+from modeling.inputs.key_histogram import KeyType
 
 HOURS = 48
 
@@ -83,3 +84,11 @@ def test_keys_that_the_file_declares__are_not_replaced(tmp_path: Path) -> None:
 def test_without_a_history__keys_stay_unknown(tmp_path: Path) -> None:
     situation = Workspace(Settings(home=tmp_path)).situation(config(KEYED))
     assert situation.profiles["join"].keys_of("read->join") is None
+
+
+def test_counted_keys__are_hashed_as_the_type_that_the_file_declares(tmp_path: Path) -> None:
+    numbers = DailyKeyCounts("read", date(2003, 3, 3), {"7": 30}, residual=30)
+    of = config(KEYED, join={"key_type": "long"})
+    keys = Workspace(settings_with(tmp_path, numbers)).situation(of).profiles["join"].keys_of("read->join")
+    assert keys is not None
+    assert keys.key_type is KeyType.LONG

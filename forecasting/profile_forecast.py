@@ -10,6 +10,8 @@ from datetime import datetime
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
 from forecasting.deployed import NOW
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.time_grid import DAY_S
@@ -19,13 +21,23 @@ from forecasting.peaks import peak_quantiles_per_s
 from forecasting.pipeline import forecast_of, known_history
 from forecasting.terms import ForecastTerms
 
+NO_EVENTS = EventCalendar()
+
 
 def profile_forecast(
-    series: ArrivalSeries, *, issued_at: datetime, terms: ForecastTerms, history_snapshot: str = ""
+    series: ArrivalSeries,
+    *,
+    issued_at: datetime,
+    terms: ForecastTerms,
+    history_snapshot: str = "",
+    calendar: EventCalendar = NO_EVENTS,
 ) -> Forecast:
-    """Raises ForecastError if the history is too short, too old or too sparse."""
+    """calendar: events that change the usual week, past and coming, as a forecast knows them.
+
+    Raises ForecastError if the history is too short, too old or too sparse.
+    """
     history = known_history(series, issued_at, terms.step_s)
-    forecaster = LocalTimeForecaster(TimeOfWeekForecaster())
+    forecaster = EventAwareForecaster(LocalTimeForecaster(TimeOfWeekForecaster()), calendar)
     with one_thread():
         rng = forecaster_rng(terms.seed, forecaster.name, NOW)
         paths_per_s = forecaster.fit(history).paths_per_s(history, terms.steps, terms.paths, rng)

@@ -1,6 +1,7 @@
 """The ladder of what to plan by: the newest forecasts, else time-of-week profiles of the history, else nothing."""
 
 import hashlib
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,11 +10,13 @@ from pathlib import Path
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.quality import quality
 from forecasting.arrivals.store import read_history
-from forecasting.errors import ForecastError, HistoryError
+from forecasting.errors import CalendarError, ForecastError, HistoryError
+from forecasting.events.calendar import EventCalendar
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
+from forescale.files.events_section import EventEntry, event_calendar
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import quality_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
@@ -22,6 +25,8 @@ from forescale.settings import Settings
 from planner.fallback import RUNG, Footing, Rung, why_stale
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
 
 QUALITY_SPAN = timedelta(days=14)
 """The newest part of the history, checked against `arrivals.quality`: older windows hardly count in a profile."""
@@ -193,12 +198,26 @@ def _profiles(
         series = known_by(history, source, config.events, issued_at)
         if series is None:
             raise HistoryError(f"source {source!r} has no arrival history; run `forescale history build`")
-        forecast = profile_forecast(series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot)
-        identity = hashlib.sha256(f"{source}|{forecast.history_digest}|{terms}".encode()).hexdigest()[:16]
+        end = issued_at + timedelta(seconds=terms.horizon_s)
+        calendar = _calendar(config, series.start, end).of_source(source)
+        forecast = profile_forecast(
+            series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot, calendar=calendar
+        )
+        events = f"|{calendar.digest()}" if calendar.events else ""
+        identity = hashlib.sha256(f"{source}|{forecast.history_digest}|{terms}{events}".encode()).hexdigest()[:16]
         folder = settings.forecasts_dir.resolve() / config.topology / f"profile-{identity}"
         write_forecast(forecast, folder)
         made[source] = folder, forecast
     return made
+
+
+def _calendar(config: TopologyConfig, start: datetime, end: datetime) -> EventCalendar:
+    """All events of the file; without its holidays if these cannot be computed."""
+    try:
+        return event_calendar(config.events, start, end)
+    except CalendarError as error:
+        logger.warning("the usual week of %s knows no holidays: %s", config.topology, error)
+        return event_calendar([event for event in config.events if isinstance(event, EventEntry)], start, end)
 
 
 def _terms(config: TopologyConfig, beside: Forecast | None) -> ForecastTerms:

@@ -145,6 +145,19 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
     assert "forecast of left is 5 h old" in report(made, planned.schedule_id).read_text(encoding="utf-8")
 
 
+def test_profiles__count_an_event_that_the_file_declares_for_the_next_hour(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    start = NOW + timedelta(minutes=29)
+    event = f"{{label: sale, kind: other, start: {start:%Y-%m-%dT%H:%M}Z, end: {NOW:%Y-%m-%dT07:30}Z, ratio: 6}}"
+    file = made.topologies / f"{NAME}.yaml"
+    file.write_text(f"{file.read_text()}events: [{event}]\n")
+    planned = plan(made, NAME)
+    assert planned.rung is Rung.PROFILE
+    # 2 · 8 tuples a second keep 1.6 instances of count busy before 8, 6 times as many 9.6 during the event.
+    schedule = ledger_of(made).schedule(planned.schedule_id).schedule
+    assert max(s.plan.parallelism["count"] for s in schedule.steps if s.deploy_at <= NOW.replace(minute=30)) >= 10
+
+
 def test_one_lost_forecast__has_a_profile_beside_the_forecast_of_the_other_source(tmp_path: Path) -> None:
     made = install(tmp_path / "a")
     forecast(made, "left", timedelta(hours=1))

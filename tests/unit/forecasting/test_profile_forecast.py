@@ -1,8 +1,11 @@
+from datetime import timedelta
+
 import numpy as np
 import pytest
 from arrival_series import busy_offices, web_requests
 
 from forecasting.errors import ForecastError
+from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
 
@@ -25,3 +28,16 @@ def test_a_profile__needs_two_days() -> None:
     series = busy_offices(days=1.5)
     with pytest.raises(ForecastError, match=r"1\.50 days of history, 2 are needed"):
         profile_forecast(series, issued_at=series.end, terms=TERMS)
+
+
+def test_an_event_within_the_horizon__is_part_of_the_profile() -> None:
+    series = web_requests(days=15)
+    known = series.between(series.start, series.end.replace(day=series.end.day - 1))
+    usual = profile_forecast(known, issued_at=known.end, terms=TERMS)
+    begin = known.end + timedelta(hours=2)
+    sale = Event(EventKind.OTHER, "sale", begin, begin + timedelta(hours=1), None, 3.0)
+    made = profile_forecast(known, issued_at=known.end, terms=TERMS, calendar=EventCalendar((sale,)))
+    # Steps of 900 s: the event covers numbers 8 to 11, and its declared ratio is all that is known of it.
+    expected = usual.paths_per_s.copy()
+    expected[:, 8:12] *= 3.0
+    assert made.paths_per_s == pytest.approx(expected)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -98,7 +98,8 @@ class ScalingSchedule:
     violation_minutes: expected over the horizon; violation_probability: of any violation. allowed_minutes: the planned
     bound on violation_minutes, None if each has a fixed price; violation_price_h: price of one, in instance-hours.
     price: expected, as cost_instance_hours, in the currency of the prices; instance_price_per_hour: of one instance;
-    None if plans have no prices. Raises PlanError for a quantile outside (0, 1) and an end that is not after the start.
+    None if plans have no prices. review_s: time for a review from made_at to the first step that needs one; 0: nobody
+    is asked. Raises PlanError for a quantile outside (0, 1) and an end that is not after the start.
     """
 
     topology: str
@@ -119,6 +120,7 @@ class ScalingSchedule:
     derived_from: Mapping[str, str] = field(default_factory=dict)
     price: float | None = None
     instance_price_per_hour: float | None = None
+    review_s: float = 0.0
 
     def __post_init__(self) -> None:
         where = f"schedule of topology {self.topology!r}"
@@ -126,6 +128,10 @@ class ScalingSchedule:
             raise PlanError(f"{where}: quantile {self.quantile:g}; give one between 0 and 1")
         if self.start >= self.end:
             raise PlanError(f"{where}: it ends at {self.end}, not after {self.start}; give a later end")
+
+    def is_too_late_for_review(self, step: ScheduledStep) -> bool:
+        """Whether a step is due before a review of review_s is over."""
+        return step.deploy_at < self.made_at + timedelta(seconds=self.review_s)
 
     def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
         """Which plan carries the load from when to when, over the horizon: each from when it has caught up, by the

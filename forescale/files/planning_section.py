@@ -25,9 +25,10 @@ class Planning(BaseModel):
     instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for state that moves to another
     instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from the history.
     deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. stale_s: older
-    forecasts are not used. mode: shadow plans and reports, but neither it nor the guard deploys anything; floor raises
-    the running plan to its plans, and leaves anything above them to others. auto_approve: bounds within which no
-    approval is needed; None: everything needs approval.
+    forecasts are not used. review_s: from a decision to the first step that needs approval. mode: shadow plans and
+    reports, but neither it nor the guard deploys anything; floor raises the running plan to its plans, and leaves
+    anything above them to others. auto_approve: bounds within which no approval is needed; None: everything needs
+    approval.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,6 +59,7 @@ class Planning(BaseModel):
     arrival_cv2: Annotated[float, Field(ge=0, le=MAX_CV2)] | None = None
     deploy_timeout_s: Positive = 300
     hold_s: NotNegative = 30
+    review_s: NotNegative = 1800
     auto_approve: AutoApproveSection | None = None
     guard: GuardSection = GuardSection()
 

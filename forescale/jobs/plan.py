@@ -230,7 +230,7 @@ def request_schedule(
 ) -> ScalingSchedule:
     """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
     joined = joint_forecasts(settings, request.config, forecasts)
-    made = case.schedule(case.planned(joined.forecasts, at_most))
+    made = case.decided(joined.forecasts, at_most)
     notes = {"sources": joined.note} if joined.note else {}
     of = {**request.derived_from, **made.derived_from, **request.footing.derived_from(), **notes}
     return replace(made, derived_from=of)
@@ -337,7 +337,7 @@ def _planned(
         },
         budget=budget_use(ledger, entry),
         report=report,
-        summary=schedule_summary(_why(schedule, footing), steps),
+        summary=schedule_summary(_why(schedule, footing), schedule, steps),
         shadow=entry.shadow,
         floor=in_floor_mode(schedule),
         asks=needs_review(ledger, entry),

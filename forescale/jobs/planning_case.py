@@ -11,6 +11,7 @@ from forescale.files.site import site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
 from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
@@ -45,7 +46,8 @@ from planner.limits import Limits
 from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule
 from planner.schedule import make_schedule
 
-STILL_TO_COME = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.SHADOW})
+APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
+STILL_TO_COME = APPROVED | {StepState.PROPOSED, StepState.SHADOW}
 DAYS_CHANGES = 200
 HELD_IN_A_ROW = 48
 """Schedules searched for the newest that had anything to plan by: two days of hourly ones."""
@@ -63,7 +65,8 @@ class Start:
 class PlanningCase:
     """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of
     the peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a
-    person, by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h.
+    person, by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h. review: of
+    changes by a person, None if there is none.
     """
 
     topology: Topology
@@ -82,13 +85,28 @@ class PlanningCase:
     candidates: Mapping[str, PhysicalPlan] = field(default_factory=dict)
     priced: PricedPlans = field(default_factory=PricedPlans)
     disruption: DisruptionPrices = NO_DISRUPTION
+    review: ReviewTime | None = None
 
-    def planned(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> HorizonPlan:
-        """The best plan. forecasts: joined. at_most: instances over the whole horizon, if fewer than the limits
-        allow. Raises PlanError if the forecasts are over, PlanError or ModelError for inputs that do not fit together.
+    def decided(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> ScalingSchedule:
+        """The best schedule; its derived_from is `notes`. forecasts: joined. at_most: instances over the whole horizon,
+        if fewer than the limits allow. It leaves time for a review unless the load comes sooner: the violations that
+        waiting would add would break the budget.
+
+        Raises PlanError if the forecasts are over, PlanError or ModelError for inputs that do not fit together.
         """
+        planner = self._planner(at_most)
+        made = self.schedule(self._planned(planner, forecasts, self.rules))
+        if self.review is None:
+            return made
+        if self.review.is_short(made):
+            rules = replace(self.rules, asked_from_s=self.present.at_s + self.review.review_s)
+            later = self.schedule(self._planned(planner, forecasts, rules))
+            made = later if waits_for_review(made, later) else made
+        return replace(made, review_s=self.review.review_s)
+
+    def _planned(self, planner: HorizonPlanner, forecasts: Mapping[str, Forecast], rules: ChangeRules) -> HorizonPlan:
         candidates = [plan.parallelism for plan in self.candidates.values()]
-        planned = self._planner(at_most).planned(forecasts, self.present, self.budget, self.rules, candidates)
+        planned = planner.planned(forecasts, self.present, self.budget, rules, candidates)
         if planned is None:
             raise self._over(forecasts)
         return planned
@@ -147,6 +165,7 @@ def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tu
             Announced(
                 (step.in_place_at - timedelta(seconds=step.downtime_s + step.catch_up_s)).timestamp(),
                 step.plan.parallelism,
+                kept.state in APPROVED,
             )
             for kept, step in steps
             if kept.deploy_at > now
@@ -211,6 +230,7 @@ def planning_case(
         {**_notes(calibration, arrivals), **learned.notes, **priced.notes, "budget": paced.note},
         priced=priced,
         disruption=disruption_prices_of(planning),
+        review=review_time(settings, config, present),
     )
 
 

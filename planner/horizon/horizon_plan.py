@@ -40,10 +40,13 @@ DAY_S = 86400.0
 
 @dataclass(frozen=True)
 class Announced:
-    """A turn of an earlier plan that is still to come: the job stops at epoch second stop_s for a plan."""
+    """A turn of an earlier plan that is still to come: the job stops at epoch second stop_s for a plan. approved:
+    nobody has to answer for it any more.
+    """
 
     stop_s: float
     plan: Mapping[str, int]
+    approved: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,13 @@ class Present:
 @dataclass(frozen=True)
 class ChangeRules:
     """closed: spans, in epoch seconds, in which no change is requested and the job does not stop for one. most_a_day:
-    most changes within any 24 hours.
+    most changes within any 24 hours. asked_from_s: no change is requested before this epoch second, except those
+    that are announced and approved: it leaves time for a review.
     """
 
     closed: Sequence[tuple[float, float]] = ()
     most_a_day: int | None = None
+    asked_from_s: float = -inf
 
     def closed_for(self, asked_s: float, back_s: float) -> tuple[float, float] | None:
         """The first closed span that overlaps a change from its request to the job's return, in epoch seconds."""
@@ -196,7 +201,7 @@ class HorizonPlanner:
         announced = [each for each in present.announced if self._fits(each.plan)]
         proposed = [plan for plan in candidates if self._fits(plan)]
         ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *proposed])
-        turn_h = self._turn_h(ahead, ladder, announced)
+        turn_h = self._turn_h(ahead, ladder, present.running, announced, rules.asked_from_s)
         running = ladder.number(present.running)
         if running is not None and not self._fits(present.running):
             turn_h[:, running] = inf
@@ -376,12 +381,22 @@ class HorizonPlanner:
             )
         )
 
-    def _turn_h(self, ahead: Outlook, ladder: Ladder, announced: Sequence[Announced]) -> Floats:
+    def _turn_h(
+        self,
+        ahead: Outlook,
+        ladder: Ladder,
+        running: Mapping[str, int],
+        announced: Sequence[Announced],
+        asked_from_s: float,
+    ) -> Floats:
         """Price of a stop besides its change: lower if announced, infinite where forbidden."""
-        turn_h = np.where(ahead.changes[:, None], np.zeros(len(ladder.plans)), inf)
+        before = PhysicalPlan(self.topology.name, dict(running))
+        lead_s = np.array([self.terms.stops_after_s(before, plan) for plan in ladder.plans])
+        early = ahead.start_s + ahead.edges_s[:-1, None] - lead_s < asked_from_s
+        turn_h = np.where(ahead.changes[:, None] & ~early, np.zeros(len(ladder.plans)), inf)
         for turn in announced:
             step, plan = self._step_of(turn, ahead), ladder.number(turn.plan)
-            if 0 <= step < ahead.steps and plan is not None:
+            if 0 <= step < ahead.steps and plan is not None and (turn.approved or not early[step, plan]):
                 turn_h[step, plan] = -KEPT_PART * self._prices.rescale_h
         return turn_h
 

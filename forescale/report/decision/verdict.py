@@ -1,6 +1,6 @@
 """What a reviewer reads first: what will change, when, why, at what cost, and what to decide."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.table import Sentence
@@ -23,7 +23,7 @@ from planner.floor import in_floor_mode
 from planner.horizon.budget import PACED
 from planner.ledger.entries import StepEntry
 from planner.ledger.minute_records import MinuteCount
-from planner.scaling_schedule import Alternative
+from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule import HOLD
 
 FLOOR_MODE = (
@@ -71,10 +71,12 @@ def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
     )
 
 
-def schedule_summary(why: str, steps: Iterable[StepEntry]) -> str:
-    """The decision in Markdown: why, and a line for each step."""
+def schedule_summary(why: str, schedule: ScalingSchedule, steps: Sequence[StepEntry]) -> str:
+    """The decision in Markdown: whether it is too late for a review, why, and a line for each step."""
+    waiting = [each for each, step in zip(schedule.steps, steps, strict=True) if step.state.value in OPEN_STATES]
+    late = [f"**{too_late(schedule, each)}**\n" for each in waiting[:1] if schedule.is_too_late_for_review(each)]
     lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
-    return "\n".join([why, *lines])
+    return "\n".join([*late, why, *lines])
 
 
 def _mode() -> str:
@@ -174,9 +176,24 @@ def _to_decide(decision: DecisionReport) -> str:
     if decision.outcome is not None or not waiting:
         return f"Nothing: {_states(decision)}."
     which = f"{len(waiting)} of {len(steps)} steps" if len(waiting) < len(steps) else _all(len(steps))
-    first = waiting[0].deploy_at
-    due = f"before {moment(first)} UTC" if first > decision.schedule.made_at else "now: the first is due already"
-    return f"Approve, edit or veto {which} {due}. A step that nobody approves expires, and the plan before it stays."
+    schedule, first = decision.schedule, waiting[0]
+    at = moment(first.deploy_at)
+    due = f"before {at} UTC" if first.deploy_at > schedule.made_at else "now: the first is due already"
+    late = schedule.is_too_late_for_review(first)
+    silence = (
+        too_late(schedule, first) if late else "A step that nobody approves expires, and the plan before it stays."
+    )
+    return f"Approve, edit or veto {which} {due}. {silence}"
+
+
+def too_late(schedule: ScalingSchedule, first: ScheduledStep) -> str:
+    """Why the first step that needs approval is due before a review can be over, and what happens then."""
+    return (
+        f"It is too late for a review of {duration(schedule.review_s)} (planning.review_s): the load comes sooner. "
+        f"Without an answer {count_of(first.replaces.instances, 'instance')} "
+        f"{'runs' if first.replaces.instances == 1 else 'run'} on; a late approval deploys the step at once, until "
+        f"{moment(first.needed_until)} UTC."
+    )
 
 
 def _all(count: int) -> str:

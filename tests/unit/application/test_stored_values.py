@@ -90,7 +90,7 @@ SCHEDULE = ScalingSchedule(
     "words", NOON, NOON, NOON + timedelta(days=1), 0.95, BEFORE, (STEP,), 72.0, "the load comes", 3.5, 0.25, 7.2, 1.5,
     (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0),),
     (Excuse(BEFORE, "utilisation", "split", 1.07, 0.8, "beyond it", "raise it", {"split": 2}),),
-    {"forecast": "f1"}, price=36.0, instance_price_per_hour=0.5,
+    {"forecast": "f1"}, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
 )  # fmt: skip
 
 KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40)

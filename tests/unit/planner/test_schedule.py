@@ -132,6 +132,22 @@ def test_what_only_shrinks__is_asked_for_as_soon_as_a_closed_span_is_over() -> N
     assert grown.deploy_at.timestamp() == closed[1]
 
 
+def test_a_change__leaves_time_for_a_review_unless_it_is_approved() -> None:
+    """0.4/s needs one instance of the nine that run, at once."""
+    rates, reviewed = level([0.4] * 60), ChangeRules(asked_from_s=START.timestamp() + 1800.0)
+    announced = Announced(START.timestamp() + 600.0, pair(1))
+    first = [
+        schedule_of(rates, pair(9), rules=rules, announced=turns).steps[0].deploy_at
+        for rules, turns in [
+            (ChangeRules(), []),
+            (reviewed, []),
+            (reviewed, [announced]),
+            (reviewed, [replace(announced, approved=True)]),
+        ]
+    ]
+    assert [(at - START) / timedelta(minutes=1) for at in first] == [0, 30, 30, 10]
+
+
 def test_downtimes__follow_the_state_that_each_change_reads() -> None:
     """10 GiB at 60 s each, by all instances at once: of 9 the largest reads 15 of 128 key groups, of 4 one reads 32."""
     restore = StateRestore(60.0, {"work": 10.0}, parallel=True)

@@ -42,9 +42,9 @@ MAX_TRIED = 4096
 class Question:
     """Requirements on plans: one load, and the maximum utilisation of each operator's busiest instance.
 
-    most: maximum per operator, in addition to its max_parallelism. price: per instance of each operator, in any unit,
-    default 1; the search minimises the total price. delays: see evaluate_many. sink: whose latency percentiles count,
-    None for all sinks together.
+    most: maximum per operator, in addition to its max_parallelism and partitions. price: per instance of each operator,
+    in any unit, default 1; the search minimises the total price. delays: see evaluate_many. sink: whose latency
+    percentiles count, None for all sinks together.
     """
 
     topology: Topology
@@ -64,7 +64,7 @@ class Question:
     def counts(self, operator: str) -> range:
         """Possible parallelisms of the operator; a custom grouping allows only one."""
         given = {len(s.shares) for s in self.topology.inputs(operator) if s.grouping is Grouping.CUSTOM}
-        most = min(self.topology.operator(operator).max_parallelism, self.most.get(operator, inf))
+        most = min(self.topology.operator(operator).max_busy, self.most.get(operator, inf))
         return range(max(given), min(max(given), int(most)) + 1) if given else range(1, int(most) + 1)
 
     def used(self, several: Sequence[Counts]) -> Floats:

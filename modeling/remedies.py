@@ -207,6 +207,12 @@ def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name:
         return f"no parallelism helps, as {grouped}: change the grouping, or make {name} faster"
     if question.profiles[name].efficiency != LINEAR:
         return f"no parallelism up to {most} helps, as each instance slows the others: make {name} faster"
+    partitions = question.topology.operator(name).partitions
+    if partitions is not None and partitions <= most:
+        return (
+            f"no parallelism helps, as it reads {count_of(partitions, 'partition')} and further instances stay idle: "
+            f"add partitions, or make {name} faster"
+        )
     evenly = even_count(question, parallelism, name)
     if evenly <= most:
         used = float(question.used([{**parallelism, name: most}])[0, question.topology.order.index(name)])

@@ -1,6 +1,6 @@
 """Checks of one topology: file, clocks, arrivals, history, forecast, calibration, cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -9,13 +9,14 @@ from pathlib import Path
 from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.store import built_until, read_history
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
-from forescale.files.arrivals_section import EventsEntry
+from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.settings import Settings
 from forescale.situation.known_profiles import kept_profiles, profile_path
 from forescale.wiring.arrivals import arrival_source
+from forescale.wiring.engines.kafka import topic_partitions
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.wording import count_of
@@ -105,6 +106,8 @@ def _arrivals(patient: Patient) -> str:
             return f"{source.place} answers; it has reported less than a window of {section.window_s} s so far"
         arrivals = source.read(start, end, section.window_s).sources
         place = source.place
+    if isinstance(section, KafkaEntry):
+        check_partitions(config, topic_partitions(section))
     silent = [name for name in config.as_topology().sources if name not in arrivals or not arrivals[name].alive.size]
     if silent:
         raise AilmentError(
@@ -114,6 +117,26 @@ def _arrivals(patient: Patient) -> str:
     span_s = (end - start).total_seconds()
     rates = ", ".join(f"{name} {float(arrivals[name].counts.sum()) / span_s:.4g} a second" for name in arrivals)
     return f"{place}: {rates} from {start:%H:%M} to {end:%H:%M} UTC"
+
+
+def check_partitions(config: TopologyConfig, of_topics: Mapping[str, int]) -> None:
+    """Raises AilmentError if a source could get more instances than its topics have partitions, or declares others.
+
+    of_topics: partitions per source.
+    """
+    topology = config.as_topology()
+    for source, count in of_topics.items():
+        most = min(
+            topology.operator(source).max_busy,
+            config.planning.max_parallelism.get(source, config.planning.max_instances),
+        )
+        declared = topology.operator(source).partitions
+        if count < most or declared not in (None, count):
+            raise AilmentError(
+                f"the topics of source {source} have {count_of(count, 'partition')}, and "
+                + (f"sources.{source}.partitions is {declared}" if declared else f"plans may give it {most} instances"),
+                f"write sources.{source}.partitions: {count}",
+            )
 
 
 def _next_window(moment: datetime, width_us: int) -> datetime:

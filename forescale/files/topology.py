@@ -108,11 +108,13 @@ SiblingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}/\S
 
 class SourceEntry(_Strict):
     """timezone: IANA name of the time zone that its days and weeks follow. like: sources whose shape it borrows while
-    its own history is short, as topology/source.
+    its own history is short, as topology/source. partitions: of what it reads, in all its topics: further instances
+    than these stay idle.
     """
 
     timezone: TimeZone = UTC_NAME
     like: Annotated[list[SiblingName], Field(max_length=8)] = []
+    partitions: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 
 class TopologyConfig(_Strict):
@@ -235,7 +237,10 @@ class TopologyConfig(_Strict):
     def as_topology(self) -> Topology:
         return Topology(
             self.topology,
-            tuple(Operator(name, entry.max_parallelism) for name, entry in self.operators.items()),
+            tuple(
+                Operator(name, entry.max_parallelism, self.sources[name].partitions if name in self.sources else None)
+                for name, entry in self.operators.items()
+            ),
             tuple(entry.as_stream() for entry in self.streams),
             self.engine,
         )

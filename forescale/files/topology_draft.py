@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription
+from planner.clusters.job_description import DescribedOperator, DescribedStream, DescribedTerm, JobDescription
 
 TODO = "TODO"
 ASSUMED_SERVICE_S = 0.001
@@ -95,10 +95,8 @@ def _open_streams(job: JobDescription) -> list[str]:
 
 
 def _sources(job: JobDescription, timezone: str) -> list[str]:
-    if not timezone:
-        return []
     fields = _flow({"timezone": timezone})
-    if job.streams_question:
+    if job.streams_question and timezone:
         # Without streams, the sources are unknown.
         return [
             *_comment("The time zone that days and weeks follow:"),
@@ -106,10 +104,20 @@ def _sources(job: JobDescription, timezone: str) -> list[str]:
             f"#   {_scalar('NAME')}: {fields}",
             "",
         ]
+    known = {} if job.streams_question else job.partitions
+    entries = {
+        source: ({"timezone": timezone} if timezone else {})
+        | ({"partitions": known[source]} if source in known else {})
+        for source in job.sources
+    }
+    if not any(entries.values()):
+        return []
+    remarks = ["timezone: the time zone that days and weeks follow."] if timezone else []
+    remarks += ["partitions: of what the source reads; instances beyond them would stay idle."] if known else []
     return [
-        *_comment("The time zone that days and weeks follow."),
+        *(line for remark in remarks for line in _comment(remark)),
         "sources:",
-        *(f"  {_scalar(source)}: {fields}" for source in job.sources),
+        *(f"  {_scalar(source)}: {_flow(fields)}" for source, fields in entries.items() if fields),
         "",
     ]
 
@@ -162,8 +170,15 @@ def _planning(job: JobDescription) -> list[str]:
     ]
     for each in job.terms:
         questions = [each.question] if each.question else []
-        lines += _entry(f"  {each.name}: {_scalar(each.value)}", each.evidence, questions, "  ")
+        lines += _entry(f"  {each.name}: {_scalar(_within_partitions(each, job))}", each.evidence, questions, "  ")
     return lines
+
+
+def _within_partitions(term: DescribedTerm, job: JobDescription) -> str | float | Mapping[str, int]:
+    """The value of a term; instances of a source are limited to its partitions."""
+    if term.name != "max_parallelism" or not isinstance(term.value, Mapping):
+        return term.value
+    return {name: min(most, job.partitions.get(name, most)) for name, most in term.value.items()}
 
 
 def _section(name: str, draft: DraftSection) -> list[str]:

@@ -53,6 +53,16 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
     return DraftSection(None, remarks, question, _example(job))
 
 
+def topic_partitions(arrivals: KafkaEntry) -> dict[str, int]:
+    """Partitions of each source's topics. Raises ClusterError if the brokers do not answer or lack a topic."""
+    from engines.kafka.client import KafkaClient
+
+    named = {source: [names] if isinstance(names, str) else names for source, names in arrivals.topics.items()}
+    client = KafkaClient(arrivals.servers, {}, TIMEOUT_S, f"Kafka at {arrivals.servers}", ClusterError)
+    topics = client.topics({name for names in named.values() for name in names})
+    return {source: sum(len(topics[name].partitions) for name in names) for source, names in named.items()}
+
+
 def _example(job: JobDescription) -> list[str]:
     topics = {source: job.topics.get(source, ["TOPIC"])[0] for source in job.fed}
     return [

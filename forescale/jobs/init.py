@@ -1,15 +1,16 @@
 """A topology file from a running job, and the first calibration."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forescale.files.arrivals_section import KafkaEntry
 from forescale.files.atomic import write_whole
 from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
-from forescale.jobs.arrival_proposal import arrival_proposal
+from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.jobs.measured_samples import SampleSource
 from forescale.settings import Settings
@@ -112,7 +113,10 @@ def draft_topology(
     path = target.path(settings, name)
     arrivals = arrival_proposal(described, kafka, prometheus, now)
     origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
-    text = topology_draft(name, described.job, arrivals, _cluster_draft(described), origin, timezone or "")
+    job = described.job
+    if kafka is not None and isinstance(arrivals.section, KafkaEntry):  # brokers know all, metrics the assigned ones
+        job = replace(job, partitions={**job.partitions, **topic_partitions(arrivals.section)})
+    text = topology_draft(name, job, arrivals, _cluster_draft(described), origin, timezone or "")
     config = topology_of_text(text, path)
     try:
         write_whole(text, path, anew=not target.force)

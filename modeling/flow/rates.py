@@ -14,7 +14,7 @@ import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import Kinds, kinds_of
-from modeling.flow.routing import POINTWISE, Routing, routing
+from modeling.flow.routing import POINTWISE, Routing, partition_shares, routing
 from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.placed import Placed
@@ -214,7 +214,9 @@ def _operator_flow(
         terms = [""]
         offered = scenarios.loads_per_s[:, topology.sources.index(name)]
         rates = [np.broadcast_to(offered, (len(first), offered.size))]
-        shares = [(np.arange(most) < counts[:, None]) / counts[:, None]]
+        partitions = topology.operator(name).partitions
+        read = [partition_shares(partitions, int(count)) for count in counts]
+        shares = [np.stack([np.pad(part, (0, most - part.size)) for part in read])]
     terms, rates, shares = _merged(terms, rates, shares)
     term_per_s, shared = np.stack(rates, axis=1), np.stack(shares, axis=1)
     # Not summed from shares, whose rounding would make rates differ between plans.

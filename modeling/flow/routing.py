@@ -67,6 +67,16 @@ def routing(
             return Routing(_given(downstream, shares))
 
 
+def partition_shares(partitions: int | None, parallelism: int) -> Floats:
+    """Share of a source's input that each instance reads, shape (parallelism,): partitions are dealt out whole, and
+    carry the same load. Without partitions all shares are equal.
+    """
+    if partitions is None:
+        return np.full(parallelism, 1 / parallelism)
+    read = partitions // parallelism + (np.arange(parallelism) < partitions % parallelism)
+    return np.asarray(read / partitions)
+
+
 def _pointwise(upstream: int, downstream: int) -> Floats:
     """Each instance sends to its own subset in turn; one to one if both parallelisms are equal.
 

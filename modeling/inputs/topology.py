@@ -51,16 +51,26 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator. max_parallelism: maximum number of instances (Flink: key groups; Storm: tasks)."""
+    """One operator. max_parallelism: maximum number of instances (Flink: key groups; Storm: tasks). partitions: of what
+    a source reads, each by one instance; None if its input is shared evenly by any number of instances.
+    """
 
     name: str
     max_parallelism: int = 128
+    partitions: int | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
             raise ModelError("an operator has no name; give each operator a name of its own")
         if self.max_parallelism < 1:
             raise ModelError(f"operator {self.name!r}: max_parallelism {self.max_parallelism} < 1; give at least 1")
+        if self.partitions is not None and self.partitions < 1:
+            raise ModelError(f"operator {self.name!r}: partitions {self.partitions} < 1; give at least 1, or none")
+
+    @property
+    def max_busy(self) -> int:
+        """Number of instances that can have work: further ones of a partitioned source stay idle."""
+        return self.max_parallelism if self.partitions is None else min(self.max_parallelism, self.partitions)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,9 @@ class Topology:
     def __post_init__(self) -> None:
         where = f"topology {self.name!r}"
         names = [operator.name for operator in self.operators]
+        entered = {stream.downstream for stream in self.streams}
+        if inner := [each.name for each in self.operators if each.partitions is not None and each.name in entered]:
+            raise ModelError(f"{where}: operator {inner[0]!r} has partitions but is no source; leave them out")
         if not names:
             raise ModelError(f"{where} has no operators; give at least a source")
         if repeated := sorted({name for name in names if names.count(name) > 1}):

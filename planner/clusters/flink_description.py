@@ -22,10 +22,12 @@ from planner.errors import ClusterError
 ENOUGH_RECORDS = 100
 """Records needed for a mean that is worth writing down."""
 
+INCOMPLETE = "Flink marks its counts as incomplete: some subtasks have not reported theirs"
+
 _PART = re.compile(r"\s*->\s*|\s*,\s*")
 _PREFIX = re.compile(r"^(Source|Sink):\s*")
 # Metric names of Flink's Kafka source, and of the older consumer (currentOffsets).
-_TOPIC = re.compile(r"(?:^|\.)topic\.(.+)\.partition\.\d+\.(?:current|committed)Offsets?$")
+_TOPIC = re.compile(r"(?:^|\.)topic\.(.+)\.partition\.(\d+)\.(?:current|committed)Offsets?$")
 
 
 def flink_description(url: str, name: str | None, **connection: Unpack[Connection]) -> JobDescription:
@@ -39,6 +41,8 @@ def flink_description(url: str, name: str | None, **connection: Unpack[Connectio
     streams = _streams(job, nodes, names)
     entered = {stream.downstream for stream in streams}
     sources = [vertex for vertex in job.vertices if names[vertex.id] not in entered]
+    read = {names[vertex.id]: found for vertex in sources if (found := _partitions(rest, job, vertex))}
+    partitions = {source: len(found) for source, found in read.items()}
     return JobDescription(
         name=job.name,
         engine=Engine.FLINK,
@@ -48,7 +52,8 @@ def flink_description(url: str, name: str | None, **connection: Unpack[Connectio
         operators=[_operator(vertex, names[vertex.id], job, vertex in sources) for vertex in job.vertices],
         streams=streams,
         terms=_slot_terms(rest, job, names),
-        topics={names[vertex.id]: found for vertex in sources if (found := _topics(rest, job, vertex))},
+        topics={source: sorted({topic for topic, _ in found}) for source, found in read.items()},
+        partitions=partitions,
     )
 
 
@@ -68,8 +73,8 @@ def _short(vertex: str) -> str:
 
 
 def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOperator:
-    records, busy_s = _worked(vertex.counters, source=source)
-    known = records >= ENOUGH_RECORDS and math.isfinite(busy_s) and busy_s > 0
+    records, busy_s, counted = _worked(vertex.counters, source=source)
+    known = counted and records >= ENOUGH_RECORDS and math.isfinite(busy_s) and busy_s > 0
     alike = sum(other.name == vertex.name for other in job.vertices) > 1
     plain = {name, f"Source: {name}", f"Sink: {name}"}
     return DescribedOperator(
@@ -78,7 +83,11 @@ def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOpe
         max(1, vertex.parallelism),
         vertex.max_parallelism if vertex.max_parallelism > 0 else None,
         busy_s / records if known else None,
-        f"{busy_s:.1f} s busy for {records:,.0f} tuples since the job started" if known else "",
+        f"{busy_s:.1f} s busy for {records:,.0f} tuples since the job started"
+        if known
+        else ""
+        if counted
+        else INCOMPLETE,
         f"several vertices are named {vertex.name!r}; give each a name of its own in the job: forescale tells them "
         "apart by name"
         if alike
@@ -86,11 +95,13 @@ def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOpe
     )
 
 
-def _worked(counters: Counters | None, *, source: bool) -> tuple[float, float]:
-    """Tuples that all subtasks took in (a source: emitted), and their busy seconds."""
+def _worked(counters: Counters | None, *, source: bool) -> tuple[float, float, bool]:
+    """Tuples that all subtasks took in (a source: emitted), their busy seconds, and whether Flink counted them all."""
     if counters is None:
-        return 0.0, 0.0
-    return (counters.records_written if source else counters.records_read), counters.busy_ms / 1000
+        return 0.0, 0.0, True
+    if source:
+        return counters.records_written, counters.busy_ms / 1000, counters.written_complete
+    return counters.records_read, counters.busy_ms / 1000, counters.read_complete
 
 
 def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> list[DescribedStream]:
@@ -126,6 +137,8 @@ def _ratio(counters: Counters | None) -> tuple[float | None, str]:
     """Tuples out per tuple in."""
     if counters is None or counters.records_read < ENOUGH_RECORDS:
         return None, ""
+    if not counters.complete:
+        return None, INCOMPLETE
     ratio = counters.records_written / counters.records_read
     return ratio, f"{counters.records_written:,.0f} out for {counters.records_read:,.0f} in"
 
@@ -138,8 +151,9 @@ def _slot_terms(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> list[Des
     return [DescribedTerm("max_parallelism", most, f"{slots} slots are free or its own")]
 
 
-def _topics(rest: FlinkRest, job: Job, vertex: Vertex) -> list[str]:
+def _partitions(rest: FlinkRest, job: Job, vertex: Vertex) -> set[tuple[str, int]]:
+    """Topic and number of each partition of Kafka that a source's metrics name: those of running subtasks."""
     if job.state in ENDED:
-        return []
+        return set()
     found = (_TOPIC.search(name) for name in rest.metric_names(job.jid, vertex.id))
-    return sorted({match[1] for match in found if match is not None})
+    return {(match[1], int(match[2])) for match in found if match is not None}

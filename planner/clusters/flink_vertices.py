@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from engines.flink.answers import Job, Vertex
-from modeling.inputs.topology import Operator, Topology
+from modeling.inputs.topology import Topology
 from planner.errors import ClusterError
 
 
@@ -34,7 +34,8 @@ def operator_vertices(job: Job, topology: Topology, vertex_names: Mapping[str, s
 def bounded_topology(topology: Topology, vertices: Mapping[str, Vertex]) -> Topology:
     """The same operators, each with the largest parallelism that the running job allows."""
     return replace(
-        topology, operators=tuple(Operator(o.name, vertices[o.name].max_parallelism) for o in topology.operators)
+        topology,
+        operators=tuple(replace(o, max_parallelism=vertices[o.name].max_parallelism) for o in topology.operators),
     )
 
 

@@ -83,9 +83,10 @@ Feed = TopicFeed | CounterFeed
 class JobDescription:
     """name: the job's name in its engine. place: where it was read, without secrets. runs: whether it can be measured
     now; state: the engine's word for that. terms: planning fields that the engine determines. topics: Kafka topics per
-    source, found in what topics_by names. feeds: per operator what its scaler reads; feed_remarks: on other things it
-    reads. series: per operator the labels of its Prometheus series, in PromQL; empty if the engine's own reporter names
-    them. streams_question: what a person must answer if the engine does not report streams, else empty.
+    source, found in what topics_by names; partitions: of them, per source where known. feeds: per operator what its
+    scaler reads; feed_remarks: on other things it reads. series: per operator the labels of its Prometheus series,
+    in PromQL; empty if the engine's own reporter names them. streams_question: what a person must answer if the
+    engine does not report streams, else empty.
     """
 
     name: str
@@ -98,6 +99,7 @@ class JobDescription:
     terms: Sequence[DescribedTerm] = ()
     topics: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics_by: str = "metrics"
+    partitions: Mapping[str, int] = field(default_factory=dict)
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     feed_remarks: Sequence[str] = ()
     series: Mapping[str, str] = field(default_factory=dict)

@@ -126,6 +126,11 @@ class KafkaOffsets:
         """Who stamps each topic's messages: with CreateTime, out-of-order stamps smear counts over windows."""
         return {name: topic.time_type for name, topic in self._described(self.client()).items()}
 
+    def partitions(self) -> dict[str, int]:
+        """Partitions of each source's topics."""
+        described = self._described(self.client())
+        return {source: sum(len(topic.partitions) for topic in self._of(source, described)) for source in self.topics}
+
     def first_moment(self) -> datetime:
         client = self.client()
         described = self._described(client)

@@ -24,6 +24,11 @@ def _offsets(arrivals: KafkaEntry) -> "KafkaOffsets":
     return KafkaOffsets(**fields)
 
 
+def topic_partitions(arrivals: KafkaEntry) -> dict[str, int]:
+    """Partitions of each source's topics. Raises HistoryError if the brokers do not answer."""
+    return _offsets(arrivals).partitions()
+
+
 def _open(
     config: TopologyConfig, arrivals: KafkaEntry, settings: Settings, now: datetime
 ) -> AbstractContextManager[ArrivalSource]:

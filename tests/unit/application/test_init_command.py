@@ -112,12 +112,32 @@ def test_init__writes_what_flink_tells_and_marks_what_it_does_not(flink: JsonSta
         (Grouping.SHUFFLE, 1),
         (Grouping.FIELDS, 1.5),
     ]
-    assert config.planning.max_parallelism == {"orders": 8, "check": 8, "settle": 8}
+    # Metrics name two partitions of what orders reads: further instances would stay idle.
+    assert config.planning.max_parallelism == {"orders": 2, "check": 8, "settle": 8}
+    assert config.as_topology().operator("orders").partitions == 2
     assert config.cluster.model_dump()["operators"] == {"orders": "Source: orders -> parse"}
     text = path.read_text()
     assert "orders reads shop_orders" in text
     marked = [line for line in text.splitlines() if "# TODO:" in line]
     assert len(marked) == 4  # service time of the source, its selectivity, arrivals, max_lag_s
+
+
+@pytest.mark.parametrize("count", ["read-records", "write-records"])
+def test_init__writes_no_number_from_counts_that_flink_marks_as_incomplete(
+    flink: JsonStandIn, tmp_path: Path, count: str
+) -> None:
+    # 4000 read and 9 written, or 4 read and 6000 written, are no ratio of what the operator does.
+    metrics = flink.answers[f"/jobs/{JID}"]["vertices"][1]["metrics"]
+    metrics |= {count: 400, f"{count}-complete": False}
+    assert init("--flink", flink.url, "--no-calibrate") == 0
+    path = tmp_path / "topologies" / "Shop-orders-v2.yaml"
+    config, text = read_topology_file(path), path.read_text()
+    assert [each.selectivity for each in config.streams] == [1, 1]
+    # Busy seconds are complete, but only the read tuples are what they were spent on.
+    assert config.operators["check"].service_s == (0.001 if count == "read-records" else 0.002)
+    assert "Flink marks its counts as incomplete" in text
+    marked = [line for line in text.splitlines() if "# TODO:" in line]
+    assert len(marked) == (6 if count == "read-records" else 5)
 
 
 def test_init__answers_with_json(flink: JsonStandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -357,7 +377,7 @@ def test_init__writes_what_a_flink_deployment_and_its_job_tell(
     }
     # Free slots bound nothing: its operator brings task managers.
     assert written.planning.mode == ("floor" if autoscaled else "act")
-    most = dict.fromkeys(written.operators, 20) if autoscaled else {}
+    most = {"orders": 2, "check": 20, "settle": 20} if autoscaled else {}
     assert written.planning.max_parallelism == most
     text = (tmp_path / "topologies" / "Shop-orders-v2.yaml").read_text()
     assert "Each task manager has 2 cores and 2048m memory for 2 slots" in text

@@ -166,6 +166,12 @@ class Settings(BaseSettings):
         return self.ledger_sqlalchemy_url.startswith("sqlite")
 
     @property
+    def ledger_file(self) -> Path | None:
+        """None for a database server."""
+        path = self.ledger_sqlalchemy_url.removeprefix("sqlite:///").partition("?")[0]
+        return Path(path) if self.ledger_is_a_file and path else None
+
+    @property
     def tracking_uri(self) -> str:
         return self.mlflow_uri or f"sqlite:///{self.mlruns.resolve() / 'mlflow.db'}"
 

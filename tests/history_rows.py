@@ -14,14 +14,19 @@ WriteFrom = Callable[..., None]
 
 
 def rows_of_hours(
-    start: str, counts: Sequence[int | str | None], *, source: str = "ingest", window_s: int = 3600
+    start: str,
+    counts: Sequence[int | str | None],
+    *,
+    source: str = "ingest",
+    window_s: int = 3600,
+    topology: str = "calls",
 ) -> pa.Table:
     """Rows of consecutive windows from an ISO time on: a count each, None for missing, text ("~3") for partial."""
     first = datetime.fromisoformat(start).replace(tzinfo=UTC)
     return pa.Table.from_pylist(
         [
             {
-                "topology": "calls",
+                "topology": topology,
                 "source": source,
                 "window_start": first + timedelta(seconds=window_s * number),
                 "window_s": window_s,

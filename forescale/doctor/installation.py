@@ -1,14 +1,19 @@
 """Checks of an installation: settings, ledger, MLflow, Airflow."""
 
+import errno
 import os
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.settings import Settings
+from forescale.wiring.lost_ledger import check_not_lost, is_new
 from forescale.wiring.parts import ledger_of
 from modeling.wording import count_of
 
 NEEDED_DAGS = ("aggregate", "forecast", "plan", "deploy")
+WRITTEN = ("history", "forecasts", "reports", "profiles", "deployments")
+"""Folders of a home that jobs write to."""
 IMPORT_S = 30.0
 """Time limit for imports: MLflow takes seconds to load, longer on a busy machine."""
 
@@ -28,8 +33,8 @@ def settings_check(settings: Settings) -> Check:
 def _settings(settings: Settings) -> str:
     home = settings.home.resolve()
     kept = next(folder for folder in (home, *home.parents) if folder.exists())
-    if not kept.is_dir() or not os.access(kept, os.W_OK | os.X_OK):
-        raise AilmentError(f"{kept} cannot be written to", "give this user its rights, or set FORESCALE_HOME")
+    for folder in (kept, *(home / name for name in WRITTEN if (home / name).exists())):
+        _check_writable(folder)
     if not settings.topologies.is_dir():
         raise AilmentError(
             f"{settings.topologies} is no folder", "set FORESCALE_TOPOLOGIES to the folder of topology files"
@@ -37,9 +42,23 @@ def _settings(settings: Settings) -> str:
     return f"home {home}, topologies {settings.topologies}, clock {settings.clock}"
 
 
+def _check_writable(folder: Path) -> None:
+    """Writes a file without a name: rights alone do not tell of a full disk or one that is mounted to be read."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        remedy = "free space on that disk" if error.errno == errno.ENOSPC else "give this user its rights"
+        raise AilmentError(
+            f"{folder} cannot be written to: {error.strerror or error}", f"{remedy}, or set FORESCALE_HOME"
+        ) from None
+
+
 def _ledger(settings: Settings) -> str:
-    url = settings.ledger_sqlalchemy_url
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+    check_not_lost(settings)
+    if settings.ledger_file is not None and is_new(settings.ledger_file):
         return "none yet; the first forecast or deployment makes it"
     topologies = ledger_of(settings).forecast_topologies()
     return f"answers; it knows forecasts of {count_of(len(topologies), 'topology')}"

@@ -12,6 +12,7 @@ from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
+from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.settings import Settings
 from forescale.situation.known_profiles import kept_profiles, profile_path
@@ -61,6 +62,7 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check(clocks, lambda: _clocks(patient), [file]),
         Check("arrivals", lambda: _arrivals(patient), [clocks], 20.0),
         Check("history", lambda: _history(patient), [clocks], 20.0),
+        Check("history quality", lambda: _history_quality(patient), ["history"], 20.0),
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
         Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
@@ -176,6 +178,23 @@ def _history(patient: Patient) -> str:
             f"run: forescale history build {patient.name}, and see what should (DAG aggregate, or cron)",
         )
     return f"{_days(span)} of {count_of(len(history.series), 'source')}, until {until:%Y-%m-%d %H:%M} UTC"
+
+
+def _history_quality(patient: Patient) -> str:
+    """As plans check it: a history below its bounds is an alarm on their pages."""
+    config, folder, now = patient.config, patient.settings.history_dir, patient.now
+    sources = config.as_topology().sources
+    history = read_history(folder, config.topology, start=now - RECENT, end=now)
+    broken = [one for one in recent_checks(folder, history, sources, config.arrivals.quality, now) if not one.holds]
+    if broken:
+        raise AilmentError(
+            "; ".join(
+                f"arrivals.quality.{one.bound} of {one.source}: {one.value:.3g}, the bound is {one.limit:g}"
+                for one in broken
+            ),
+            broken[0].remedy,
+        )
+    return f"within the bounds of arrivals.quality over the last {RECENT.days} days"
 
 
 def _forecast(patient: Patient) -> str:

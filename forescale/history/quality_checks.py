@@ -1,9 +1,15 @@
 """A history checked against the bounds of its topology file, per bound and source, with remedies."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from forecasting.arrivals.quality import Quality, SourceQuality
+from forecasting.arrivals.history import ArrivalHistory
+from forecasting.arrivals.quality import Quality, SourceQuality, quality
+from forecasting.arrivals.storage.directory import Directory
 from forescale.files.arrivals_section import QualityEntry
+
+RECENT = timedelta(days=14)
+"""Newest part of the history that decisions are checked by: older windows hardly count in a forecast."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,16 @@ def quality_checks(quality: Quality, bounds: QualityEntry) -> list[QualityCheck]
         for bound in ("min_observed", "max_quarantined", "max_late", "max_duplicates")
         for name, of_source in quality.sources.items()
     ]
+
+
+def recent_checks(
+    directory: Directory, history: ArrivalHistory, sources: tuple[str, ...], bounds: QualityEntry, now: datetime
+) -> list[QualityCheck]:
+    """Checks of the windows of the last RECENT days. Raises HistoryError if their quality is unknown."""
+    begin = min(series.start for series in history.series.values())
+    end = max(series.end for series in history.series.values())
+    recent = quality(directory, history.topology, max(begin, now - RECENT), end, history.snapshot, sources)
+    return quality_checks(recent, bounds)
 
 
 def _checked(bound: str, source: str, quality: SourceQuality, limit: float) -> QualityCheck:

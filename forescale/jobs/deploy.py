@@ -148,6 +148,7 @@ def deploy(settings: Settings, step_id: str) -> Deployment:
     due or of a topology in shadow mode, DeploymentUnderWay while another process deploys it. StepWithheld (the job
     needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried.
     """
+    ledger_of(settings).step(step_id)  # an unknown step leaves no lock, which tells of a deployment
     with deployment_lock(settings, step_id) as alone:
         if not alone:
             raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory
-from forecasting.arrivals.quality import quality
 from forecasting.arrivals.store import read_history
 from forecasting.errors import CalendarError, ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
@@ -18,7 +17,7 @@ from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
 from forescale.files.events_section import EventEntry, event_calendar
 from forescale.files.topology import TopologyConfig
-from forescale.history.quality_checks import quality_checks
+from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
 from forescale.settings import Settings
@@ -28,8 +27,6 @@ from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-QUALITY_SPAN = timedelta(days=14)
-"""The newest part of the history, checked against `arrivals.quality`: older windows hardly count in a profile."""
 FORECASTS, PROFILES = "forecasts", "profiles"
 """Keys in a schedule's `derived_from` of its forecasts, and of the folders of its profiles."""
 
@@ -61,7 +58,7 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
     """
     entries = newest_known(config, ledger)
     usable, causes = _usable(config, entries, now)
-    learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else QUALITY_SPAN
+    learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else RECENT
     history, lacking = _history(settings, config, now, learnt)
     poor = {} if history is None else _below_bounds(settings, config, history, now)
     if not causes:
@@ -158,17 +155,13 @@ def _below_bounds(settings: Settings, config: TopologyConfig, history: ArrivalHi
     """For each source whose history breaks a bound of `arrivals.quality`: which bound and by how much."""
     if config.arrivals_section is None:
         return {}
-    begin = min(series.start for series in history.series.values())
-    end = max(series.end for series in history.series.values())
     sources = config.as_topology().sources
     try:
-        found = quality(
-            settings.history_dir, config.topology, max(begin, now - QUALITY_SPAN), end, history.snapshot, sources
-        )
+        checks = recent_checks(settings.history_dir, history, sources, config.arrivals_section.quality, now)
     except HistoryError as error:
         return dict.fromkeys(sources, f"the quality of the history is not known: {error}")
     broken: dict[str, str] = {}
-    for check in quality_checks(found, config.arrivals_section.quality):
+    for check in checks:
         if not check.holds:
             told = (
                 f"history of {check.source} breaks arrivals.quality.{check.bound}: {check.value:.3g}, {check.limit:g}"

@@ -11,6 +11,7 @@ from forescale.files.topology import TopologyConfig, find_topology_file, read_to
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
 from forescale.wiring.engines.registry import cluster_kind
+from forescale.wiring.lost_ledger import check_not_lost
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
@@ -35,7 +36,11 @@ def clock_of(settings: Settings) -> Clock:
 
 
 def ledger_of(settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> Ledger:
-    """opened: opens a ledger by its URL and checks its tables."""
+    """opened: opens a ledger by its URL and checks its tables.
+
+    Raises LedgerError if the ledger was lost, before a new one is made.
+    """
+    check_not_lost(settings)
     settings.home.mkdir(parents=True, exist_ok=True)
     return opened(settings.ledger_sqlalchemy_url)
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from history_rows import rows_of_hours
 from json_stand_in import JsonStandIn, json_stand_in
 
+from forecasting.arrivals.store import write_history
 from forescale.cli import main
 from forescale.files.profile import write_profile_file
 from modeling.inputs.operator_profile import OperatorProfile
@@ -53,6 +55,7 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
         "clocks",
         "arrivals",
         "history",
+        "history quality",
         "forecast",
         "calibration",
         "cluster",
@@ -108,6 +111,38 @@ def test_doctor__tells_the_newest_event_file_in_utc(
 
 
 def test_doctor__knows_a_home_that_cannot_be_written_to(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The superuser has every right to /proc, and still cannot write there.
+    monkeypatch.setenv("FORESCALE_HOME", "/proc/forescale")
+    found = doctor(capsys, "words", code=1)
+    assert "/proc cannot be written to" in found["settings"]["detail"]
+
+
+def test_doctor__knows_a_lost_ledger_and_makes_no_empty_one(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    (home / "deployments").mkdir(parents=True)
+    ledger = doctor(capsys, "words", code=1)["ledger"]
+    assert ledger["verdict"] == "bad"
+    assert "it was lost" in ledger["detail"]
+    assert not (home / "ledger.db").exists()
+
+
+def test_doctor__knows_a_history_below_its_bounds(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    start = end - timedelta(days=2)
+    # A quarter of two days is missing, a tenth is allowed.
+    rows = rows_of_hours(
+        f"{start:%Y-%m-%dT%H:%M}", [*[100] * 12, *[None] * 12, *[100] * 24], source="lines", topology="words"
+    )
+    write_history(rows, home / "history", "words", start, end)
+    found = doctor(capsys, "words", code=1)
+    assert found["history"]["verdict"] == "good"
+    assert found["history quality"]["verdict"] == "bad"
+    assert "arrivals.quality.min_observed of lines: 0.75, the bound is 0.9" in found["history quality"]["detail"]
+    assert found["history quality"]["remedy"]
+
+
+def test_doctor__knows_a_folder_of_topologies_that_is_not_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path / "nowhere"))

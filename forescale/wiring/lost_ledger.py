@@ -25,7 +25,7 @@ def is_new(file: Path) -> bool:
     try:
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
         try:
-            return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
         finally:
             connection.close()
     except sqlite3.Error:

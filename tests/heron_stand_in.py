@@ -75,6 +75,7 @@ def prepared(folder: Path) -> Path:
 def tracker_answers(file: Path) -> dict[str, Any]:
     """By path, as JsonStandIn takes them."""
     return {
+        "/topologies": lambda _: {"local": {"ubuntu": {"prod": ["words"]}, "root": {"test": ["words"]}}},
         "/topologies/physicalplan": lambda _: _physical(file),
         "/topologies/logicalplan": lambda _: _LOGICAL,
         "/topologies/packingplan": lambda _: _packing_plan(file),

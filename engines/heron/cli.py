@@ -53,7 +53,7 @@ def run_command(call: Sequence[str], timeout_s: float) -> "subprocess.CompletedP
 class HeronCli:
     """Updates one topology. command: start of the command line: `heron` or its path, and options for every call.
 
-    place: cluster[/role[/environ]], as given to `heron submit`. run: replaces the client in tests of rare answers.
+    place: cluster/role/environ, as given to `heron submit`. run: replaces the client in tests of rare answers.
     """
 
     def __init__(

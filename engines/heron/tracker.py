@@ -23,6 +23,7 @@ SAME_MINUTE_S = 5
 
 _TIMELINE, _LEGACY_TIMELINE = "/topologies/metrics/timeline", "/topologies/metricstimeline"
 _PACKING = "/topologies/packingplan"
+_TOPOLOGIES = "/topologies"
 _NAMES_PER_REQUEST = 40
 
 Timeline = dict[str, dict[str, dict[int, float]]]
@@ -68,6 +69,27 @@ class TrackedTopology(JsonServer):
         self._topology = {"cluster": cluster, "environ": environ, "topology": topology}
         self._topology |= {} if role is None else {"role": role}
 
+    def role(self) -> str:
+        """The role under which the topology runs, asked of the tracker if none is known.
+
+        Heron's client reads `cluster/word` as cluster and role, so a place without a role names another topology's.
+        """
+        if known := self._topology.get("role"):
+            return known
+        listed = self._result(_TOPOLOGIES, {}, of_all=True)
+        cluster, environ, name = (self._topology[field] for field in ("cluster", "environ", "topology"))
+        try:
+            by_role = listed.get(cluster, {})
+            roles = sorted(str(role) for role, environs in by_role.items() if name in environs.get(environ, ()))
+        except (AttributeError, TypeError):
+            raise self.surprise(_TOPOLOGIES, listed) from None
+        if len(roles) != 1:
+            raise self.failure(
+                f"{self.place} runs under {len(roles)} roles{' (' + ', '.join(roles) + ')' if roles else ''}; give the "
+                "one that `heron submit` was given: role in its section, or --role"
+            )
+        return roles[0]
+
     def plans(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The physical and the logical plan."""
         return self._result("/topologies/physicalplan", {}), self._result("/topologies/logicalplan", {})
@@ -106,9 +128,9 @@ class TrackedTopology(JsonServer):
                 raise self.failure(f"{self.place} reports a negative count of {component}; see the log of its tracker")
         return timeline
 
-    def _result(self, path: str, params: Mapping[str, str | list[str]]) -> dict[str, Any]:
-        """The answer, unwrapped from the `result` that old trackers put around it."""
-        status, body = self.get(path, {**self._topology, **params})
+    def _result(self, path: str, params: Mapping[str, str | list[str]], *, of_all: bool = False) -> dict[str, Any]:
+        """The answer, unwrapped from the `result` that old trackers put around it. of_all: of all topologies."""
+        status, body = self.get(path, params if of_all else {**self._topology, **params})
         if path == _TIMELINE and _refusal(status, body) is not None:
             legacy_status, legacy_body = self.get(_LEGACY_TIMELINE, {**self._topology, **params})
             if legacy_status != httpx.codes.NOT_FOUND:

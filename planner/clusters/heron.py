@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Unpack
 
 from engines.heron.cli import HeronCli, PackedContainer, Run, UpdateRefusedError, run_command
@@ -104,8 +105,7 @@ class HeronCluster:
             role=names.role,
             **connection,
         )
-        place = "/".join(part for part in (names.cluster, names.role, names.environ) if part is not None)
-        self._cli = HeronCli(client, place, names.topology, ClusterError, run=run)
+        self._client, self._run = client, run
         self._url, self._names, self._connection = url, names, connection
         self._declared = topology
         self._operators = dict(operators or {})
@@ -125,6 +125,11 @@ class HeronCluster:
             running_since=self._running_since(seen) if runs else None,
             free_slots=None,
         )
+
+    @cached_property
+    def _cli(self) -> HeronCli:
+        place = f"{self._names.cluster}/{self._tracked.role()}/{self._names.environ}"
+        return HeronCli(self._client, place, self._names.topology, ClusterError, run=self._run)
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
         """One per instance and whole minute of the last span_s seconds."""

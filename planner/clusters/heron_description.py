@@ -13,6 +13,15 @@ from planner.clusters.job_description import DescribedOperator, JobDescription
 from planner.errors import ClusterError
 
 
+def heron_role(
+    url: str, *, cluster: str, environ: str, topology: str, role: str | None = None, **connection: Unpack[Connection]
+) -> str:
+    """The role under which that topology runs. Raises ClusterError unless there is exactly one."""
+    return TrackedTopology(
+        url, ClusterError, cluster=cluster, environ=environ, topology=topology, role=role, **connection
+    ).role()
+
+
 def heron_description(
     url: str, *, cluster: str, environ: str, topology: str, role: str | None = None, **connection: Unpack[Connection]
 ) -> JobDescription:

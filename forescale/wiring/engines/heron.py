@@ -92,25 +92,21 @@ def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Set
 
 
 def _described(request: JobRequest) -> DescribedJob:
-    from planner.clusters.heron_description import heron_description
+    from planner.clusters.heron_description import heron_description, heron_role
 
     assert request.cluster is not None
     assert request.environ is not None
     assert request.name is not None
-    job = heron_description(
-        request.place,
-        cluster=request.cluster,
-        environ=request.environ,
-        topology=request.name,
-        role=request.role,
-        **HttpAccess.model_validate(request.login).connection(),
-    )
+    connection = HttpAccess.model_validate(request.login).connection()
+    names = {"cluster": request.cluster, "environ": request.environ, "topology": request.name}
+    role = heron_role(request.place, **names, role=request.role, **connection)
+    job = heron_description(request.place, **names, role=role, **connection)
     arrivals = HeronEntry(
         kind="heron",
         url=request.place,
         cluster=request.cluster,
         environ=request.environ,
-        role=request.role,
+        role=role,
         spouts={name: name for name in job.sources},
         **request.login,
     )
@@ -122,7 +118,7 @@ def _described(request: JobRequest) -> DescribedJob:
         url=request.place,
         cluster=request.cluster,
         environ=request.environ,
-        role=request.role,
+        role=role,
         topology=request.name,
         operators=job.components,
         **request.login,

@@ -228,6 +228,7 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
             "bolts": {"split": ["container_1_split_2", "container_2_split_3"], "count": ["container_2_count_4"]},
         }
         where = ["--cluster", "local", "--environ", "prod", "--job", "words"]
+        heron.answers["/topologies"] = {"local": {"ubuntu": {"prod": ["words"]}, "root": {"test": ["words"]}}}
         login = ["--headers-env", "Authorization=HERON_LOGIN"]
         assert init("--heron-tracker", heron.url, *where, *login, "--no-calibrate") == 0
     assert heron.headers["Authorization"] == "Basic c2hvcDpodW50ZXIy"
@@ -236,12 +237,14 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
     assert "It runs as feed 1, split 2, count 1" in text
     assert [(each.upstream, each.grouping) for each in config.streams] == [("split", "fields"), ("feed", "shuffle")]
     assert config.arrivals.kind == "heron"
+    assert config.arrivals.model_dump()["role"] == "ubuntu"
     for section in (config.arrivals, config.cluster):
         assert section.model_dump()["headers_env"] == {"Authorization": "HERON_LOGIN"}
-    assert config.cluster.model_dump(include={"kind", "url", "cluster", "environ", "topology"}) == {
+    assert config.cluster.model_dump(include={"kind", "url", "cluster", "role", "environ", "topology"}) == {
         "kind": "heron",
         "url": heron.url,
         "cluster": "local",
+        "role": "ubuntu",
         "environ": "prod",
         "topology": "words",
     }

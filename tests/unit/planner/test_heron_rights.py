@@ -32,3 +32,25 @@ def test_check_may_rescale__where_the_client_is_lacking_says_so(tmp_path: Path) 
         cluster = HeronCluster(heron.url, names, WORDS, client=["/no/such/heron"])
         with pytest.raises(ClusterError, match=r"cannot be run: No such file .* install Heron's client here"):
             cluster.check_may_rescale()
+
+
+def test_update__without_a_role_names_the_one_under_which_the_tracker_knows_the_topology(tmp_path: Path) -> None:
+    # Heron's client would read local/prod as cluster and role, in the environment "default".
+    with heron_stand_in(tmp_path) as heron:
+        cluster = HeronCluster(heron.url, HeronNames("local", "prod", "words"), WORDS, client=[str(heron.client)])
+        cluster.check_may_rescale()
+        (call,) = heron.calls()
+    assert call[:3] == ["update", "local/ubuntu/prod", "words"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "count"),
+    [({}, "0 roles;"), ({"a": {"prod": ["words"]}, "b": {"prod": ["words"]}}, r"2 roles \(a, b\);")],
+)
+def test_update__under_no_one_role_asks_for_it(tmp_path: Path, roles: dict[str, object], count: str) -> None:
+    with heron_stand_in(tmp_path) as heron:
+        heron.tracker.answers["/topologies"] = {"local": roles}
+        cluster = HeronCluster(heron.url, HeronNames("local", "prod", "words"), WORDS, client=[str(heron.client)])
+        with pytest.raises(ClusterError, match=rf"runs under {count} give the one that `heron submit` was given"):
+            cluster.check_may_rescale()
+        assert heron.calls() == []

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 from pydantic import SecretStr
 
+from engines.deadline import Deadline
 from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
 
@@ -25,6 +26,10 @@ tls = cache(httpx.create_ssl_context)
 PAUSES_S = (0.1, 0.4)
 """Mean pauses before an idempotent call is retried: shorter outages are bridged, longer ones reported."""
 
+MAX_ANSWER_BYTES = 256 * 2**20
+"""Maximum size of an unpacked answer: far above a day of a thousand counters, far below the memory of a machine."""
+
+_OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _TOO_BUSY = frozenset({429, 502, 503, 504})
 _BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 
@@ -66,6 +71,7 @@ class JsonServer:
     ) -> None:
         self._failure = failure
         self._client, shown, self._secrets = _client(name, url, failure, example, **connection)
+        self._timeout_s = self._client.timeout.read or 0.0
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
 
     def failure(self, message: str) -> Exception:
@@ -102,16 +108,18 @@ class JsonServer:
 
         idempotent: whether calling twice does no harm. Only then is it retried, when an open connection breaks or the
         server is too busy. Never retried: an unreachable server, and a timeout, since the caller has already waited its
-        full time.
+        full time. The time holds for the whole call, repeats included, however slowly bytes come.
         """
         request = path if method == "GET" else f"{method} {path}"
         pauses_s = list(PAUSES_S) if idempotent else []
+        ends_s = time.monotonic() + self._timeout_s
         while True:
+            left_s = ends_s - time.monotonic()
             try:
-                response = self._client.request(method, path, params=parameters, json=body)
+                response = self._exchanged(method, path, parameters, body, max(left_s, 0.001))
             except httpx.TimeoutException:
                 raise self.failure(
-                    f"{self.place} did not answer {request} within {self._client.timeout.read:g} s; "
+                    f"{self.place} did not answer {request} within {self._timeout_s:g} s; "
                     "see whether it is overloaded, or give it more time"
                 ) from None
             except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -125,6 +133,49 @@ class JsonServer:
                     return response.status_code, self._json(request, response)
             # Jitter, so that clients turned away together do not return together.
             time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+
+    def _exchanged(
+        self, method: str, path: str, parameters: Parameters | None, body: object, left_s: float
+    ) -> httpx.Response:
+        """One request with its whole answer, within left_s seconds and MAX_ANSWER_BYTES."""
+        with Deadline(left_s) as deadline:
+            sent = self._client.build_request(
+                method, path, params=parameters, json=body, timeout=left_s, extensions={"trace": deadline.trace}
+            )
+            try:
+                response = self._client.send(sent, stream=True)
+                try:
+                    content = self._bounded(response, deadline)
+                finally:
+                    response.close()
+            except _BROKEN:
+                if deadline.passed:
+                    raise httpx.ReadTimeout("the deadline has passed", request=sent) from None
+                raise
+        # The content is unpacked already.
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_TRANSFER]
+        return httpx.Response(response.status_code, headers=headers, content=content, request=sent)
+
+    def _bounded(self, response: httpx.Response, deadline: Deadline) -> bytes:
+        # One packing grows at most a thousandfold per chunk; several on top of each other would fill the memory.
+        packings = {part.strip().lower() for part in response.headers.get("Content-Encoding", "").split(",")}
+        if not packings <= {"", "identity", "gzip"} or "," in response.headers.get("Content-Encoding", ""):
+            raise self.failure(
+                f"{self.place} packs its answer as {self.excerpt(response.headers['Content-Encoding'], 80)!r}, "
+                "which was not asked for; see what stands between here and the server"
+            )
+        parts, size = [], 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > MAX_ANSWER_BYTES:
+                raise self.failure(
+                    f"{self.place} answers with more than {MAX_ANSWER_BYTES // 2**20} MiB; see whether the address is "
+                    "the server's own, or ask for less"
+                )
+            parts.append(part)
+        if deadline.passed:  # a connection that was shut down may look like one that has sent everything
+            raise httpx.ReadTimeout("the deadline has passed", request=response.request)
+        return b"".join(parts)
 
     def _json(self, request: str, response: httpx.Response) -> object:
         if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
@@ -163,9 +214,9 @@ def _client(
     if not timeout_s > 0:
         raise failure(f"{name}: timeout_s {timeout_s}; give a positive number of seconds")
     shown = " or ".join(_shown(each) for each in (parts, *standbys))
-    sent = {key: value.get_secret_value() for key, value in (headers or {}).items()}
+    sent = {"Accept-Encoding": "gzip"} | {key: value.get_secret_value() for key, value in (headers or {}).items()}
     logins = (each for one in (parts, *standbys) for each in login_secrets(one))
-    secrets = as_quoted([*_of_headers(sent.values()), *logins])
+    secrets = as_quoted([*_of_headers(value.get_secret_value() for value in (headers or {}).values()), *logins])
     certificates = _certificates(name, failure, ca_file, certificate_file, key_file)
     limits = httpx.Limits(max_keepalive_connections=0)
     if standbys:

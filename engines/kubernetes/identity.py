@@ -35,10 +35,14 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
     settings = Configuration()
     if settings.retries is None:
         # Retry reads only: the caller must look up whether an interrupted change took effect.
+        # A refused certificate stays refused, and a server may ask for an hour's patience: nobody would wait for that.
         settings.retries = urllib3.Retry(
+            total=3,
             connect=1,
             read=1,
             status=2,
+            other=0,
+            respect_retry_after_header=False,
             backoff_factor=0.2,
             backoff_jitter=0.2,
             status_forcelist=(429, 503),

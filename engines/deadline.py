@@ -1,0 +1,55 @@
+"""A moment at which a request ends, however its bytes come.
+
+Timeouts of HTTP clients count from the last byte: a server that sends one a second is waited for without end.
+"""
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+
+_CONNECTED = ("connect_tcp.complete", "start_tls.complete", "connect_unix_socket.complete")
+
+
+class Deadline:
+    """Shuts down the connection of the request within the context when the time is up, which fails its read.
+
+    trace: the request's extension of that name, by which httpcore reports its connection.
+    """
+
+    def __init__(self, left_s: float) -> None:
+        self._ends_s = time.monotonic() + left_s
+        self._timer = threading.Timer(max(0.0, left_s), self._shut_down)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self._ends_s
+
+    def trace(self, event: str, report: dict[str, object]) -> None:
+        stream = report.get("return_value")
+        if not event.endswith(_CONNECTED) or stream is None:
+            return
+        with self._lock:
+            self._socket = stream.get_extra_info("socket")  # type: ignore[attr-defined]  # httpcore's NetworkStream
+        if self.passed:
+            self._shut_down()
+
+    def __enter__(self) -> "Deadline":
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+
+    def _shut_down(self) -> None:
+        with self._lock:
+            if self._socket is None:
+                return
+            with suppress(OSError):  # it is closed already
+                self._socket.shutdown(socket.SHUT_RDWR)

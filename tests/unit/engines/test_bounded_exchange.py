@@ -1,0 +1,146 @@
+"""No server makes a call last longer, or take more memory, than it may: sockets that send slowly or without end."""
+
+import gzip
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import yaml
+from json_stand_in import json_stand_in
+
+import engines.http
+from engines.http import JsonServer
+from engines.kubernetes.identity import Identity
+from engines.kubernetes.resources import FLINK_DEPLOYMENT
+from engines.kubernetes.server import KubernetesServer
+
+Serve = Callable[[socket.socket, threading.Event], None]
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@contextmanager
+def served(serve: Serve) -> Iterator[str]:
+    """The address of a server that does this with each connection, after the request came."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.05)
+
+        def accept() -> None:
+            while not ended.is_set():
+                try:
+                    connection, _ = listener.accept()
+                except TimeoutError:
+                    continue
+                with connection:
+                    connection.recv(65536)
+                    with suppress(OSError):
+                        serve(connection, ended)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            ended.set()
+            thread.join()
+
+
+def _head_by_bytes(connection: socket.socket, ended: threading.Event) -> None:
+    for byte in _HEAD * 100:
+        connection.sendall(bytes([byte]))
+        if ended.wait(0.1):
+            return
+
+
+def _body_by_bytes(connection: socket.socket, ended: threading.Event) -> None:
+    connection.sendall(_HEAD + b"\r\n")
+    while not ended.wait(0.1):
+        connection.sendall(b" ")
+
+
+@pytest.mark.parametrize("serve", [_head_by_bytes, _body_by_bytes])
+def test_call__ends_in_its_time_however_slowly_bytes_come(serve: Serve) -> None:
+    with served(serve) as url:
+        server = JsonServer("Flink", url, RuntimeError, timeout_s=0.5)
+        began_s = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"did not answer /jobs within 0.5 s"):
+            server.get("/jobs")
+        assert 0.4 < time.monotonic() - began_s < 2.0
+
+
+def _without_end(connection: socket.socket, ended: threading.Event) -> None:
+    connection.sendall(_HEAD + b"\r\n")
+    while not ended.is_set():
+        connection.sendall(b" " * 65536)
+
+
+def _gzip_bomb(connection: socket.socket, ended: threading.Event) -> None:
+    # 32 MiB of spaces in about 32 KiB.
+    packed = gzip.compress(b" " * 2**25)
+    connection.sendall(_HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed)
+
+
+@pytest.mark.parametrize("serve", [_without_end, _gzip_bomb])
+def test_call__takes_no_more_than_the_largest_answer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines.http, "MAX_ANSWER_BYTES", 2**20)
+    with served(serve) as url:
+        server = JsonServer("Flink", url, RuntimeError, timeout_s=10.0)
+        with pytest.raises(RuntimeError, match=r"answers with more than 1 MiB; see whether the address"):
+            server.get("/jobs")
+
+
+def test_call__refuses_an_answer_that_is_packed_more_than_once() -> None:
+    def serve(connection: socket.socket, ended: threading.Event) -> None:
+        packed = gzip.compress(gzip.compress(b"{}"))
+        connection.sendall(_HEAD + b"Content-Encoding: gzip, gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed)
+
+    with served(serve) as url, pytest.raises(RuntimeError, match=r"packs its answer as 'gzip, gzip'"):
+        JsonServer("Flink", url, RuntimeError, timeout_s=5.0).get("/jobs")
+
+
+def test_call__does_not_wait_for_as_long_as_a_busy_server_asks() -> None:
+    def serve(connection: socket.socket, ended: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 429 Busy\r\nRetry-After: 3600\r\nContent-Length: 2\r\n\r\n{}")
+
+    with served(serve) as url:
+        began_s = time.monotonic()
+        assert JsonServer("Flink", url, RuntimeError, timeout_s=5.0).get("/jobs")[0] == 429
+        assert time.monotonic() - began_s < 3.0
+
+
+def _cluster(tmp_path: Path, url: str) -> KubernetesServer:
+    access = {"current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}]}
+    access |= {"clusters": [{"name": "a", "cluster": {"server": url}}], "users": [{"name": "a", "user": {}}]}
+    file = tmp_path / "kubeconfig"
+    file.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **access}))
+    return KubernetesServer("shop", RuntimeError, Identity(file), timeout_s=2.0)
+
+
+def test_kubernetes__that_asks_for_an_hours_patience_is_given_up_at_once(tmp_path: Path) -> None:
+    def serve(connection: socket.socket, ended: threading.Event) -> None:
+        head = b"HTTP/1.1 429 Busy\r\nRetry-After: 3600\r\nContent-Length: 2\r\nConnection: close\r\n"
+        connection.sendall(head + b"\r\n{}")
+
+    with served(serve) as url:
+        began_s = time.monotonic()
+        with pytest.raises(RuntimeError, match="429"):
+            _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
+        assert time.monotonic() - began_s < 5.0
+
+
+def test_kubernetes__whose_certificate_nobody_signed_is_given_up_at_once(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*made.split(), "-addext", "subjectAltName=IP:127.0.0.1", *files], check=True, capture_output=True)
+    with json_stand_in(certificate, key) as stand_in:
+        began_s = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"cannot be reached: .*certificate"):
+            _cluster(tmp_path, stand_in.url).get(FLINK_DEPLOYMENT, "words")
+        assert time.monotonic() - began_s < 5.0

@@ -68,6 +68,11 @@ def calibrate(
     if not as_json:
         # Written before tracking, so that the file exists even if the store does not answer.
         show_calibration(calibration.made, calibration.drifts)
+        if calibration.unsettled_s is not None:
+            plain(
+                f"differs from the calibration of {calibration.unsettled_s / 60:.0f} min ago by more than both "
+                "intervals: the job may still be warming up; calibrate again until two agree"
+            )
         plain(f"profiles: {calibration.path}")
     version, untracked = "", ""
     try:

@@ -26,6 +26,7 @@ def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
             for source, load in made.offered.items()
         },
         "drifts": [to_json(drift) for drift in calibration.drifts],
+        "unsettled_s": calibration.unsettled_s,
     }
 
 

@@ -1,5 +1,6 @@
 """Operator profiles of a topology: measured on its cluster if possible, else the last measured ones."""
 
+import hashlib
 import importlib.util
 import logging
 from collections.abc import Sequence
@@ -8,11 +9,20 @@ from datetime import datetime
 from pathlib import Path
 
 from forecasting.errors import TrackingError
-from forescale.files.profile import read_profile_file, write_profile_file
+from forescale.files.atomic import write_whole
+from forescale.files.profile import measured_at, read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.measured_samples import SampleSource, measured_samples
+from forescale.jobs.unlike_look import settled_look
 from forescale.settings import Settings
-from forescale.situation.known_profiles import kept_profiles, known_profiles, last_profiles, profile_path
+from forescale.situation.known_profiles import (
+    drift_path,
+    kept_profiles,
+    known_profiles,
+    last_profiles,
+    look_path,
+    profile_path,
+)
 from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
@@ -24,13 +34,17 @@ from planner.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
+SETTLED_S = 900.0
+"""Calibrations closer together that differ are of a job that warms up, or whose load varies."""
+
 SHOWN_DRIFTS = 3
 
 
 @dataclass(frozen=True)
 class CalibratedTopology:
     """path: the profile file that was written. drifts: changes since the previous calibration. samples: where they came
-    from.
+    from. unsettled_s: age of the previous calibration if it is younger than SETTLED_S and differs: the job may still be
+    warming up, and no interval covers that.
     """
 
     config: TopologyConfig
@@ -39,6 +53,7 @@ class CalibratedTopology:
     drifts: tuple[Drift, ...]
     measured_at: datetime
     samples: str
+    unsettled_s: float | None = None
 
 
 def calibrate(
@@ -72,9 +87,15 @@ def calibrate(
             f"{count_of(len(samples), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
             "left as it is"
         )
-    now = clock_of(settings).now()
+    now, before = clock_of(settings).now(), against or profile_path(config, settings)
+    before_at = measured_at(before) if before.exists() and not afresh else None
     write_profile_file(path, config.topology, made.profiles, now.isoformat())
-    return CalibratedTopology(config, path, made, tuple(drifts(known, made.profiles)), now, source.brief)
+    changed = tuple(drifts(known, made.profiles))
+    if changed and path == profile_path(config, settings):
+        write_whole(hashlib.sha256(path.read_bytes()).hexdigest()[:12], drift_path(config, settings))
+    age_s = None if before_at is None else (now - before_at).total_seconds()
+    unsettled_s = age_s if changed and age_s is not None and age_s < SETTLED_S else None
+    return CalibratedTopology(config, path, made, changed, now, source.brief, unsettled_s)
 
 
 def _reasons(calibrated: Calibrated) -> list[str]:
@@ -108,22 +129,24 @@ class PlanningProfiles:
 
 
 def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Cluster, now: datetime) -> PlanningProfiles:
-    """Measure, on top of earlier measurements; idle operators keep theirs. Written to a file if any sample was usable.
+    """Measure, on top of earlier measurements; idle operators keep theirs, and so do those that this look contradicts
+    until a second one agrees (`settled_look`). Written to a file if any sample was usable.
 
     If the cluster does not report metrics, the last calibration is used, or else the topology file's declarations.
     """
     base = kept_profiles(config, settings)
     try:
-        samples = cluster.operator_samples(cluster_kind(config.cluster).sample_s(config.cluster))
+        span_s = cluster_kind(config.cluster).sample_s(config.cluster)
+        samples = cluster.operator_samples(span_s)
     except ClusterError as error:
         return PlanningProfiles(base, f"not measured now: {error}")
     made = calibrated(config.as_topology(), samples, base)
-    changed = drifts(base, made.profiles)
-    note, version = _note(made.profiles, changed), ""
+    path = profile_path(config, settings)
+    made, changed, unlike = settled_look(config.topology, base, made, look_path(config, settings), now, span_s)
+    note, version = _note(made.profiles, changed, unlike), ""
     if any(operator.used for operator in made.operators.values()):
-        path = profile_path(config, settings)
         write_profile_file(path, config.topology, made.profiles, now.isoformat())
-        calibration = CalibratedTopology(config, path, made, tuple(changed), now, config.cluster.kind)
+        calibration = CalibratedTopology(config, path, made, changed, now, config.cluster.kind)
         try:
             version = track(settings, calibration)
         except TrackingError as error:  # planning goes on while the tracking server is away
@@ -132,10 +155,13 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
     return PlanningProfiles(made.profiles, note, version)
 
 
-def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift]) -> str:
+def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift], unlike: Sequence[Drift]) -> str:
     idle = [name for name in profiles if profiles[name].samples == 0]
     notes = [f"never measured yet: {', '.join(idle)}"] if idle else []
     if changed:
         more = f" and {len(changed) - SHOWN_DRIFTS} more" if len(changed) > SHOWN_DRIFTS else ""
         notes.append(f"drifted: {'; '.join(map(str, changed[:SHOWN_DRIFTS]))}{more}")
+    if unlike:
+        names = ", ".join(dict.fromkeys(drift.operator for drift in unlike))
+        notes.append(f"one look at {names} contradicts the calibration, which counts until a second look agrees")
     return "; ".join(notes)

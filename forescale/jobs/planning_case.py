@@ -15,6 +15,7 @@ from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
 from forescale.settings import Settings
+from forescale.situation.known_profiles import drift_digest
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
@@ -49,6 +50,8 @@ from planner.schedule import make_schedule
 APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
 STILL_TO_COME = APPROVED | {StepState.PROPOSED, StepState.SHADOW}
 DAYS_CHANGES = 200
+CALIBRATED = "calibration that drifted"
+"""Key in derived_from of the digest of the last calibration that differed from the one before."""
 HELD_IN_A_ROW = 48
 """Schedules searched for the newest that had anything to plan by: two days of hourly ones."""
 
@@ -252,6 +255,7 @@ def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: 
         **({MODE: FLOOR} if config.planning.floor else {}),
         "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
         **({"site file": site_digest(Path(settings.below_home(site)))} if site else {}),
+        **({CALIBRATED: digest} if (digest := drift_digest(config, settings)) else {}),
     }
 
 

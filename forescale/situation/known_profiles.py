@@ -16,6 +16,24 @@ def profile_path(config: TopologyConfig, settings: Settings) -> Path:
     return settings.home / "profiles" / f"{config.topology}.json"
 
 
+def look_path(config: TopologyConfig, settings: Settings) -> Path:
+    """The file of a planner's look that waits for a second one."""
+    return settings.home / "profiles" / "looks" / f"{config.topology}.json"
+
+
+def drift_path(config: TopologyConfig, settings: Settings) -> Path:
+    """The file with the digest of the last calibration that had drifted."""
+    return settings.home / "profiles" / "drifted" / config.topology
+
+
+def drift_digest(config: TopologyConfig, settings: Settings) -> str:
+    """Of the last calibration by `calibrate` that differed from the one before; empty without one. Decisions made
+    before it are no answer any more; a plan's own measurement does not change it.
+    """
+    path = drift_path(config, settings)
+    return path.read_text(encoding="ascii").strip() if path.exists() else ""
+
+
 def kept_profiles(config: TopologyConfig, settings: Settings) -> dict[str, OperatorProfile]:
     """Profiles of all operators, as the planner last measured them."""
     return known_profiles(config, last_profiles(config, settings))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 import scipy
@@ -38,17 +39,19 @@ class Drift:
         )
 
 
-def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS) -> list[Drift]:
+def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool = False) -> list[Drift]:
     """Changes between two calibrations, most significant first.
 
     Compares parameters with known errors in both, at the same parallelism, by Welch's test with Holm's correction (Holm
     1979): 5 % is the probability of reporting any drift between profiles without one. Declared values are not
-    measurements and do not drift. matters: minimum relative change.
+    measurements and do not drift. matters: minimum relative change. lone: also compare what a single sample measured
+    now, which is a reason to look again but no evidence of a drift: machines vary from minute to minute.
     """
+    freedom = inf if lone else 1.0
     compared = [
-        (name, parameter, before, after, _chance(before, after, old[name].samples, new[name].samples))
+        (name, parameter, before, after, _chance(before, after, old[name].samples, new[name].samples, freedom))
         for name in new
-        if name in old and old[name].samples > 0 and new[name].samples > 0
+        if name in old and old[name].samples > 0 and new[name].samples > (0 if lone else 1)
         for parameter, before, after in _pairs(_as_measured_at(old[name], new[name]), new[name])
     ]
     compared.sort(key=lambda one: (one[-1], one[0], one[1]))
@@ -90,17 +93,16 @@ def _as_measured_at(old: OperatorProfile, new: OperatorProfile) -> OperatorProfi
     )
 
 
-def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int) -> float:
-    """Two-sided p-value of the difference, by Welch and Satterthwaite."""
+def _chance(old: Parameter, new: Parameter, old_samples: int, new_samples: int, freedom: float) -> float:
+    """Two-sided p-value of the difference, by Welch and Satterthwaite. freedom: degrees of that of a single sample."""
     errors = (_error(old, old_samples, new, new_samples), _error(new, new_samples, old, old_samples))
     variances = np.array(errors) ** 2
     difference = abs(new.value - old.value)
     if variances.sum() == 0:
         return float(difference <= 1e-9 * max(abs(old.value), abs(new.value)))
     z = difference / float(np.sqrt(variances.sum()))
-    freedoms = np.array([old_samples - 1, new_samples - 1], dtype=np.float64)
-    known = freedoms > 0
-    shares = (variances[known] ** 2 / freedoms[known]).sum()
+    freedoms = np.array([samples - 1.0 if samples > 1 else freedom for samples in (old_samples, new_samples)])
+    shares = (variances**2 / freedoms).sum()
     if shares == 0:
         return float(2 * scipy.special.ndtr(-z))
     return float(2 * scipy.special.stdtr(float(variances.sum()) ** 2 / float(shares), -z))

@@ -16,7 +16,7 @@ from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.settings import Settings
-from forescale.situation.known_profiles import known_profiles, profile_path
+from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import ScaleEfficiency
@@ -250,8 +250,9 @@ def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://127.0.0.1:9")
 
 
-def _calibrate(config: TopologyConfig, service_s: float | None) -> tuple[str, float]:
-    made = planning_profiles(Settings(), config, Told(service_s), datetime(2026, 1, 5, tzinfo=UTC))  # type: ignore[arg-type]
+def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[str, float]:
+    at = datetime(2026, 1, 5, hour, tzinfo=UTC)
+    made = planning_profiles(Settings(), config, Told(service_s), at)  # type: ignore[arg-type]
     return made.note, made.profiles["split"].service_s
 
 
@@ -261,11 +262,27 @@ def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path)
     note, service_s = _calibrate(config, 0.004)
     assert note.startswith("never measured yet: lines, count; not in MLflow: ")
     assert service_s == pytest.approx(0.004)
-    note, service_s = _calibrate(config, 0.006)
+    note, service_s = _calibrate(config, 0.006, hour=1)
+    assert service_s == pytest.approx(0.004)
+    assert "one look at split contradicts the calibration" in note
+    assert "drifted" not in note
+    # A second look says the same.
+    note, service_s = _calibrate(config, 0.006, hour=2)
     assert service_s == pytest.approx(0.006)
     assert "drifted: split: service_s was 0.004, is 0.006 (+50%" in note
     # Out of reach, the last calibration stands.
     assert _calibrate(config, None) == ("not measured now: away", pytest.approx(0.006))
+
+
+@pytest.mark.usefixtures("_untracked")
+def test_job__does_not_take_up_looks_that_contradict_each_other(topology: Path) -> None:
+    config = read_topology_file(topology)
+    _calibrate(config, 0.004)
+    # A busy neighbour: 18 times as slow for a minute, then as before, then for another minute 3 times as slow.
+    for hour, service_s in enumerate((0.072, 0.004, 0.072, 0.012), 1):
+        note, believed = _calibrate(config, service_s, hour)
+        assert believed == pytest.approx(0.004)
+        assert "drifted" not in note
 
 
 class Young(Told):
@@ -372,3 +389,22 @@ def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, mon
         "span_s": 600.0,
     }
     assert storm_options == {"topology_name": "words", "topology": shape, "operators": None, "window_s": 10_800}
+
+
+def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warming_up(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, arguments = read_topology_file(topology), ("--topology", str(topology))
+    answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.00336)))
+    assert drift_digest(config, Settings()) == ""
+    second = answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.0025)))
+    assert isinstance(second["unsettled_s"], float)
+    digest = drift_digest(config, Settings())
+    assert digest
+    third = answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.0025)))
+    assert (third["drifts"], third["unsettled_s"]) == ([], None)
+    # The same again is no reason to decide anew.
+    assert drift_digest(config, Settings()) == digest
+    assert run(*arguments, "--samples", str(samples(tmp_path, 0.002)), "--no-track") == 0
+    assert "the job may still be warming up" in capsys.readouterr().out
+    assert drift_digest(config, Settings()) != digest

@@ -65,9 +65,12 @@ def test_parameters_without_an_error_of_their_own__are_compared_by_their_interva
 def test_lone_samples__are_no_surer_than_machines_are_steady() -> None:
     old, new = (OperatorProfile("k", service_s, {}, 1e-6, samples=1) for service_s in (0.010, 0.011))
     # 10 % apart with 5 % of error each: 1.35 standard errors
-    assert drifts({"k": old}, {"k": new}) == []
+    assert drifts({"k": old}, {"k": new}, lone=True) == []
     # 0.015: 5 ms apart with 0.5 and 0.75 ms: 5.5 standard errors
-    assert len(drifts({"k": old}, {"k": replace(old, service_s=0.015)})) == 1
+    slow = {"k": replace(old, service_s=0.015)}
+    assert len(drifts({"k": old}, slow, lone=True)) == 1
+    # A reason to look again, and no evidence of a drift.
+    assert drifts({"k": old}, slow) == []
     # One of nine samples is known to 4 % · √9 = 12 %: 20 % are 1.6 standard errors of it and the mean.
     many = replace(old, service_s_error=0.0004, samples=9)
     assert drifts({"k": many}, {"k": replace(old, service_s=0.012)}) == []

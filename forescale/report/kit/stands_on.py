@@ -64,6 +64,13 @@ def stands_on_lines(grounds: Sequence[Ground], now: datetime) -> list[str]:
     return [f"{name}: {'; '.join(each)}" for name, each in lines.items() if each]
 
 
+def stands_on_words(assumed: Sequence[Ground]) -> str:
+    """One quantity that is assumed."""
+    quantity = assumed[0].quantity
+    name = _NAMES[quantity] + (f" of {_named(assumed)}" if assumed[0].of else "")
+    return f"{name} {_ASSUMED[quantity]}" if quantity in _ASSUMED else name
+
+
 def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whole: bool) -> str:
     name = _NAMES[quantity]
     if not whole and any(each.of for each in grounds):
@@ -82,7 +89,7 @@ def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whol
         case Origin.DECLARED:
             return name
         case Origin.ASSUMED:
-            return f"{name} {_ASSUMED[quantity]}" if quantity in _ASSUMED else name
+            return stands_on_words(grounds)
 
 
 def _when(provenance: Provenance, now: datetime) -> str:

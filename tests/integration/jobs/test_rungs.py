@@ -15,10 +15,12 @@ from forecasting.arrivals.store import write_history
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli.expected import EXPECTED
+from forescale.files.atomic import write_whole
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.planning_case import announced_turns
 from forescale.jobs.report import report
 from forescale.settings import Settings
+from forescale.situation.known_profiles import drift_path
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.fallback import Rung
@@ -143,6 +145,18 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
     # Made again it is the same, and its report is written again from the profiles that were kept.
     assert plan(made, NAME).schedule_id == planned.schedule_id
     assert "forecast of left is 5 h old" in report(made, planned.schedule_id).read_text(encoding="utf-8")
+
+
+def test_a_calibration_that_drifted__makes_the_next_plan_a_new_decision(tmp_path: Path) -> None:
+    made = install(tmp_path / "a")
+    for source in SOURCES:
+        forecast(made, source)
+    first = plan(made, NAME).schedule_id
+    assert plan(made, NAME).schedule_id == first
+    write_whole("0123456789ab", drift_path(topology_config(NAME, made), made))
+    second = plan(made, NAME).schedule_id
+    assert second != first
+    assert plan(made, NAME).schedule_id == second
 
 
 def test_profiles__count_an_event_that_the_file_declares_for_the_next_hour(tmp_path: Path) -> None:

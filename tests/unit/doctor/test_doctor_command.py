@@ -58,6 +58,7 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
         "history quality",
         "forecast",
         "calibration",
+        "assumptions",
         "cluster",
         "rights",
         "slots",
@@ -71,6 +72,9 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
     assert found["slots"]["detail"] == "cluster must be good first"
     assert found["forecast"]["detail"] == "history must be good first"
     assert "FORESCALE_AIRFLOW_URL" in found["Airflow"]["detail"]
+    assumed = found["assumptions"]["detail"]
+    assert "containers one instance each (add a section packing)" in assumed
+    assert "cores never short (name a site with containers.cores in packing.site)" in assumed
 
 
 def test_doctor__tells_a_broken_file_and_checks_nothing_that_needs_it(

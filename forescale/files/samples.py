@@ -33,6 +33,7 @@ PER_STREAM = {"records_out": "records_out", "records_in": "records_in_by", "busy
 """CSV columns whose name ends in a colon and a stream, such as `records_out:a->b`, and their fields."""
 
 WHOLE = ("index", "parallelism", "threads")
+TEXTS = ("operator", "container")
 
 NotNegative = Annotated[float, Field(ge=0, le=MAX_MEASURED)]
 
@@ -59,6 +60,9 @@ class _SampleEntry(BaseModel):
     gc_s: NotNegative | None = None
     state_gib: NotNegative | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = None
+    container: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    container_cpu_s: NotNegative | None = None
+    container_cores: Annotated[float, Field(gt=0, le=MAX_MEASURED)] | None = None
 
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
@@ -156,7 +160,7 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
     streams: dict[str, dict[str, float]] = {field: {} for field in PER_STREAM.values()}
     for name, cell in cells.items():
         kind, colon, stream = name.partition(":")
-        if name == "operator" or (not cell and name not in REQUIRED):
+        if name in TEXTS or (not cell and name not in REQUIRED):
             continue
         number = _number(f"{where}: {name}", cell, signed=name == "began_s")
         if colon and number <= MAX_MEASURED:
@@ -172,7 +176,7 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
         else:
             numbers[name] = number
     try:
-        return OperatorSample(cells["operator"], **numbers, **streams)  # type: ignore[arg-type]
+        return OperatorSample(cells["operator"], **numbers, **streams, container=cells.get("container") or None)  # type: ignore[arg-type]
     except ModelError as error:
         raise FileError(f"{where}: {error}") from None
 

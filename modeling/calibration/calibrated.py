@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from modeling.arrays import Floats
+from modeling.calibration.cpu_apart import cpu_apart
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
 from modeling.calibration.operator_sample import OperatorSample
@@ -60,13 +61,16 @@ def calibrated(
     """Profiles measured as far as samples allow, completed from `declared` (or an earlier calibration).
 
     Every parameter is estimated over all instances and spans, each sample being one draw; intervals are Student's t
-    with 95 %. Service time is busy seconds over tuples: backpressured time is not busy, so samples under backpressure
-    keep it correct, and their throughput is never taken for demand. Engines report no input of sources, so their
+    with 95 %. Service time is busy seconds over tuples, without waiting for cores where containers report their CPU
+    (cpu_apart): backpressured time is not busy, so samples under backpressure keep it correct, and their throughput is
+    never taken for demand. Engines report no input of sources, so their
     arrivals are the output over the declared selectivity, which is never measured for a source. An operator that worked
     on fewer than MIN_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for
     a sample of an unknown operator or stream.
     """
     _check(topology, samples)
+    apart = cpu_apart(samples)
+    samples = apart.samples
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
     for sample in samples:
         by_operator[sample.operator].append(sample)
@@ -86,6 +90,8 @@ def calibrated(
         name: _calibrated(topology, sets[name], tuples[name], declared[name], woken if name in waking_in else None)
         for name in topology.order
     }
+    for name, operator in operators.items():
+        operators[name] = replace(operator, notes=(*operator.notes, *apart.notes(name)))
     for source in topology.sources:
         if note := lacking_note(sets[source].used, sets[source].instances):
             operators[source] = replace(operators[source], notes=(*operators[source].notes, note))

@@ -20,7 +20,9 @@ class OperatorSample:
     input stream. service_second_moment_s2: mean square of the service times of single tuples. parallelism: instances of
     the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its end. gc_s: seconds of the
     span spent in garbage collection. state_gib: keyed state of the instance. threads: tuples that the instance works on
-    concurrently, if several; busy_s is then their total over threads.
+    concurrently, if several; busy_s is then their total over threads. container: name of what shares its cores with
+    others, a task manager or a host; container_cpu_s: CPU seconds of all in it, over the same span; container_cores:
+    cores that it may use.
     """
 
     operator: str
@@ -41,6 +43,9 @@ class OperatorSample:
     gc_s: float | None = None
     state_gib: float | None = None
     threads: int | None = None
+    container: str | None = None
+    container_cpu_s: float | None = None
+    container_cores: float | None = None
 
     def __post_init__(self) -> None:
         where = f"sample of instance {self.index} of operator {self.operator!r}"
@@ -55,10 +60,13 @@ class OperatorSample:
         }
         counts = ("parallelism", "threads")
         optional = ("age_s", "service_second_moment_s2", *counts, "cpu_s", "memory_mib", "gc_s", "state_gib")
-        numbers |= {name: getattr(self, name) for name in optional if getattr(self, name) is not None}
+        of_container = ("container_cpu_s", "container_cores")
+        numbers |= {name: getattr(self, name) for name in (*optional, *of_container) if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:
                 raise ModelError(f"{where}: {name} is {value}; drop the sample, or give a finite number not below 0")
+        if self.container_cores == 0:
+            raise ModelError(f"{where}: container_cores is 0; leave it out if unknown")
         if self.span_s == 0:
             raise ModelError(f"{where}: span_s is 0; measure over some seconds")
         if self.began_s is not None and not np.isfinite(self.began_s):

@@ -1,0 +1,144 @@
+"""CPU apart from waiting: samples as they would be if every instance had a core to itself.
+
+An engine's busy time is wall time. It includes waiting for a core and waiting for anything else (a remote call, a
+sleep), and only the first of these depends on the plan. Where containers report their CPU time, it is shared out over
+the instances in them, and what they waited for cores is taken out of their busy time.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.optimize
+
+from modeling.arrays import Floats
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sifting import tuples_seen
+from modeling.queueing.shared_cores import active_shares, stretches
+
+PRIOR_ERROR = 0.3
+"""Relative error of sharing CPU out by busy time: 3 % on large operators and up to 26 % on small ones were measured.
+To it comes the share of busy time that is no CPU: whose waiting that is, busy time does not tell.
+"""
+ROW_ERROR = 0.05
+"""Relative error of a container's CPU in one span: code is compiled and garbage collected now and then."""
+NOTEWORTHY = 0.02
+"""Share of the busy time spent waiting for cores that is worth a note."""
+
+_Row = tuple[str, float | None]
+
+
+@dataclass(frozen=True)
+class CpuApart:
+    """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. waited: by
+    operator, share of its busy time spent waiting for a core; empty where cores are unknown.
+    """
+
+    samples: tuple[OperatorSample, ...]
+    waited: Mapping[str, float]
+
+    def notes(self, operator: str) -> tuple[str, ...]:
+        share = self.waited.get(operator, 0.0)
+        if share < NOTEWORTHY:
+            return ()
+        return (
+            f"its instances waited for a core in {share:.0%} of their busy time, as containers shared their cores: "
+            "service times are those with a core for each",
+        )
+
+
+def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
+    """Samples without a container's CPU stay as they are."""
+    rows: dict[_Row, list[int]] = defaultdict(list)
+    for at, sample in enumerate(samples):
+        if sample.container is not None and sample.container_cpu_s is not None:
+            rows[sample.container, sample.began_s].append(at)
+    if not rows:
+        return CpuApart(tuple(samples), {})
+    made, waited_s, busy_s = list(samples), defaultdict[str, float](float), defaultdict[str, float](float)
+    per_tuple_s = _cpu_per_tuple_s(samples, list(rows.values()))
+    for row in rows.values():
+        there = [samples[at] for at in row]
+        cpu_s = _shared_out(there, per_tuple_s)
+        waits_s = _waits_s(there, cpu_s)
+        for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
+            made[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
+            if sample.container_cores is not None:
+                waited_s[sample.operator] += wait
+                busy_s[sample.operator] += sample.busy_s
+    return CpuApart(tuple(made), {name: waited_s[name] / busy_s[name] for name in busy_s if busy_s[name] > 0})
+
+
+def _cpu_per_tuple_s(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> dict[str, float]:
+    """CPU seconds per tuple of each operator, by operator name.
+
+    Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
+    CPU in proportion to busy time without waiting for cores, which alone decides where containers hold the same mix.
+    """
+    names = sorted({samples[at].operator for row in rows for at in row})
+    tuples = np.zeros((len(rows), len(names)))
+    busy_s, seen = np.zeros(len(names)), np.zeros(len(names))
+    total_s, span_s = np.zeros(len(rows)), np.zeros(len(rows))
+    for number, row in enumerate(rows):
+        total_s[number] = samples[row[0]].container_cpu_s or 0.0
+        span_s[number] = float(np.mean([samples[at].span_s for at in row]))
+        computed_s = _computed_s([samples[at] for at in row])
+        for at, longest_s in zip(row, computed_s.tolist(), strict=True):
+            column = names.index(samples[at].operator)
+            tuples[number, column] += tuples_seen_in(samples[at])
+            busy_s[column] += longest_s
+            seen[column] += tuples_seen_in(samples[at])
+    known = seen > 0
+    if not known.any() or busy_s.sum() <= 0:
+        return {}
+    computing = min(1.0, total_s.sum() / busy_s.sum())
+    prior_error = PRIOR_ERROR + 1 - computing
+    prior_s = np.where(known, busy_s / np.maximum(seen, 1e-300), 0.0) * computing
+    scale_s = np.where(prior_s > 0, prior_s, 1.0)
+    error_s = ROW_ERROR * np.maximum(total_s, 1e-9)
+    # Unknowns in units of the prior; the idle use of a container in cores, towards 0 by the error of a row.
+    rates = np.hstack([tuples * scale_s, span_s[:, None]]) / error_s[:, None]
+    towards = np.diag([*np.full(len(names), 1 / prior_error), 1 / ROW_ERROR])
+    wanted = np.concatenate([total_s / error_s, np.where(prior_s > 0, 1 / prior_error, 0.0), [0.0]])
+    found = scipy.optimize.lsq_linear(np.vstack([rates, towards]), wanted, bounds=(0, np.inf)).x
+    return {name: float(found[at] * scale_s[at]) for at, name in enumerate(names) if known[at]}
+
+
+def _computed_s(there: Sequence[OperatorSample]) -> Floats:
+    """CPU seconds of each instance of one container if it waited for nothing but cores: its busy time over the stretch
+    by all others that were busy.
+    """
+    busy_s = np.array([sample.busy_s for sample in there])
+    cores = there[0].container_cores
+    if cores is None:
+        return busy_s
+    active = np.minimum(1.0, busy_s / np.array([sample.span_s for sample in there]))
+    return np.asarray(busy_s / stretches(active, cores))
+
+
+def tuples_seen_in(sample: OperatorSample) -> float:
+    """Tuples taken in; of a source that reports none, those emitted."""
+    return sample.records_in or tuples_seen(sample)
+
+
+def _shared_out(there: Sequence[OperatorSample], per_tuple_s: Mapping[str, float]) -> Floats:
+    """CPU seconds of each instance of one container in one span: at most its busy time, in all at most what the
+    container used.
+    """
+    busy_s = np.array([sample.busy_s for sample in there])
+    wanted_s = np.array([per_tuple_s.get(sample.operator, 0.0) * tuples_seen_in(sample) for sample in there])
+    cpu_s: Floats = np.minimum(wanted_s, busy_s)
+    total_s = there[0].container_cpu_s or 0.0
+    return np.asarray(cpu_s * min(1.0, total_s / max(float(cpu_s.sum()), 1e-300)))
+
+
+def _waits_s(there: Sequence[OperatorSample], cpu_s: Floats) -> Floats:
+    """Seconds that each instance of one container waited for a core; 0 where cores are unknown."""
+    cores = there[0].container_cores
+    if cores is None:
+        return np.zeros(len(there))
+    span_s = np.array([sample.span_s for sample in there])
+    busy_s = np.array([sample.busy_s for sample in there])
+    waited_s = active_shares(cpu_s / span_s, cores) * span_s - cpu_s
+    return np.asarray(np.clip(waited_s, 0.0, busy_s - cpu_s))

@@ -1,0 +1,142 @@
+"""CPU apart from waiting: instances that share cores, simulated, and measured as if each had a core to itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from modeling.calibration import calibrated
+from modeling.calibration.cpu_apart import cpu_apart
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.queueing.shared_cores import active_shares
+
+STEP_S = 0.00025
+CHAIN = Topology("chain", (Operator("a"), Operator("b"), Operator("c")), (Stream("a", "b"), Stream("b", "c")))
+
+
+@dataclass(frozen=True)
+class Work:
+    """Instances of one operator. cpu_s, wait_s: of each tuple, first computing, then waiting. load_per_s: of all."""
+
+    cpu_s: float
+    wait_s: float
+    load_per_s: float
+    instances: int
+
+
+def samples_of(works: Mapping[str, Work], cores: float, spans: int, span_s: float = 30.0) -> list[OperatorSample]:
+    """All instances in one container, which deals the time of its cores evenly to those that compute.
+
+    Arrivals are Poisson, computing is exponential. Loads differ from span to span, each operator's on its own, as
+    windows and joins make them. Spans are simulated side by side, shape (spans, instances).
+    """
+    rng = np.random.default_rng(7)
+    of = [(name, index, work) for name, work in works.items() for index in range(work.instances)]
+    factors = {name: rng.uniform(0.6, 1.2, size=spans) for name in works}
+    loads = np.stack([factors[name] * work.load_per_s / work.instances for name, _, work in of], axis=1)
+    cpu_s, wait_s = (np.array([getattr(work, field) for *_, work in of]) for field in ("cpu_s", "wait_s"))
+    queue, done, compute_s, pause_s, busy_s, used_s = (np.zeros(loads.shape) for _ in range(6))
+    serving = np.zeros(loads.shape, dtype=bool)
+    for _ in range(round(span_s / STEP_S)):
+        queue += rng.poisson(loads * STEP_S)
+        begins = (queue > 0) & ~serving
+        serving |= begins
+        compute_s += np.where(begins, rng.exponential(np.broadcast_to(cpu_s, loads.shape)), 0.0)
+        pause_s += np.where(begins, wait_s, 0.0)
+        computing = compute_s > 0
+        pausing = ~computing & (pause_s > 0)
+        working = computing | pausing
+        speed = np.minimum(1.0, cores / np.maximum(1, computing.sum(axis=1)))[:, None]
+        busy_s += working * STEP_S
+        used_s += np.minimum(compute_s, speed * STEP_S) * computing
+        # What a step overshoots goes to the next tuple, so that none gets longer by it.
+        compute_s -= np.where(computing, speed * STEP_S, 0.0)
+        pause_s -= np.where(pausing, STEP_S, 0.0)
+        ended = serving & (compute_s <= 0) & (pause_s <= 0)
+        serving &= ~ended
+        queue -= ended
+        done += ended
+    return [
+        OperatorSample(
+            name,
+            index,
+            span_s,
+            float(busy_s[span, at]),
+            0.0,
+            float(done[span, at]),
+            {},
+            began_s=span * 1000.0,
+            age_s=600.0,
+            parallelism=work.instances,
+            container="tm",
+            container_cpu_s=float(used_s[span].sum()),
+            container_cores=cores,
+        )
+        for span in range(spans)
+        for at, (name, index, work) in enumerate(of)
+    ]
+
+
+def test_a_thread_alone__is_active_as_long_as_it_computes() -> None:
+    assert active_shares(np.array([0.7]), 1.0) == pytest.approx([0.7])
+
+
+def test_threads_within_their_cores__do_not_wait() -> None:
+    # Two threads on two cores never share one.
+    assert active_shares(np.array([0.9, 0.4]), 2.0) == pytest.approx([0.9, 0.4])
+
+
+def test_two_threads_on_one_core__wait_for_each_other() -> None:
+    # a = .3 (1 + a): a = 3/7
+    assert active_shares(np.array([0.3, 0.3]), 1.0) == pytest.approx([3 / 7, 3 / 7])
+
+
+def test_threads_that_need_more_than_their_cores__are_always_active() -> None:
+    assert active_shares(np.array([0.9, 0.9, 0.9]), 1.0) == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.slow
+def test_service_times__are_those_with_a_core_for_each_although_the_container_is_contended() -> None:
+    # 4/12/2 ms of CPU per tuple at 1, 2 and 4 instances on two cores, which they use to 75 %:
+    # 70 · 4 ms + 100 · 12 ms + 10 · 2 ms = 1.5 of 2 cores
+    works = {"a": Work(0.004, 0.0, 70.0, 1), "b": Work(0.012, 0.0, 100.0, 2), "c": Work(0.002, 0.0, 10.0, 4)}
+    samples = samples_of(works, 2.0, 8)
+    declared = {name: OperatorProfile(name, 0.001) for name in works}
+    of_b = [sample for sample in samples if sample.operator == "b"]
+    assert sum(each.busy_s for each in of_b) / sum(each.records_in for each in of_b) > 1.1 * 0.012
+    made = calibrated(CHAIN, samples, declared)
+    for name, work in works.items():
+        profile = made.operators[name].profile
+        assert profile.service_s == pytest.approx(work.cpu_s, rel=0.1), name
+        assert profile.cpu_s == pytest.approx(work.cpu_s, rel=0.1), name
+    assert any("waited for a core" in note for note in made.operators["b"].notes)
+
+
+@pytest.mark.slow
+def test_waiting_for_something_else__stays_in_the_service_time_and_is_no_cpu() -> None:
+    # b computes 1 ms and waits 9 ms for a remote system: 10 ms of service, of which a tenth is CPU.
+    works = {"a": Work(0.004, 0.0, 100.0, 1), "b": Work(0.001, 0.009, 100.0, 2)}
+    samples = samples_of(works, 1.0, 12)
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    profiles = calibrated(topology, samples, {name: OperatorProfile(name, 0.001) for name in works}).profiles
+    assert profiles["b"].service_s == pytest.approx(0.010, rel=0.05)
+    assert profiles["b"].cpu_s == pytest.approx(0.001, rel=0.3)
+    assert profiles["a"].service_s == pytest.approx(0.004, rel=0.1)
+
+
+def test_without_cores__cpu_is_shared_out_and_busy_times_stay() -> None:
+    one = OperatorSample("a", 0, 10.0, 4.0, 0.0, 400.0, {}, container="tm", container_cpu_s=2.0)
+    two = OperatorSample("b", 0, 10.0, 2.0, 0.0, 400.0, {}, container="tm", container_cpu_s=2.0)
+    apart = cpu_apart([one, two])
+    # 2 s of CPU in proportion to 4 s and 2 s of busy time
+    assert [sample.busy_s for sample in apart.samples] == [4.0, 2.0]
+    assert [sample.cpu_s for sample in apart.samples] == pytest.approx([4 / 3, 2 / 3], rel=0.05)
+    assert apart.waited == {}
+
+
+def test_samples_without_a_container__stay_as_they_are() -> None:
+    sample = OperatorSample("a", 0, 10.0, 4.0, 0.0, 400.0, {})
+    assert cpu_apart([sample]).samples == (sample,)

@@ -22,6 +22,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.replay.last_day import DayTerms, LastDay, last_day
 from planner.replay.load import Load
 
@@ -43,7 +44,7 @@ def replayed(operators: int) -> tuple[float, LastDay]:
         EngineTerms(30.0, lead_s=300.0), GuardTerms(limits=Limits(max_instances=200)), {}, allowed_share=0.005
     )
     begun_s = time.process_time()
-    day = last_day(load, topology, profiles, terms, dict.fromkeys(names, 4))
+    day = last_day(load, PlanModel(topology, profiles), terms, dict.fromkeys(names, 4))
     return time.process_time() - begun_s, day
 
 

@@ -49,6 +49,7 @@ from planner.horizon.prices import ChangeTerms, Prices
 from planner.limits import Limits
 from planner.packing.first_fit_decreasing import FirstFitDecreasing
 from planner.packing.offer import Offer
+from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import ContainerPricing, PlanPricing
@@ -243,7 +244,9 @@ def speed() -> list[Planned]:
         max_p95_latency_s: float | None = None, pricing: PlanPricing | None = None, restore: StateRestore = NO_RESTORE
     ) -> HorizonPlanner:
         limits = Limits(UTILISATION, max_instances=2 * INSTANCES, max_p95_latency_s=max_p95_latency_s)
-        return HorizonPlanner(of, profiles(of), limits, replace(TERMS, restore=restore), RESCALE_H, pricing=pricing)
+        return HorizonPlanner(
+            PlanModel(of, profiles(of)), limits, replace(TERMS, restore=restore), RESCALE_H, pricing=pricing
+        )
 
     running = planner().cheapest.plan({of.sources[0]: 0.25 * PEAK_PER_S})
     present = Present(START.timestamp(), running.parallelism)

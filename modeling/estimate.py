@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from modeling.arrays import Floats
-from modeling.flow.limits import Limit, SiteLimit
+from modeling.flow.limits import ContainerLimit, Limit, SiteLimit
 from modeling.flow.resources import Resources
 from modeling.rescaling.plan_change import RescaleEstimate
 from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
@@ -83,6 +83,19 @@ class Estimate:
     @property
     def utilisation(self) -> float:
         return max(operator.utilisation for operator in self.operators.values())
+
+    @property
+    def fullest(self) -> float:
+        """Used share of the fullest operator, container or link under the offered load; above 1 if overloaded."""
+        return max([self.utilisation, *(1 / scale for scale in self.other_limits.values() if scale > 0)])
+
+    @property
+    def bottleneck_text(self) -> str:
+        """What saturates first, a container with its cores: `container 3: 2 of 2 cores`."""
+        limit = self.bottleneck
+        where = self.resources.containers.get(limit.id) if isinstance(limit, ContainerLimit) else None
+        cores = None if where is None else where.cores_limit
+        return str(limit) if cores is None else f"{limit}: {cores:g} of {cores:g} cores"
 
     def time_to_violation_s(self, max_lag_s: float, backlog: Mapping[str, float] | None = None) -> float:
         """Seconds until a tuple arrives that will wait longer than max_lag_s at its source; infinite if none will.

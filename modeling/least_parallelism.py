@@ -3,7 +3,7 @@
 All answers use the same core as evaluate_many, so results hold there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -13,6 +13,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats
 from modeling.evaluate_many import EvaluationOptions, checked_loads, loaded
+from modeling.flow.limits import Limit
 from modeling.flow.rates import KnownRouting
 from modeling.flow.routing import POINTWISE
 from modeling.flow.scenarios import Scenarios
@@ -20,6 +21,7 @@ from modeling.flow.throughput import Capacity
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import LINEAR
+from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.latency.delay import Delay
@@ -44,7 +46,8 @@ class Question:
 
     most: maximum per operator, in addition to its max_parallelism and partitions. price: per instance of each operator,
     in any unit, default 1; the search minimises the total price. delays: see evaluate_many. sink: whose latency
-    percentiles count, None for all sinks together.
+    percentiles count, None for all sinks together. site: where plans run. packed: the plan of a parallelism with its
+    packing, which must exist; None leaves plans without a packing.
     """
 
     topology: Topology
@@ -56,6 +59,8 @@ class Question:
     delays: Mapping[str, Delay] | None = None
     sink: str | None = None
     price: Mapping[str, float] = field(default_factory=dict)
+    site: Site = NOWHERE
+    packed: Callable[[Counts], PhysicalPlan] | None = None
 
     def price_of(self, parallelism: Counts) -> float:
         """Total price of all instances."""
@@ -69,7 +74,24 @@ class Question:
 
     def used(self, several: Sequence[Counts]) -> Floats:
         """Utilisation of the busiest instance of each operator, shape (parallelisms, operators)."""
+        return self.used_limits(several)[:, : len(self.topology.order)]
+
+    def used_limits(self, several: Sequence[Counts]) -> Floats:
+        """Used share of each limit (operators, containers, links), shape (parallelisms, limits)."""
         return self._loaded(several, latency=False)[0]
+
+    def limits(self, parallelism: Counts) -> list[Limit]:
+        """The limits of one parallelism, in the order of `used_limits`."""
+        return Capacity(self.topology, self.profiles, [self._plan(parallelism)], self.site, self._known).limits(0)
+
+    def excess(self, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
+        """Largest ratio of a utilisation to its bound, or, where no limit is full, of a latency to its own. Shape
+        (parallelisms,).
+        """
+        used, sinks = self._loaded(several, latency=bool(bounds))
+        most = used.max(axis=1)
+        late = [self._latency_s(used, sinks, share) / bound for share, bound in bounds.items()]
+        return np.asarray(np.max([most / self.max_utilisation, *(np.where(most < 1, of, 0.0) for of in late)], axis=0))
 
     def latency_s(self, several: Sequence[Counts], share: float | None) -> Floats:
         """End-to-end latency, the mean if share is None, shape (parallelisms,)."""
@@ -117,10 +139,15 @@ class Question:
     def _under(
         self, several: Sequence[Counts], scenarios: Scenarios, *, latency: bool
     ) -> tuple[Floats, Mapping[str, SinkTimes]]:
-        plans = [PhysicalPlan(self.topology.name, dict(each)) for each in several]
-        capacity = Capacity(self.topology, self.profiles, plans, known=self._known)
-        options = EvaluationOptions(latency, self.arrival_cv2, self.delays or {})
+        plans = [self._plan(each) for each in several]
+        capacity = Capacity(self.topology, self.profiles, plans, self.site, self._known)
+        options = EvaluationOptions(latency, self.arrival_cv2, self.delays or {}, self.site)
         return loaded(capacity, self.topology, scenarios, options)
+
+    def _plan(self, parallelism: Counts) -> PhysicalPlan:
+        if self.packed is not None:
+            return self.packed(parallelism)
+        return PhysicalPlan(self.topology.name, dict(parallelism))
 
     def _latency_s(self, used: Floats, sinks: Mapping[str, SinkTimes], share: float | None) -> Floats:
         stable = np.asarray((used < 1).all(axis=1, keepdims=True))

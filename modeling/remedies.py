@@ -69,14 +69,7 @@ def excuses(
 def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> Profiles:
     factors = placed([plan], tuple(plan.parallelism), site).service_factor
     slowest = {name: float(each.max()) for name, each in factors.items()}
-    return {
-        name: replace(
-            profile,
-            service_s=profile.service_s * slowest.get(name, 1.0),
-            stream_service_s={of: s * slowest.get(name, 1.0) for of, s in profile.stream_service_s.items()},
-        )
-        for name, profile in profiles.items()
-    }
+    return {name: profile.slower(slowest.get(name, 1.0)) for name, profile in profiles.items()}
 
 
 def combined_change(found: Sequence[Excuse]) -> dict[str, int]:

@@ -8,7 +8,6 @@ from math import isinf
 
 import numpy as np
 
-from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
@@ -45,7 +44,7 @@ def make_schedule(
     explanation = _Explanation(planned, quantile)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
-    disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.profiles, placing)
+    disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.model.profiles, placing)
     steps = tuple(
         replace(explanation.step(number, before), disruption=of)
         for number, (before, of) in enumerate(zip(plans[:-1], disrupted, strict=True))
@@ -126,9 +125,7 @@ class _Explanation:
         drain_s = catch_up_s(usual_per_s, self.capacity_per_s(turn.plan, first), downtime_s)
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
-        estimate = evaluate(
-            self.cheapest.topology, self.cheapest.profiles, plan, load, arrival_cv2=self.cheapest.arrival_cv2
-        )
+        estimate = self.cheapest.model.estimate(plan, load)
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]]).violation_minutes
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
@@ -138,8 +135,8 @@ class _Explanation:
             plan=plan,
             replaces=before,
             load_per_s=load,
-            bottleneck=str(estimate.bottleneck),
-            utilisation=estimate.utilisation,
+            bottleneck=estimate.bottleneck_text,
+            utilisation=estimate.fullest,
             headroom_factor=estimate.headroom_factor,
             downtime_s=downtime_s,
             catch_up_s=drain_s,
@@ -290,7 +287,7 @@ class _Explanation:
 
     def cheapest_plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan | Excuse:
         of = self.cheapest
-        return cheapest_plan(of.topology, of.profiles, load_per_s, of.limits, of.arrival_cv2, of.price)
+        return cheapest_plan(of.model, load_per_s, of.limits, of.price)
 
     def unpacked(self, number: int) -> Excuse:
         """Why a plan cannot be packed; its bound is the size of the largest plan that can."""

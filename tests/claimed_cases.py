@@ -17,9 +17,10 @@ from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.outlook import CAPACITY_ERROR, PATHS
 from planner.horizon.prices import ChangeTerms
 from planner.limits import FULL, Limits
+from planner.plan_model import PlanModel
 from planner.replay.load import Load
 from planner.replay.policies.at_moments import AtMoments
-from planner.replay.reality import Differences, Reality, slower
+from planner.replay.reality import Differences, Reality
 from planner.replay.run import replay
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -45,7 +46,7 @@ class ClaimedCase:
         """
         minutes = np.repeat(self.paths_per_s[path], STEP_S // 60)
         load = Load(int(START.timestamp()), {self.topology.sources[0]: minutes})
-        true = {name: slower(profile, 1.0 / capacity_factor) for name, profile in self.profiles.items()}
+        true = {name: profile.slower(1.0 / capacity_factor) for name, profile in self.profiles.items()}
         restore = self.terms.restore
         terms = EngineTerms(
             self.terms.downtime_s,
@@ -55,7 +56,7 @@ class ClaimedCase:
             restored=restore.restored,
             parallel_restore=restore.parallel,
         )
-        reality = Reality(self.topology, true, terms, Differences(), load.start_s, load.end_s)
+        reality = Reality(PlanModel(self.topology, true), terms, Differences(), load.start_s, load.end_s)
         plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
         changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
         done = replay(AtMoments("schedule", changes, "as planned"), load, reality, self.running)
@@ -77,8 +78,7 @@ def claimed_case(seed: int) -> ClaimedCase:
         restore=_restore(topology, np.random.default_rng([seed, 2])),
     )
     planner = HorizonPlanner(
-        topology,
-        profiles,
+        PlanModel(topology, profiles),
         Limits(max_utilisation=FULL, max_instances=200),
         terms,
         float(rng.choice([0.1, 0.5, 1.0])),
@@ -101,7 +101,7 @@ def spike_minutes(rates_per_s: Floats, carried_per_s: float) -> tuple[float, int
     topology = Topology("claims", (Operator("source"), Operator("work0")), (Stream("source", "work0"),))
     profiles = {"source": OperatorProfile("source", 1e-6), "work0": OperatorProfile("work0", 1.0 / carried_per_s)}
     terms, running = ChangeTerms(0.0, 60.0, 0.0, 90.0), {"source": 1, "work0": 1}
-    planner = HorizonPlanner(topology, profiles, Limits(max_utilisation=FULL), terms, 1.0)
+    planner = HorizonPlanner(PlanModel(topology, profiles), Limits(max_utilisation=FULL), terms, 1.0)
     forecasts = {"source": _forecast(topology, rates_per_s[None])}
     planned = planner.followed(forecasts, _now(running), [[]], Budget(0.0), 1.0)
     assert planned is not None

@@ -14,6 +14,7 @@ from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, ChangeRules, HorizonPlanner, Present
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
+from planner.plan_model import PlanModel
 from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import PlanPricing
 from planner.scaling_schedule import ScalingSchedule
@@ -76,7 +77,7 @@ def schedule_of(
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
     planner = HorizonPlanner(
-        topology, profiles, limits, terms, rescale_h, least=least, pricing=pricing, disruption=disruption
+        PlanModel(topology, profiles), limits, terms, rescale_h, least=least, pricing=pricing, disruption=disruption
     )
     proposed = [plan.parallelism for plan in (candidates or {}).values()]
     free_at_s = 0.0 if free_at is None else free_at.timestamp()

@@ -9,6 +9,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.replay.contest import Contest
 from planner.replay.load import Load
 from planner.replay.policy import Decision, Seen
@@ -38,7 +39,7 @@ def plan(work: int) -> dict[str, int]:
 
 def reality(load: Load, terms: EngineTerms | None = None, wrong: Differences | None = None) -> Reality:
     terms, wrong = terms or EngineTerms(30.0), wrong or Differences()
-    return Reality(TOPOLOGY, PROFILES, terms, wrong, load.start_s, load.end_s)
+    return Reality(PlanModel(TOPOLOGY, PROFILES), terms, wrong, load.start_s, load.end_s)
 
 
 def contest(load: Load, past: Load | None = None, **others: object) -> Contest:

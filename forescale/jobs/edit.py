@@ -106,9 +106,11 @@ def edit(
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
-    changed = edited_steps(unchanged, wanted, case.topology, case.limits, case.terms, case.present)
+    changed = edited_steps(unchanged, wanted, case.model.topology, case.limits, case.terms, case.present)
     overridden_before = _overridden_before(made.schedule)
-    passed = limits_passed(changed, number, case.topology, case.terms, case.present, case.rules, case.min_parallelism)
+    passed = limits_passed(
+        changed, number, case.model.topology, case.terms, case.present, case.rules, case.min_parallelism
+    )
     passed = tuple(limit for limit in passed if limit not in overridden_before)
     check_override(passed, override=override, why=why)
     before, after = case.followed(

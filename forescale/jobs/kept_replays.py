@@ -17,7 +17,7 @@ from planner.replay.pipeline_forecasts import PipelineForecasts
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
 from planner.replay.variation import Variation
 
-KEPT_VERSION = 2
+KEPT_VERSION = 3
 """Version of the simulator; raised when the same inputs give another result."""
 CHANGED: Mapping[str, int] = {
     "cron": 1,
@@ -38,6 +38,8 @@ ASKING: Mapping[str, frozenset[str]] = {
     "variation": OURS,
     "pricing": frozenset(),  # priced_by stands for it
     "priced_by": OURS,
+    "site": frozenset(),  # placed_by stands for it, and for the packing
+    "placing": frozenset(),
     "disruption": OURS,
     "forecast_every_s": OURS,
 }

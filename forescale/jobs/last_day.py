@@ -51,7 +51,7 @@ def day_before(settings: Settings, situation: Situation, ledger: Ledger, entry: 
         known = ledger.minutes.count(config.topology, load.start, load.end)
         ran = _cost(plans, load.end, known) if plans else None
         first = plans[0][1] if plans else schedule.current
-        return last_day(load, topology, situation.profiles, terms, first.parallelism, ran, unknown)
+        return last_day(load, situation.model, terms, first.parallelism, ran, unknown)
     except (HistoryError, PlanError, ModelError) as error:
         logger.warning("the day before the decision on %s is not replayed: %s", config.topology, error)
         return None

@@ -21,10 +21,7 @@ from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Topology
-from modeling.queueing.bursts import Arrivals
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.errors import ClusterError, PlanError
 from planner.fallback import CALIBRATION, Footing
@@ -44,6 +41,7 @@ from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule
 from planner.schedule import make_schedule
 
@@ -66,18 +64,16 @@ class Start:
 
 @dataclass(frozen=True)
 class PlanningCase:
-    """min_parallelism: instances that operators must have. current: the running plan, with its packing. quantile: of
-    the peaks that steps report as their load. notes: the schedule's derived_from. candidates: plans proposed by a
-    person, by name. priced: cost and placement of plans; disruption: cost of a change, added to rescale_h. review: of
-    changes by a person, None if there is none.
+    """model: of what plans carry, as packed. min_parallelism: instances that operators must have. current: the running
+    plan, with its packing. quantile: of the peaks that steps report as their load. notes: the schedule's derived_from.
+    candidates: plans proposed by a person, by name. priced: cost and placement of plans; disruption: cost of a change,
+    added to rescale_h. review: of changes by a person, None if there is none.
     """
 
-    topology: Topology
-    profiles: Profiles
+    model: PlanModel
     limits: Limits
     terms: ChangeTerms
     rescale_h: float
-    arrival_cv2: float | Arrivals
     min_parallelism: Mapping[str, int]
     present: Present
     budget: Budget
@@ -139,12 +135,10 @@ class PlanningCase:
     def _planner(self, at_most: int | None = None) -> HorizonPlanner:
         most = self.limits.max_instances if at_most is None else min(at_most, self.limits.max_instances)
         return HorizonPlanner(
-            self.topology,
-            self.profiles,
+            self.model,
             replace(self.limits, max_instances=most),
             self.terms,
             self.rescale_h,
-            self.arrival_cv2,
             self.min_parallelism,
             self.priced.pricing,
             self.disruption,
@@ -218,12 +212,10 @@ def planning_case(
         changes_before(ledger, config.topology, now),
     )
     return PlanningCase(
-        situation.topology,
-        situation.profiles,
+        replace(situation.model, arrival_cv2=arrivals.arrival_cv2),
         planned_limits_of(planning),
         terms,
         planning.rescale_cost_instance_hours,
-        arrivals.arrival_cv2,
         planning.min_parallelism,
         present,
         paced.budget,

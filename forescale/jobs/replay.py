@@ -158,6 +158,9 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
         priced_by=priced.digest,
         disruption=disruption_prices_of(config.planning),
         forecast_every_s=every_s,
+        site=situation.where,
+        placing=situation.placing,
+        placed_by=priced.digest if situation.model.depends_on_packing else "",
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1

@@ -120,7 +120,7 @@ def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Shadow
     """The simulated world, with the downtime and lead time that the shadow's schedules assume."""
     situation = Workspace(settings).situation(config)
     learned = learned_planning(situation, ledger)
-    return ShadowWorld(situation.topology, situation.profiles, learned.engine, learned.planning.max_lag_s)
+    return ShadowWorld(situation.model, learned.engine, learned.planning.max_lag_s)
 
 
 def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], day: date) -> None:

@@ -16,6 +16,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Topology
+from planner.plan_model import PlanModel
 from planner.pricing.placing import Placing
 from planner.provenance import Origin, Provenance
 
@@ -68,6 +69,11 @@ class Situation:
     def priced(self) -> PricedPlans:
         """Raises PlanError for inconsistent prices."""
         return priced_plans(self.config, self.site.file, self.site.digest, self.profiles, self.placing)
+
+    @cached_property
+    def model(self) -> PlanModel:
+        """What plans carry, as packed on the site, with arrivals that vary as a Poisson process."""
+        return PlanModel(self.topology, self.profiles, site=self.where, placing=self.placing)
 
     @property
     def where(self) -> Site:

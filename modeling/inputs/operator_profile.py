@@ -1,7 +1,7 @@
 """The calibrated profile of an operator: service time and its spread, selectivity, key histogram."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -88,6 +88,11 @@ class OperatorProfile:
     def keys_of(self, stream: str) -> KeyHistogram | None:
         """The key histogram of one input stream, None if its keys are unknown."""
         return self.stream_keys.get(stream, self.keys)
+
+    def slower(self, factor: float) -> "OperatorProfile":
+        """The same operator with `factor` times the service times."""
+        streams = {stream: seconds * factor for stream, seconds in self.stream_service_s.items()}
+        return replace(self, service_s=self.service_s * factor, stream_service_s=streams)
 
     def __post_init__(self) -> None:
         where = f"profile of operator {self.operator!r}"

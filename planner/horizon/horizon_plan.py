@@ -22,6 +22,7 @@ from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
 from planner.horizon.stairs import stairs
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.pricing.plan_pricing import PlanPricing
 from planner.search.remembered_plans import RememberedPlans
 
@@ -152,23 +153,20 @@ class HorizonPlanner:
 
     def __init__(
         self,
-        topology: Topology,
-        profiles: Profiles,
+        model: PlanModel,
         limits: Limits,
         terms: ChangeTerms,
         rescale_h: float,
-        arrival_cv2: float | Arrivals = 1.0,
         least: Mapping[str, int] | None = None,
         pricing: PlanPricing | None = None,
         disruption: DisruptionPrices = NO_DISRUPTION,
     ) -> None:
-        """rescale_h: instance-hours that avoiding a rescale is worth. arrival_cv2: as for `evaluate`; used if the
-        limits bound latency. least: min_parallelism by operator. pricing: of plans, None to count instances.
-        disruption: costs of a change besides rescale_h.
+        """rescale_h: instance-hours that avoiding a rescale is worth. least: min_parallelism by operator. pricing: of
+        plans, None to count instances. disruption: costs of a change besides rescale_h.
         """
         self._least, self._pricing = least or {}, pricing
         self._of_instances = {} if pricing is None else pricing.of_instances
-        self.cheapest = RememberedPlans(topology, profiles, limits, arrival_cv2, self._of_instances)
+        self.cheapest = RememberedPlans(model, limits, self._of_instances)
         self.terms = terms
         self._prices = Prices(FIRST_PRICE_H, rescale_h, disruption.started_h, disruption.moved_gib_h)
         self._ladder: Ladder | None = None
@@ -181,7 +179,8 @@ class HorizonPlanner:
 
     def believe(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> None:
         """Use these profiles from now on."""
-        self.cheapest = RememberedPlans(self.topology, profiles, self.cheapest.limits, arrival_cv2, self._of_instances)
+        model = self.cheapest.model.believing(profiles, arrival_cv2)
+        self.cheapest = RememberedPlans(model, self.cheapest.limits, self._of_instances)
         self._ladder = None
 
     def planned(
@@ -320,9 +319,13 @@ class HorizonPlanner:
         cannot be packed the reason, by index. Such a plan has the price of as many instances elsewhere, and at least
         that of any other plan.
         """
+        model, unpacked = self.cheapest.model, dict[int, PlanError]()
+        for number, plan in enumerate(ladder.plans):
+            if (why := model.unpacked_because(plan.parallelism)) is not None:
+                unpacked[number] = why
         if self._pricing is None:
-            return None, {}
-        price_h, unpacked = ladder.instances.copy(), dict[int, PlanError]()
+            return None, unpacked
+        price_h = ladder.instances.copy()
         for number, plan in enumerate(ladder.plans):
             try:
                 price_h[number] = self._pricing.per_hour(plan.parallelism) / self._pricing.instance_per_hour
@@ -335,7 +338,7 @@ class HorizonPlanner:
 
     def _moved_gib(self, ladder: Ladder) -> Floats | None:
         """State that changes its instance between each two plans; None if that costs nothing."""
-        profiles = self.cheapest.profiles
+        profiles = self.cheapest.model.profiles
         state_gib = {name: gib for name in self.topology.order if (gib := profiles[name].state_gib)}
         if not (self._prices.moved_gib_h and state_gib):
             return None

@@ -7,13 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from modeling.arrays import Floats
-from modeling.evaluate_many import evaluate_many
 from modeling.flow.linear import LinearFlows, LinearPlans
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.placed import placed
-from modeling.inputs.site import NOWHERE
 from modeling.inputs.topology import Topology
+from planner.plan_model import PlanModel
 from planner.search.remembered_plans import RememberedPlans
 
 MAX_PLANS = 64
@@ -30,8 +27,8 @@ FAINT = 1e-3
 
 @dataclass(frozen=True)
 class Ladder:
-    """plans: ascending in instances. instances: shape (plans,). flows: use of each limit per tuple. usable: share of
-    each plan's capacity up to which it is within the limits, shape (plans,).
+    """plans: ascending in instances. instances: shape (plans,). flows: use of each limit per tuple, as packed. usable:
+    share of each plan's capacity up to which it is within the limits, shape (plans,).
     """
 
     topology: Topology
@@ -61,11 +58,10 @@ class Ladder:
         return next((at for at, plan in enumerate(self.plans) if dict(plan.parallelism) == dict(parallelism)), None)
 
 
-def ladder_of(plans: Sequence[PhysicalPlan], topology: Topology, profiles: Profiles, usable: float = 1.0) -> Ladder:
+def ladder_of(plans: Sequence[PhysicalPlan], model: PlanModel, usable: float = 1.0) -> Ladder:
     """usable: share of each plan's capacity that may be used."""
-    flows = LinearPlans(topology, profiles, placed(plans, topology.order, NOWHERE), NOWHERE)
     instances = np.array([plan.instances for plan in plans], dtype=np.float64)
-    return Ladder(topology, tuple(plans), instances, flows, np.full(len(plans), usable))
+    return Ladder(model.topology, tuple(plans), instances, model.linear(plans), np.full(len(plans), usable))
 
 
 def capacity_ladder(
@@ -86,7 +82,7 @@ def capacity_ladder(
         kept = np.unique(np.linspace(0, len(plans) - 1, MAX_PLANS).round().astype(int)).tolist()
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
-    ladder = ladder_of(plans, cheapest.topology, cheapest.profiles, limits.max_utilisation)
+    ladder = ladder_of(plans, cheapest.model, limits.max_utilisation)
     if not limits.latency_bounds_s:
         return ladder
     return replace(ladder, usable=np.minimum(ladder.usable, _quick_enough(ladder, cheapest, loads[-1])))
@@ -106,7 +102,7 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
         loads = {source: (rates * share).ravel() for source, share in zip(largest, mix[:, 0].tolist(), strict=True)}
         plans = ladder.plans[begin : begin + _TOGETHER]
         own = np.arange(len(plans))[:, None], np.arange(rates.size).reshape(rates.shape)
-        of = evaluate_many(cheapest.topology, cheapest.profiles, plans, loads, arrival_cv2=cheapest.arrival_cv2).latency
+        of = cheapest.model.estimates(plans, loads).latency
         late = np.full(rates.shape, of is None)
         if of is not None:
             its = of.map(lambda each: each[own])  # noqa: B023

@@ -19,6 +19,7 @@ class EvenSpread:
     offer: Offer
     name: ClassVar[str] = "even_spread"
     reassigns_all: ClassVar[bool] = True
+    reserves_cores: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._spread(work, self.offer.containers or 1)

@@ -21,6 +21,7 @@ class FirstFitDecreasing:
     cores_first: bool = False
     name: ClassVar[str] = "first_fit_decreasing"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), range(len(work.instances)))

@@ -25,6 +25,7 @@ class FlinkSlots:
     offer: Offer
     name: ClassVar[str] = "flink_slots"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = False
 
     def pack(self, work: Workload) -> Packing:
         return self._filled(work, {}, ())

@@ -30,6 +30,7 @@ class NetworkAware:
     offer: Offer
     name: ClassVar[str] = "network_aware"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), list(range(len(work.instances))))

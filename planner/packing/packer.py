@@ -12,12 +12,14 @@ class Packer(Protocol):
     """Deterministic and stateless; it is created with the bounds on containers.
 
     name: in the registry. reassigns_all: whether `repack` assigns everything anew, as the engine does; otherwise
-    survivors stay in their containers. Both methods raise PlanError if an instance fits no container, or containers run
-    out.
+    survivors stay in their containers. reserves_cores: whether the engine reserves cores for instances; otherwise it
+    fills containers without regard to them. Both methods raise PlanError if an instance fits no container, or
+    containers run out.
     """
 
     name: ClassVar[str]
     reassigns_all: ClassVar[bool]
+    reserves_cores: ClassVar[bool]
 
     def pack(self, work: Workload) -> Packing: ...
 

@@ -27,6 +27,7 @@ class ResourceAware:
     offer: Offer
     name: ClassVar[str] = "resource_aware"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._placed(work, (), range(len(work.instances)))

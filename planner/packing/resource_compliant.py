@@ -26,6 +26,7 @@ class ResourceCompliant:
     offer: Offer
     name: ClassVar[str] = "resource_compliant"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         instances = len(work.instances)

@@ -22,6 +22,7 @@ class RoundRobin:
     offer: Offer
     name: ClassVar[str] = "round_robin"
     reassigns_all: ClassVar[bool] = True
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._assigned(work, self.offer.containers or 1)

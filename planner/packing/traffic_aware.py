@@ -29,6 +29,7 @@ class TrafficAware:
     offer: Offer
     name: ClassVar[str] = "traffic_aware"
     reassigns_all: ClassVar[bool] = False
+    reserves_cores: ClassVar[bool] = True
 
     def pack(self, work: Workload) -> Packing:
         return self._grown(work, (), list(range(len(work.instances))))

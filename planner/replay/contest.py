@@ -8,6 +8,7 @@ import numpy as np
 
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
@@ -15,6 +16,8 @@ from planner.guard.terms import GuardTerms
 from planner.horizon.horizon_plan import NO_DISRUPTION, HorizonPlanner
 from planner.horizon.prices import HOURLY_S, ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
+from planner.plan_model import PlanModel
+from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import PlanPricing
 from planner.replay.forecasts import Forecasts, LevelForecasts, PerfectForecasts
 from planner.replay.hindsight import hindsight_within, plan_ladder
@@ -54,7 +57,8 @@ class Contest:
     pipeline would have made them, None if no policy needs them. step_s, horizon_s: step and reach of a forecast.
     allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our planner.
     pricing, disruption: costs of plans, and of changes besides rescale_h, for our planner; pricing None counts
-    instances. priced_by: equal for equal pricing. forecast_every_s: between forecasts.
+    instances. priced_by: equal for equal pricing. site, placing: where plans run, and how they are packed; placed_by:
+    equal for equal site and packing. forecast_every_s: between forecasts.
     """
 
     topology: Topology
@@ -79,6 +83,14 @@ class Contest:
     priced_by: str = ""
     disruption: DisruptionPrices = NO_DISRUPTION
     forecast_every_s: int = HOURLY_S
+    site: Site = NOWHERE
+    placing: Placing | None = None
+    placed_by: str = ""
+
+    @property
+    def model(self) -> PlanModel:
+        """What is believed of plans; they run so, but for the differences."""
+        return PlanModel(self.topology, self.believed, site=self.site, placing=self.placing)
 
     def within_budget_of(self, name: str) -> "Contest":
         """The same with the budget of violations in a policy's name, if it has one."""
@@ -89,12 +101,12 @@ class Contest:
         """ahead: for a policy that orders instances in time, so that lead time does not matter."""
         engine = replace(self.engine, lead_s=0.0) if ahead else self.engine
         wrong = replace(self.differences, seed=seed)
-        return Reality(self.topology, self.believed, engine, wrong, self.load.start_s, self.load.end_s)
+        return Reality(self.model, engine, wrong, self.load.start_s, self.load.end_s)
 
     def need(self, max_utilisation: float | None = None) -> Need:
         """By the believed profiles, with the limits' headroom by default."""
         headroom = max_utilisation or self.limits.max_utilisation
-        return Need(self.topology, self.believed, replace(self.limits.with_free_latency(), max_utilisation=headroom))
+        return Need(self.model, replace(self.limits.with_free_latency(), max_utilisation=headroom))
 
     @property
     def most(self) -> dict[str, int]:
@@ -175,8 +187,7 @@ class Contest:
         )
         limits = replace(self.limits, max_utilisation=self.headroom)
         planner = HorizonPlanner(
-            self.topology,
-            self.believed,
+            self.model,
             limits,
             terms,
             self.rescale_h,
@@ -195,7 +206,8 @@ class Contest:
 
 def _hindsight(contest: Contest, seed: int) -> Policy:
     reality = contest.reality(seed, ahead=True)
-    true = Need(contest.topology, reality.profiles, replace(contest.limits.with_free_latency(), max_utilisation=FULL))
+    model = contest.model.believing(reality.profiles, contest.model.arrival_cv2)
+    true = Need(model, replace(contest.limits.with_free_latency(), max_utilisation=FULL))
     ladder = plan_ladder(true, contest.load)
     found = hindsight_within(contest.load, reality, ladder, contest.max_lag_s, contest.allowed_share)
     # Replayed without lead time: with full knowledge, instances are ordered in time.

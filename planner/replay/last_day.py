@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from modeling.inputs.operator_profile import Profiles
-from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.limits import FULL
+from planner.plan_model import PlanModel
 from planner.replay.hindsight import hindsight, hindsight_within, plan_ladder
 from planner.replay.load import MINUTE_S, Load
 from planner.replay.need import Need
@@ -63,8 +62,7 @@ class DayTerms:
 
 def last_day(
     load: Load,
-    topology: Topology,
-    profiles: Profiles,
+    model: PlanModel,
     terms: DayTerms,
     first: Mapping[str, int],
     ran: DayCost | None = None,
@@ -74,7 +72,8 @@ def last_day(
     fit together.
     """
     limits, max_lag_s = terms.guard.limits, terms.guard.max_lag_s
-    world = Reality(topology, profiles, terms.engine, Differences(), load.start_s, load.end_s)
+    topology = model.topology
+    world = Reality(model, terms.engine, Differences(), load.start_s, load.end_s)
     guarded = replay(
         Guard(topology, terms.guard),
         load,
@@ -84,10 +83,10 @@ def last_day(
         max_instances=limits.max_instances,
     )
     track = track_of(guarded, max_lag_s)
-    need = Need(topology, profiles, replace(limits.with_free_latency(), max_utilisation=FULL))
+    need = Need(model, replace(limits.with_free_latency(), max_utilisation=FULL))
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # With full knowledge, instances are ordered in time, so lead time does not matter.
-    ahead = Reality(topology, profiles, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
+    ahead = Reality(model, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
     if terms.price_h is None:
         best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share)
     else:

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.search.remembered_plans import RememberedPlans
 
 _FINENESS = math.log(1.0025)
@@ -14,9 +14,13 @@ _FINENESS = math.log(1.0025)
 class Need:
     """Loads are rounded up by at most 0.25 %, so that similar loads share a plan."""
 
-    def __init__(self, topology: Topology, profiles: Profiles, limits: Limits) -> None:
-        self.topology, self.profiles, self.limits = topology, profiles, limits
-        self._known = RememberedPlans(topology, profiles, limits)
+    def __init__(self, model: PlanModel, limits: Limits) -> None:
+        self.model, self.limits = model, limits
+        self._known = RememberedPlans(model, limits)
+
+    @property
+    def topology(self) -> Topology:
+        return self.model.topology
 
     def plan(self, load_per_s: Mapping[str, float]) -> Mapping[str, int]:
         """The fewest instances within the limits under the load; the strongest plan if there are none."""

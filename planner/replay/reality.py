@@ -9,13 +9,13 @@ from functools import lru_cache
 import numpy as np
 
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
-from modeling.inputs.site import NOWHERE, Site
-from modeling.inputs.topology import Topology
+from modeling.inputs.site import Site
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, fluid_network
 from planner.errors import PlanError
+from planner.plan_model import PlanModel
 
 _SOUND, _SLOW = "sound", "slow"
 DAY_S = 86400
@@ -70,21 +70,24 @@ class Reality:
 
     def __init__(
         self,
-        topology: Topology,
-        believed: Profiles,
+        model: PlanModel,
         terms: EngineTerms,
         differences: Differences,
         from_s: float,
         until_s: float,
     ) -> None:
-        """believed: profiles that policies and planners know. from_s, until_s: the span of the replay."""
-        self.topology, self.terms, self.differences = topology, terms, differences
+        """model: what policies and planners believe; plans run as it packs them. from_s, until_s: the span of the
+        replay.
+        """
+        self.model, self.terms, self.differences = model, terms, differences
+        self.topology = topology = model.topology
+        believed = model.profiles
         self._from_s = from_s
         # A random stream per kind, so that enabling one difference does not change the draws of another.
         service, failing, slowing = (np.random.default_rng([differences.seed, at]) for at in range(3))
         factors = np.exp(differences.service_error * service.standard_normal(len(topology.order))).tolist()
         self.profiles = {
-            name: slower(believed[name], factor) for name, factor in zip(topology.order, factors, strict=True)
+            name: believed[name].slower(factor) for name, factor in zip(topology.order, factors, strict=True)
         }
         failures_s = _moments(from_s, until_s, differences.failure_every_s, failing)
         self._failures_s = frozenset(failures_s)
@@ -115,9 +118,9 @@ class Reality:
     def _compiled(self, counts: tuple[int, ...], slow: _Span | None, day: int) -> FluidNetwork:
         parallelism = dict(zip(self.topology.order, counts, strict=True))
         profiles = {name: self._drifted(name, profile, day) for name, profile in self.profiles.items()}
-        plan, site = PhysicalPlan(self.topology.name, parallelism), NOWHERE
+        plan, site = self.model.packed(PhysicalPlan(self.topology.name, parallelism)), self.model.site
         if slow is not None:
-            plan, site = _with_a_slow_one(plan, slow, self.differences.slow_factor)
+            plan, site = _with_a_slow_one(plan, site, slow, self.differences.slow_factor)
         return fluid_network(self.topology, profiles, plan, site)
 
     def _drifted(self, name: str, profile: OperatorProfile, day: int) -> OperatorProfile:
@@ -130,12 +133,6 @@ class Reality:
 
         streams = {s: of(keys, 1 + n) or keys for n, (s, keys) in enumerate(sorted(profile.stream_keys.items()))}
         return replace(profile, keys=of(profile.keys, 0), stream_keys=streams)
-
-
-def slower(profile: OperatorProfile, factor: float) -> OperatorProfile:
-    """The same operator with `factor` times the service times."""
-    streams = {stream: seconds * factor for stream, seconds in profile.stream_service_s.items()}
-    return replace(profile, service_s=profile.service_s * factor, stream_service_s=streams)
 
 
 def _moments(from_s: float, until_s: float, every_s: float, rng: np.random.Generator) -> list[float]:
@@ -161,13 +158,17 @@ def _redistributed(keys: KeyHistogram, part: float, seed: list[int]) -> KeyHisto
     return replace(keys, shares=drifted)
 
 
-def _with_a_slow_one(plan: PhysicalPlan, slow: _Span, factor: float) -> tuple[PhysicalPlan, Site]:
-    """The plan with one instance alone on a slow node, all others on a normal one."""
+def _with_a_slow_one(plan: PhysicalPlan, site: Site, slow: _Span, factor: float) -> tuple[PhysicalPlan, Site]:
+    """The plan with one instance in a container of its own on a slow node; all others stay where they are. Links are
+    left out, as the slow node has none.
+    """
     count = plan.parallelism[slow.operator]
     bad = Instance(slow.operator, min(count - 1, int(slow.place * count)))
     every = [Instance(name, at) for name, many in plan.parallelism.items() for at in range(many)]
-    containers = (
-        Container(0, tuple(each for each in every if each != bad), _SOUND),
-        Container(1, (bad,), _SLOW),
-    )
-    return replace(plan, packing=containers), Site(service_factor={_SLOW: factor})
+    packing = plan.packing or (Container(0, tuple(every), _SOUND),)
+    home = next(each for each in packing if bad in each.instances)
+    others = [replace(each, instances=tuple(one for one in each.instances if one != bad)) for each in packing]
+    alone = Container(1 + max(each.id for each in packing), (bad,), _SLOW)
+    slower = {**site.service_factor, _SLOW: factor * site.service_factor.get(home.node, 1.0)}
+    named = [replace(each, node=each.node or _SOUND) for each in others]
+    return replace(plan, packing=(*named, alone)), replace(site, service_factor=slower, network=None)

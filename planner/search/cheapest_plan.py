@@ -8,21 +8,16 @@ from types import MappingProxyType
 
 from modeling.errors import ModelError
 from modeling.excuse import Excuse
+from modeling.flow.limits import OperatorLimit
 from modeling.flow.plan_rates import check_load
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Topology
-from modeling.least_parallelism import (
-    Question,
-    fewest_instances,
-    least_count,
-    least_instances,
-)
+from modeling.least_on_site import fewest_on_site
+from modeling.least_parallelism import ROUNDING, Question, fewest_instances, least_count, least_instances
 from modeling.least_within_latency import Begun, each_within_latency
-from modeling.queueing.bursts import Arrivals
 from modeling.remedies import beyond_parallelism
 from modeling.wording import count_of
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 
 SHARE_ROUNDING = 1e-3
 """Precision of strongest_plan in the share of the load."""
@@ -31,37 +26,29 @@ ALIKE: Mapping[str, float] = MappingProxyType({})
 
 
 def cheapest_plan(
-    topology: Topology,
-    profiles: Profiles,
-    load_per_s: Mapping[str, float],
-    limits: Limits,
-    arrival_cv2: float | Arrivals = 1.0,
-    price: Mapping[str, float] = ALIKE,
+    model: PlanModel, load_per_s: Mapping[str, float], limits: Limits, price: Mapping[str, float] = ALIKE
 ) -> PhysicalPlan | Excuse:
-    """The cheapest plan that meets the limits under the load by the model, or why there is none.
+    """The cheapest plan that meets the limits under the load by the model, as packed; or why there is none.
 
-    price: of an instance of each operator, in any unit, 1 if missing. arrival_cv2: for latencies, as `evaluate` takes
-    it. If the cheapest has more instances than are allowed, the plan with the fewest is returned.
+    price: of an instance of each operator, in any unit, 1 if missing. If the cheapest has more instances than are
+    allowed, the plan with the fewest is returned. A plan that cannot be packed is returned if none can that is as
+    large; model.unpacked_because gives the reason.
     """
-    return cheapest_plans(topology, profiles, [load_per_s], limits, arrival_cv2, price)[0]
+    return cheapest_plans(model, [load_per_s], limits, price)[0]
 
 
 def cheapest_plans(
-    topology: Topology,
-    profiles: Profiles,
-    loads_per_s: Sequence[Mapping[str, float]],
-    limits: Limits,
-    arrival_cv2: float | Arrivals = 1.0,
-    price: Mapping[str, float] = ALIKE,
+    model: PlanModel, loads_per_s: Sequence[Mapping[str, float]], limits: Limits, price: Mapping[str, float] = ALIKE
 ) -> list[PhysicalPlan | Excuse]:
     """cheapest_plan for several loads, computed together if the limits bound latency."""
+    topology = model.topology
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
     bounds, found = limits.latency_bounds_s, list[PhysicalPlan | Excuse]()
     slow: dict[int, Begun] = {}
     dear: list[int] = []
     for at, load_per_s in enumerate(loads_per_s):
-        check_load(topology, profiles, load_per_s)
-        question = Question(topology, profiles, load_per_s, limits.max_utilisation, most, arrival_cv2, price=price)
+        check_load(topology, model.profiles, load_per_s)
+        question = model.question(load_per_s, limits.max_utilisation, most, price)
         counts = fewest_instances(question)
         if isinstance(counts, str):
             found.append(_too_busy(question, counts, limits))
@@ -69,9 +56,12 @@ def cheapest_plans(
         plan = PhysicalPlan(topology.name, counts)
         found.append(plan)
         if plan.instances > limits.max_instances:
-            remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
-            found[at] = _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
+            found[at] = _too_many(plan, limits)
             dear.append(at)
+        elif model.depends_on_packing:
+            found[at] = _as_packed(model, question, counts, limits)
+            if isinstance(found[at], Excuse):
+                dear.append(at)
         elif bounds:
             slow[at] = Begun(question, counts, least_instances(question, counts))
     for (at, begun), fast in zip(slow.items(), each_within_latency(list(slow.values()), bounds), strict=True):
@@ -81,18 +71,16 @@ def cheapest_plans(
             found[at] = _too_late(begun.question, PhysicalPlan(topology.name, begun.counts), limits)
             dear.append(at)
     if price and dear:
-        fewest = cheapest_plans(topology, profiles, [loads_per_s[at] for at in dear], limits, arrival_cv2)
+        fewest = cheapest_plans(model, [loads_per_s[at] for at in dear], limits)
         for at, other in zip(dear, fewest, strict=True):
             found[at] = other
     return found
 
 
 def strongest_plan(
-    topology: Topology,
-    profiles: Profiles,
+    model: PlanModel,
     load_per_s: Mapping[str, float],
     limits: Limits,
-    arrival_cv2: float | Arrivals = 1.0,
     price: Mapping[str, float] = ALIKE,
     known: tuple[float, float] | None = None,
 ) -> tuple[PhysicalPlan, float]:
@@ -109,16 +97,16 @@ def strongest_plan(
         return {source: rate * share for source, rate in load_per_s.items()}
 
     if known is None:
-        whole = cheapest_plan(topology, profiles, load_per_s, limits, arrival_cv2, price)
+        whole = cheapest_plan(model, load_per_s, limits, price)
         if isinstance(whole, PhysicalPlan):
             return whole, 1.0
     low, high = known or (0.0, 1.0)
-    best = cheapest_plan(topology, profiles, scaled(low), limits, arrival_cv2, price)
+    best = cheapest_plan(model, scaled(low), limits, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
         # The next share is one of two: with bounds on latency, computing three together takes little longer than one.
         shares = [middle, (low + middle) / 2, (middle + high) / 2] if limits.latency_bounds_s else [middle]
-        found_at = cheapest_plans(topology, profiles, list(map(scaled, shares)), limits, arrival_cv2, price)
+        found_at = cheapest_plans(model, list(map(scaled, shares)), limits, price)
         several = dict(zip(shares, found_at, strict=True))
         while (middle := (low + high) / 2) in several and high - low > SHARE_ROUNDING:
             found = several[middle]
@@ -129,8 +117,35 @@ def strongest_plan(
     if isinstance(best, PhysicalPlan):
         return best, low
     if not limits.latency_bounds_s:
-        raise ModelError(f"no plan of topology {topology.name!r} is within the limits: {best}")
-    return strongest_plan(topology, profiles, load_per_s, limits.with_free_latency(), arrival_cv2, price)
+        raise ModelError(f"no plan of topology {model.topology.name!r} is within the limits: {best}")
+    return strongest_plan(model, load_per_s, limits.with_free_latency(), price)
+
+
+def _as_packed(model: PlanModel, question: Question, begun: Mapping[str, int], limits: Limits) -> PhysicalPlan | Excuse:
+    """The plan that keeps the limits as packed, from the one that would where packings do not matter."""
+    packed = model.packed_question(question)
+
+    def can_pack(counts: Mapping[str, int]) -> bool:
+        return model.unpacked_because(counts) is None
+
+    bounds = limits.latency_bounds_s
+    counts, excess = fewest_on_site(packed, begun, bounds, can_pack, limits.max_instances)
+    plan = PhysicalPlan(model.topology.name, counts)
+    if excess <= ROUNDING or not can_pack(counts):
+        return plan
+    used = packed.used_limits([counts])[0]
+    limit, full = packed.limits(counts)[int(used.argmax())], float(used.max())
+    if full <= limits.max_utilisation * ROUNDING:
+        return _too_late(packed, plan, limits)
+    if not isinstance(limit, OperatorLimit):
+        return _excuse(plan, f"use of {limit}", "", full, limits.max_utilisation, limit.remedy)
+    where = f"as packed, no more instances help: make {limit.operator} faster, or offer faster nodes"
+    return _excuse(plan, "utilisation", limit.operator, full, limits.max_utilisation, where)
+
+
+def _too_many(plan: PhysicalPlan, limits: Limits) -> Excuse:
+    remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
+    return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
 
 
 def _excuse(

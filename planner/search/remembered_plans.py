@@ -8,30 +8,22 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.inputs.windowed_output import WindowKind
-from modeling.queueing.bursts import Arrivals
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.search.cheapest_plan import ALIKE, SHARE_ROUNDING, cheapest_plans, strongest_plan
 
 _REMEMBERED = 65536
 
 
 class RememberedPlans:
-    """strongest_plan for one topology, with fixed profiles, limits, variation of arrivals and prices of instances."""
+    """strongest_plan by one model, with fixed limits and prices of instances."""
 
-    def __init__(
-        self,
-        topology: Topology,
-        profiles: Profiles,
-        limits: Limits,
-        arrival_cv2: float | Arrivals = 1.0,
-        price: Mapping[str, float] = ALIKE,
-    ) -> None:
-        self.topology, self.profiles, self.limits = topology, profiles, limits
-        self.arrival_cv2, self.price = arrival_cv2, price
+    def __init__(self, model: PlanModel, limits: Limits, price: Mapping[str, float] = ALIKE) -> None:
+        self.model, self.limits, self.price = model, limits, price
+        topology, profiles = model.topology, model.profiles
         # Behind session windows more tuples may need fewer instances. With latency bounds the search is stepwise.
         windows = [window.kind for name in topology.order for window in profiles[name].windowed.values()]
         self._monotone = len(topology.sources) == 1 and WindowKind.SESSION not in windows
@@ -44,6 +36,10 @@ class RememberedPlans:
         self._beyond: tuple[float, PhysicalPlan] | None = None
         # Among loads computed together: the largest that is carried whole, the smallest that no plan carries.
         self._carried, self._not_carried = 0.0, inf
+
+    @property
+    def topology(self) -> Topology:
+        return self.model.topology
 
     def plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         """The plan that carries the largest share of the load. Raises ModelError as strongest_plan does."""
@@ -62,9 +58,7 @@ class RememberedPlans:
             return
         several = {self._key(load): load for load in loads_per_s}
         new = [key for key in several if key not in self._known and self._between(key[0]) is None]
-        found = cheapest_plans(
-            self.topology, self.profiles, [several[key] for key in new], self.limits, self.arrival_cv2, self.price
-        )
+        found = cheapest_plans(self.model, [several[key] for key in new], self.limits, self.price)
         # Loads that no plan carries whole are computed on demand.
         whole = {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
         self._known |= whole
@@ -87,9 +81,7 @@ class RememberedPlans:
         known = None
         if self._monotone and rate >= self._not_carried > self._carried:
             known = self._carried / rate, self._not_carried / rate
-        plan, share = strongest_plan(
-            self.topology, self.profiles, load_per_s, self.limits, self.arrival_cv2, self.price, known
-        )
+        plan, share = strongest_plan(self.model, load_per_s, self.limits, self.price, known)
         if self._monotone and share < 1.0:
             self._beyond = rate * (share + SHARE_ROUNDING), plan
         elif self._ordered:

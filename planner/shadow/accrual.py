@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
-from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
 from planner.clusters.arrival_trace import NOTHING_WAITS
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.ledger.entries import Observation, ShadowDay
 from planner.ledger.shadow_records import ShadowSpan
+from planner.plan_model import PlanModel
 from planner.replay.load import MAX_MISSING, Load, minute_load
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.reality import Differences, Reality
@@ -29,10 +29,13 @@ UNKNOWN_BEGINNING = "what waited at its beginning is not known, since the histor
 class ShadowWorld:
     """The conditions of a shadow's replay. max_lag_s: a minute with more lag is a violation."""
 
-    topology: Topology
-    profiles: Profiles
+    model: PlanModel
     engine: EngineTerms
     max_lag_s: float
+
+    @property
+    def topology(self) -> Topology:
+        return self.model.topology
 
 
 def midnight(day: date) -> datetime:
@@ -104,7 +107,7 @@ def _replayed(world: ShadowWorld, span: ShadowSpan, load: Load) -> Replayed:
     first = (float(load.start_s), span.plan_at(load.start).parallelism)
     later = [(step.deploy_at.timestamp(), step.plan.parallelism) for step in span.steps if load.start <= step.deploy_at]
     policy = AtMoments("shadow", [first, *later], "a step of a shadow schedule")
-    reality = Reality(world.topology, world.profiles, world.engine, Differences(), load.start_s, load.end_s)
+    reality = Reality(world.model, world.engine, Differences(), load.start_s, load.end_s)
     return replay(policy, load, reality, first[1])
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.horizon.budget import Budget
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.scaling_schedule import ScalingSchedule
 from planner.search.cheapest_plan import cheapest_plan
 
@@ -62,8 +63,8 @@ def test_same_inputs__give_the_same_schedule(rates: list[float], work: int) -> N
 @settings(max_examples=50)
 @given(st.floats(0, 20), st.floats(1, 1.6))
 def test_more_load__never_needs_less_capacity(rate: float, factor: float) -> None:
-    low = cheapest_plan(PAIR, PROFILES, {"source": rate}, LIMITS)
-    high = cheapest_plan(PAIR, PROFILES, {"source": rate * factor}, LIMITS)
+    low = cheapest_plan(PlanModel(PAIR, PROFILES), {"source": rate}, LIMITS)
+    high = cheapest_plan(PlanModel(PAIR, PROFILES), {"source": rate * factor}, LIMITS)
     assert isinstance(low, PhysicalPlan)
     assert isinstance(high, PhysicalPlan)
     assert high.parallelism["work"] >= low.parallelism["work"]

@@ -16,6 +16,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.search import remembered_plans
 from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
@@ -25,7 +26,7 @@ ROUNDING = 1 + 1e-9
 
 def check_cheapest(case: Case, limits: Limits) -> None:
     """Against every plan, evaluated one by one."""
-    found = cheapest_plan(case.topology, case.profiles, case.load_per_s, limits)
+    found = cheapest_plan(PlanModel(case.topology, case.profiles), case.load_per_s, limits)
     holding = []
     for plan in case.plans():
         one = evaluate(case.topology, case.profiles, plan, case.load_per_s)
@@ -51,11 +52,11 @@ def test_remembered_plans__are_those_that_are_worked_out_for_each_load(
     case: Case, most: int, scales: list[float]
 ) -> None:
     limits = Limits(0.85, None, most)
-    remembered = RememberedPlans(case.topology, case.profiles, limits)
+    remembered = RememberedPlans(PlanModel(case.topology, case.profiles), limits)
     for scale in [0.0, 2.0, *scales, *scales]:
         load = {source: rate * scale for source, rate in case.load_per_s.items()}
         try:
-            expected = strongest_plan(case.topology, case.profiles, load, limits)[0]
+            expected = strongest_plan(PlanModel(case.topology, case.profiles), load, limits)[0]
         except ModelError:
             with pytest.raises(ModelError):
                 remembered.plan(load)
@@ -70,11 +71,11 @@ def test_loads_between_two_of_one_plan__are_not_worked_out_again(monkeypatch: py
     worked_out: list[float] = []
 
     def counted(*args: Any) -> tuple[PhysicalPlan, float]:
-        worked_out.append(args[2]["a"])
+        worked_out.append(args[1]["a"])
         return strongest_plan(*args)
 
     monkeypatch.setattr(remembered_plans, "strongest_plan", counted)
-    remembered = RememberedPlans(topology, profiles, Limits(0.8))
+    remembered = RememberedPlans(PlanModel(topology, profiles), Limits(0.8))
     plans = [remembered.plan({"a": rate}).parallelism["b"] for rate in (81.0, 160.0, 100.0, 120.5, 161.0, 130.0)]
     assert plans == [2, 2, 2, 2, 3, 2]
     assert worked_out == [81.0, 160.0, 161.0]
@@ -94,7 +95,7 @@ def test_streams_of_different_service_times__are_planned_for_by_their_own() -> N
     topology = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j")))
     of_j = OperatorProfile("j", 0.00128, stream_service_s={"a->j": 0.001, "b->j": 0.005})
     profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.0), "j": of_j}
-    plan = cheapest_plan(topology, profiles, {"a": 160.0, "b": 160.0}, Limits())
+    plan = cheapest_plan(PlanModel(topology, profiles), {"a": 160.0, "b": 160.0}, Limits())
     assert isinstance(plan, PhysicalPlan)
     assert plan.parallelism["j"] == 2
     forecasts = level([166.0] * 48, source="a") | level([166.0] * 48, source="b")

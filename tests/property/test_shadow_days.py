@@ -14,6 +14,7 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.ledger.entries import ShadowDay, StepEntry
 from planner.ledger.shadow_records import ShadowSpan
 from planner.ledger.step_state import StepState
+from planner.plan_model import PlanModel
 from planner.replay.load import minute_load
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.run import replay
@@ -60,7 +61,7 @@ def span_of(steps: list[tuple[int, int]]) -> ShadowSpan:
 def test_days_add_up_to_one_replay(rates_per_s: list[float], steps: list[tuple[int, int]]) -> None:
     counts = np.repeat(60.0 * np.array(rates_per_s), 360)
     series = {"ingest": ArrivalSeries("calls", "ingest", MONDAY, 60, counts)}
-    span, world = span_of(sorted(steps)), ShadowWorld(TOPOLOGY, PROFILES, TERMS, 120.0)
+    span, world = span_of(sorted(steps)), ShadowWorld(PlanModel(TOPOLOGY, PROFILES), TERMS, 120.0)
     days: dict[date, ShadowDay] = {}
     for day in DAYS:
         days[day] = accrued_day(world, span, day, series, [], earlier=days, at=MONDAY)

@@ -14,6 +14,7 @@ from modeling.rescaling.checkpoints import Checkpoints
 from planner.clusters.arrival_trace import ArrivalTrace
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.simulator_course import advanced, asked, backlog, started
+from planner.plan_model import PlanModel
 from planner.replay.reality import Differences, Reality
 
 WINDOW_S = 1
@@ -37,7 +38,7 @@ class KnownJob:
 def simulated(topology: Topology, script: LoadScript, job: KnownJob) -> LoadTrack:
     """Simulate a topology with one source. Nothing waits at the beginning."""
     (source,) = topology.sources
-    world = Reality(topology, job.profiles, job.terms, Differences(), 0.0, script.end_s)
+    world = Reality(PlanModel(topology, job.profiles), job.terms, Differences(), 0.0, script.end_s)
     traces = {source: ArrivalTrace(_Counted(script.schedule, script.end_s))}
     first = dict(script.first.parallelism)
     state = started(world.network(first, 0.0), first, 0.0)

@@ -44,7 +44,7 @@ class Planned:
         self._planner, self._forecasts, self._allowed_share = planner, forecasts, allowed_share
         self._guard, self._variation = guard, variation
         self.terms = planner.terms
-        self._profiles = SeenProfiles(planner.topology, planner.cheapest.profiles)
+        self._profiles = SeenProfiles(planner.topology, planner.cheapest.model.profiles)
         self._planned_for: datetime | None = None
         self._due: deque[tuple[float, Announced, str]] = deque()
         self._began: int | None = None
@@ -97,7 +97,7 @@ class Planned:
         self._due.clear()
         # The variation is estimated from the forecast's training data.
         cv2 = self._variation.at(max(min(each.trained_to, each.issued_at) for each in forecasts.values()))
-        if self._profiles.refresh() or cv2 != self._planner.cheapest.arrival_cv2:
+        if self._profiles.refresh() or cv2 != self._planner.cheapest.model.arrival_cv2:
             self._planner.believe(self._profiles.profiles, cv2)
         waiting = float(seen.measured.backlog[-1].sum()) if seen.measured.minutes else 0.0
         planned = self._planner.planned(

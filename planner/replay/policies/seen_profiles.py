@@ -8,7 +8,6 @@ from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 from planner.replay.policy import MinuteMetrics, Seen
-from planner.replay.reality import slower
 
 MINUTE_S = 60.0
 KEPT_MINUTES, MIN_MINUTES = 360, 10
@@ -53,7 +52,7 @@ class SeenProfiles:
             return False
         self._factors = factors
         names = zip(self._topology.order, factors.tolist(), strict=True)
-        self.profiles = {name: slower(self._believed[name], factor) for name, factor in names}
+        self.profiles = {name: self._believed[name].slower(factor) for name, factor in names}
         return True
 
     def _believed_busy(self, measured: MinuteMetrics, rows: list[int]) -> Floats:

@@ -13,6 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.auto_approval import ApprovalBounds
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import NO_RULES, Announced, Present
+from planner.plan_model import PlanModel
 from planner.scaling_schedule import ScalingSchedule
 
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -26,11 +27,9 @@ def decided(
     plan = PhysicalPlan("pair", {"source": 1, "work": running})
     present = Present(START.timestamp(), plan.parallelism, announced=announced)
     case = PlanningCase(
-        PAIR,
-        PROFILES,
+        PlanModel(PAIR, PROFILES),
         LIMITS,
         TERMS,
-        1.0,
         1.0,
         {},
         present,

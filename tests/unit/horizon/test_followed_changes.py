@@ -10,6 +10,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Change, HorizonPlan, HorizonPlanner, Present
+from planner.plan_model import PlanModel
 
 RUNNING = {"source": 1, "work": 3}
 # Four hours of 1.5 tuples a second, and of 4.5 in the third hour; each instance of work carries one.
@@ -23,14 +24,14 @@ def change(minutes: float, work: int, source: int = 1) -> Change:
 
 
 def followed(*several: list[Change]) -> list[HorizonPlan]:
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0)
     found = planner.followed(FORECASTS, PRESENT, several, Budget(), 3.0)
     assert found is not None
     return found
 
 
 def test_the_changes_of_a_search__cost_what_the_search_says() -> None:
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0)
     planned = planner.planned(FORECASTS, PRESENT, Budget())
     assert planned is not None
     assert planned.found.turns
@@ -68,7 +69,7 @@ def test_what_a_rescue_adds__is_held_until_the_next_forecast_half_of_the_way(rep
     the plan are made 1.15 * 4.5 / 3 times as many, 2.9 more, for the 50 minutes that are left and half an interval.
     """
     terms = replace(TERMS, react_s=600.0, replanned_s=replanned_s)
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, terms, 1.0)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, terms, 1.0)
     found = planner.followed(FORECASTS, PRESENT, [[]], Budget(), 3.0)
     assert found is not None
     assert terms.held_s == held_s

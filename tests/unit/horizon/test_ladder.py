@@ -11,6 +11,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.ladder import capacity_ladder
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
 
@@ -23,7 +24,7 @@ PROFILES = {
 
 
 def test_plans__go_up_one_instance_at_a_time_and_have_the_running_one() -> None:
-    cheapest = RememberedPlans(TOPOLOGY, PROFILES, Limits(max_utilisation=0.8))
+    cheapest = RememberedPlans(PlanModel(TOPOLOGY, PROFILES), Limits(max_utilisation=0.8))
     running = PhysicalPlan("join", {"a": 3, "b": 1, "j": 7})
     ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [running])
     # 100 a second of 10 ms and of 30 ms keep 4 instances busy, at .8 at most 5.
@@ -33,7 +34,7 @@ def test_plans__go_up_one_instance_at_a_time_and_have_the_running_one() -> None:
 
 
 def test_capacity__is_where_the_model_says_that_a_plan_has_no_more_than_its_headroom() -> None:
-    cheapest = RememberedPlans(TOPOLOGY, PROFILES, Limits(max_utilisation=0.8))
+    cheapest = RememberedPlans(PlanModel(TOPOLOGY, PROFILES), Limits(max_utilisation=0.8))
     ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})])
     mix = np.array([[0.5, 0.9, 0.0], [0.5, 0.1, 1.0]])
     found = ladder.capacity_per_s(mix)
@@ -46,7 +47,7 @@ def test_capacity__is_where_the_model_says_that_a_plan_has_no_more_than_its_head
 
 def test_operators_that_take_no_time__carry_any_load() -> None:
     profiles = {name: OperatorProfile(name, 0.0) for name in "abj"}
-    cheapest = RememberedPlans(TOPOLOGY, profiles, Limits(max_utilisation=0.8))
+    cheapest = RememberedPlans(PlanModel(TOPOLOGY, profiles), Limits(max_utilisation=0.8))
     ladder = capacity_ladder(cheapest, [{"a": 100.0, "b": 100.0}], [PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})])
     assert ladder.capacity_per_s(np.array([[0.5, 1.0], [0.5, 0.0]])).tolist() == [[np.inf, np.inf]]
 
@@ -64,17 +65,17 @@ def test_plans_within_a_latency__are_the_same_one_by_one_and_side_by_side(bounds
     price = bounds.get("price", {})
     limits = Limits(0.8, max_instances=8, **{name: value for name, value in bounds.items() if name != "price"})
     loads = [{"a": rate, "b": 40.0} for rate in np.linspace(5.0, 400.0, 6).tolist()]
-    plans = RememberedPlans(TOPOLOGY, PROFILES, limits, price=price)
+    plans = RememberedPlans(PlanModel(TOPOLOGY, PROFILES), limits, price=price)
     plans.work_out(loads)
     carried = 0
     for load in loads:
-        alone = cheapest_plan(TOPOLOGY, PROFILES, load, limits, price=price)
+        alone = cheapest_plan(PlanModel(TOPOLOGY, PROFILES), load, limits, price=price)
         carried += isinstance(alone, PhysicalPlan)
         found = plans.plan(load)
         assert found == (
             alone
             if isinstance(alone, PhysicalPlan)
-            else strongest_plan(TOPOLOGY, PROFILES, load, limits, price=price)[0]
+            else strongest_plan(PlanModel(TOPOLOGY, PROFILES), load, limits, price=price)[0]
         )
     assert 2 <= carried < len(loads)  # some are beyond 8 instances
 
@@ -82,12 +83,12 @@ def test_plans_within_a_latency__are_the_same_one_by_one_and_side_by_side(bounds
 def test_a_ladder_within_a_latency__ends_with_the_plan_that_carries_most() -> None:
     topology = Topology("one", (Operator("work"),), ())
     limits = Limits(max_utilisation=0.9, max_instances=8, max_latency_s=0.15)
-    cheapest = RememberedPlans(topology, {"work": OperatorProfile("work", 0.1)}, limits)
+    cheapest = RememberedPlans(PlanModel(topology, {"work": OperatorProfile("work", 0.1)}), limits)
     ladder = capacity_ladder(cheapest, [{"work": 200.0}], [])
     assert ladder.instances.tolist() == list(range(1, 9))
     # Poisson to each of eight M/M/1: 1 / (10 − λ) is .15 s at λ = 3.33; loads beyond 8 · 3.33 have the largest plan.
     assert cheapest.plan({"work": 150.0}) == cheapest.plan({"work": 200.0}) == ladder.plans[-1]
-    plan, share = strongest_plan(topology, cheapest.profiles, {"work": 200.0}, limits, known=(0.1, 0.2))
+    plan, share = strongest_plan(cheapest.model, {"work": 200.0}, limits, known=(0.1, 0.2))
     assert plan == ladder.plans[-1]
     assert share == pytest.approx(8 * 10 / 3 / 200, abs=1e-3)
     assert ladder.capacity_per_s(np.ones((1, 1)))[-1, 0] == pytest.approx(8 * 10 / 3, rel=0.05)

@@ -13,6 +13,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.errors import PlanError
 from planner.horizon.ladder import ladder_of
 from planner.horizon.outlook import CAPACITY_ERROR, outlook
+from planner.plan_model import PlanModel
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 JOIN = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j")))
@@ -122,7 +123,7 @@ def test_few_paths__are_repeated_so_that_capacities_differ_on_them() -> None:
     ahead = outlook({"a": _forecast(np.ones((1, 12)), 300)}, ("a",), START.timestamp())
     assert ahead is not None
     alone = Topology("alone", (Operator("a"),), ())
-    ladder = ladder_of([PhysicalPlan("alone", {"a": 2})], alone, {"a": OperatorProfile("a", 0.1)})
+    ladder = ladder_of([PhysicalPlan("alone", {"a": 2})], PlanModel(alone, {"a": OperatorProfile("a", 0.1)}))
     capacity = ahead.capacity_per_s(ladder)
     assert capacity.shape == (1, 1, 20)
     # Two instances of .1 s carry 20/s; the logarithm is off by a normal number, of which 20 parts are taken.
@@ -135,7 +136,9 @@ def test_two_sources__make_a_capacity_of_the_mix_of_each_moment() -> None:
     first, second = np.tile([10.0, 5.0, 0.0], (20, 1)), np.tile([0.0, 5.0, 10.0], (20, 1))
     ahead = outlook({"a": _forecast(first, 300), "b": _forecast(second, 300, "b")}, ("a", "b"), START.timestamp())
     assert ahead is not None
-    capacity = ahead.capacity_per_s(ladder_of([PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})], JOIN, PROFILES))
+    capacity = ahead.capacity_per_s(
+        ladder_of([PhysicalPlan("join", {"a": 1, "b": 1, "j": 1})], PlanModel(JOIN, PROFILES))
+    )
     assert np.exp(np.log(capacity[0]).mean(axis=1)) == pytest.approx([100.0, 50.0, 100.0 / 3])
 
 

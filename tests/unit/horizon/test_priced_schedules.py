@@ -13,6 +13,7 @@ from planner.horizon.horizon_plan import Change, HorizonPlanner, Present
 from planner.horizon.prices import DisruptionPrices
 from planner.packing.first_fit_decreasing import FirstFitDecreasing
 from planner.packing.offer import Offer
+from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import ContainerPricing, InstancePricing
@@ -96,7 +97,7 @@ def test_a_running_plan_that_cannot_be_packed__is_planned_from() -> None:
 
 def test_an_edit_to_a_plan_that_cannot_be_packed__is_refused() -> None:
     pricing, _ = by_container(4.0, most=2)
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0, pricing=pricing)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0, pricing=pricing)
     wanted = [[Change(PhysicalPlan("pair", pair(12)), START.timestamp() + 600)]]
     with pytest.raises(PlanError, match="source 1 · work 12 cannot be packed"):
         planner.followed(level([4.5] * 24), Present(START.timestamp(), pair(5)), wanted, Budget(), 1.0)
@@ -104,7 +105,7 @@ def test_an_edit_to_a_plan_that_cannot_be_packed__is_refused() -> None:
 
 def test_edited_changes__know_which_plans_cannot_be_packed() -> None:
     pricing, _ = by_container(4.0, most=2)
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0, pricing=pricing)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0, pricing=pricing)
     wanted = [[Change(PhysicalPlan("pair", pair(6)), START.timestamp() + 600)]]
     found = planner.followed(level([4.5] * 24), Present(START.timestamp(), pair(12)), wanted, Budget(), 1.0)
     assert found is not None

@@ -7,6 +7,7 @@ from horizon_cases import LIMITS, PAIR, PROFILES, START, TERMS, level
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import best_course
+from planner.plan_model import PlanModel
 
 HOURS = 24
 
@@ -20,7 +21,7 @@ def _planned(planner: HorizonPlanner, rate_per_s: float, peak_per_s: float) -> H
 
 
 def _planner() -> HorizonPlanner:
-    return HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0)
+    return HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0)
 
 
 def test_ladder__after_a_spike_is_that_of_a_planner_that_never_saw_it() -> None:

@@ -15,6 +15,7 @@ from modeling.rescaling.state_restore import StateRestore
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, ChangeRules, HorizonPlanner, Present
 from planner.limits import FULL, Limits
+from planner.plan_model import PlanModel
 
 
 def pair(work: int) -> dict[str, int]:
@@ -275,7 +276,7 @@ def test_a_moment_within_a_step_of_the_forecast__is_where_the_schedule_begins() 
 
 
 def test_forecasts_that_are_over__give_no_plan() -> None:
-    planner = HorizonPlanner(PAIR, PROFILES, LIMITS, TERMS, 1.0)
+    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, TERMS, 1.0)
     late = Present(START.timestamp() + 7200.0, pair(1))
     assert planner.planned(level([1.0] * 24), late, Budget()) is None
 

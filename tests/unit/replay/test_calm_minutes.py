@@ -10,6 +10,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.simulator_course import started
+from planner.plan_model import PlanModel
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.load import Load
 from planner.replay.policy import Decision, Seen
@@ -45,7 +46,7 @@ def _replayed() -> Replayed:
     wrong = Differences(
         seed=1, service_error=0.1, metric_noise=0.1, slow_every_s=7200.0, slow_for_s=1234.0, failure_every_s=14400.0
     )
-    truth = Reality(TWO_SOURCES, PROFILES, EngineTerms(45.0, lead_s=100.0), wrong, load.start_s, load.end_s)
+    truth = Reality(PlanModel(TWO_SOURCES, PROFILES), EngineTerms(45.0, lead_s=100.0), wrong, load.start_s, load.end_s)
     return replay(_Following(), load, truth, {"a": 1, "b": 1, "join": 3})
 
 

@@ -8,13 +8,14 @@ from replay_cases import PROFILES, TOPOLOGY, load_of, plan
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.replay.last_day import DayTerms, LastDay, last_day
 
 TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
 
 
 def day(rates_per_s: list[float], terms: DayTerms = TERMS, work: int = 3) -> LastDay:
-    return last_day(load_of(rates_per_s), TOPOLOGY, PROFILES, terms, plan(work))
+    return last_day(load_of(rates_per_s), PlanModel(TOPOLOGY, PROFILES), terms, plan(work))
 
 
 def test_a_steady_load__is_held_by_both() -> None:

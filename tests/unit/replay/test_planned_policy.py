@@ -11,6 +11,7 @@ from forescale.jobs.kept_replays import KeptReplays
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state import Restored
 from planner.clusters.engine_terms import EngineTerms
+from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.plan_pricing import InstancePricing
 from planner.replay.contest import POLICIES
@@ -70,7 +71,11 @@ def test_service_times_that_are_believed_too_short__are_learnt() -> None:
     one = contest(load, allowed_share=0.01)
     slow = one.reality(0).profiles["work"]
     truth = Reality(
-        TOPOLOGY, {**PROFILES, "work": replace(slow, service_s=0.13)}, one.engine, Differences(), START_S, load.end_s
+        PlanModel(TOPOLOGY, {**PROFILES, "work": replace(slow, service_s=0.13)}),
+        one.engine,
+        Differences(),
+        START_S,
+        load.end_s,
     )
     done = replay(POLICIES["planner-perfect"](one, 0), load, truth, plan(5))
     assert done.parallelism[-60:, 1].min() >= 6

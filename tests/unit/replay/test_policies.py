@@ -10,6 +10,7 @@ from replay_cases import PROFILES, START_S, TOPOLOGY, contest, days_of, load_of,
 from forecasting.forecast import Forecast
 from planner.guard.terms import GuardTerms
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.replay.need import Need
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
@@ -19,7 +20,7 @@ from planner.replay.policies.hpa import HorizontalPodAutoscaler
 from planner.replay.policy import Seen
 from planner.replay.run import replay
 
-NEED = Need(TOPOLOGY, PROFILES, Limits(max_utilisation=1.0, max_instances=50))
+NEED = Need(PlanModel(TOPOLOGY, PROFILES), Limits(max_utilisation=1.0, max_instances=50))
 MOST = {"ingest": 1, "work": 50}
 GUARD = GuardTerms(limits=Limits(max_instances=50))
 

@@ -10,6 +10,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 from planner.replay.load import Load
 from planner.replay.policies.dhalion import Dhalion
 from planner.replay.policies.ds2 import Ds2
@@ -35,7 +36,7 @@ ONE_EACH = {"source": 1, "flatmap": 1, "count": 1}
 
 def _plans(policy: Policy) -> list[Mapping[str, int]]:
     load = Load(START_S, {"source": np.full(90, 1e6 / 60)})
-    reality = Reality(TOPOLOGY, PROFILES, EngineTerms(60.0), Differences(), load.start_s, load.end_s)
+    reality = Reality(PlanModel(TOPOLOGY, PROFILES), EngineTerms(60.0), Differences(), load.start_s, load.end_s)
     return [each.plan for each in replay(policy, load, reality, ONE_EACH).decisions]
 
 

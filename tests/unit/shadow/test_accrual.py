@@ -14,12 +14,13 @@ from planner.errors import PlanError
 from planner.ledger.entries import Observation, ShadowDay, StepEntry
 from planner.ledger.shadow_records import ShadowSpan
 from planner.ledger.step_state import StepState
+from planner.plan_model import PlanModel
 from planner.shadow.accrual import UNKNOWN_BEGINNING, ShadowWorld, accrued_day, whole_days
 from planner.shadow.comparison import compared
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FIRST, SECOND = date(2026, 3, 2), date(2026, 3, 3)
-WORLD = ShadowWorld(TOPOLOGY, PROFILES, EngineTerms(60.0, lead_s=300.0), max_lag_s=120.0)
+WORLD = ShadowWorld(PlanModel(TOPOLOGY, PROFILES), EngineTerms(60.0, lead_s=300.0), max_lag_s=120.0)
 
 
 def running(work: int) -> PhysicalPlan:
@@ -152,7 +153,7 @@ def test_days_of_which_nothing_is_known__leave_the_comparison_of_the_others_alon
 
 
 def test_a_topology_with_other_operators__cannot_be_accrued() -> None:
-    other = ShadowWorld(Topology("calls", (Operator("ingest"),), ()), PROFILES, WORLD.engine, 120.0)
+    other = ShadowWorld(PlanModel(Topology("calls", (Operator("ingest"),), ()), PROFILES), WORLD.engine, 120.0)
     with pytest.raises(PlanError, match="other operators than the shadow's plans"):
         accrued(span_of(2), FIRST, arrivals((5.0, 24)), world=other)
 

@@ -1,0 +1,101 @@
+"""The least parallelism that carries a load as packed on a site: nodes differ, containers are small, links fill.
+
+A packing may put any instance anywhere, so operators no longer stand alone: the search adds instances where they help
+most, then removes what is not needed. Use least_parallelism where packings do not matter.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, inf
+
+import numpy as np
+
+from modeling.arrays import Floats
+from modeling.inputs.site import NOWHERE
+from modeling.least_parallelism import ROUNDING, Counts, LatencyBounds, Question, least_count
+
+MAX_STEP = 64
+"""The search gives up when this many instances more of each operator do not help."""
+
+CanPack = Callable[[Counts], bool]
+
+
+def fewest_on_site(
+    question: Question, begun: Counts, bounds: LatencyBounds, can_pack: CanPack, max_instances: int
+) -> tuple[dict[str, int], float]:
+    """A parallelism that keeps all bounds as packed, and its largest ratio to a bound: at most ROUNDING if it holds;
+    else that of the best one that was tried, infinite if none could be packed.
+
+    begun: where the search begins, a parallelism that keeps the utilisation where packings do not matter. can_pack:
+    whether question.packed has a packing. No single instance can be left out, but a cheaper parallelism may exist.
+    """
+    search = _Search(question, bounds, can_pack, max_instances)
+    counts, excess = search.grown(dict(begun))
+    return (search.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
+
+
+class _Search:
+    def __init__(self, question: Question, bounds: LatencyBounds, can_pack: CanPack, max_instances: int) -> None:
+        self._question, self._bounds, self._can_pack = question, bounds, can_pack
+        self._max_instances = max_instances
+        self._most = {name: question.counts(name)[-1] for name in question.topology.order}
+
+    def excess(self, several: Sequence[Counts]) -> Floats:
+        """Infinite for what cannot be packed or has too many instances, shape (parallelisms,)."""
+        found = np.full(len(several), inf)
+        fits = [at for at, one in enumerate(several) if self._allowed(one) and self._can_pack(one)]
+        if fits:
+            found[fits] = self._question.excess([several[at] for at in fits], self._bounds)
+        return found
+
+    def grown(self, counts: dict[str, int]) -> tuple[dict[str, int], float]:
+        excess, step = float(self.excess([counts])[0]), 1
+        while not excess <= ROUNDING and step <= MAX_STEP:
+            wider = self._relieved(counts) if excess < inf else counts
+            after = float(self.excess([wider])[0]) if wider != counts else inf
+            if not after < excess * (1 - 1e-9):
+                tries = [self._more(counts, [name], step) for name in counts]
+                tries = [each for each in (*tries, self._more(counts, list(counts), step)) if each != counts]
+                several = self.excess(tries)
+                best = int(several.argmin()) if tries else 0
+                wider, after = (tries[best], float(several[best])) if tries else (counts, inf)
+            if after < excess * (1 - 1e-9):
+                counts, excess, step = wider, after, 1
+            else:
+                step *= 2
+        return counts, excess
+
+    def lowered(self, counts: dict[str, int]) -> dict[str, int]:
+        """Without the instances that are not needed, the dearest operators first."""
+        names = sorted(counts, key=lambda name: -self._question.price_of({name: 1}))
+        while True:
+            fewer = [
+                {**counts, name: counts[name] - 1} for name in names if counts[name] - 1 in self._question.counts(name)
+            ]
+            holds = np.flatnonzero(self.excess(fewer) <= ROUNDING) if fewer else np.zeros(0, dtype=int)
+            if not holds.size:
+                return counts
+            counts = fewer[int(holds[0])]
+
+    def _relieved(self, counts: dict[str, int]) -> dict[str, int]:
+        """With as many instances of each operator that is too busy as it would need if every instance were as slow as
+        its slowest now.
+        """
+        question = self._question
+        bare = replace(question, site=NOWHERE, packed=None)
+        used, unplaced = question.used([counts])[0], bare.used([counts])[0]
+        wider = dict(counts)
+        for at, name in enumerate(question.topology.order):
+            if used[at] <= question.max_utilisation * ROUNDING:
+                continue
+            slower = max(1.0, float(used[at] / unplaced[at])) if unplaced[at] > 0 else 1.0
+            harder = replace(bare, max_utilisation=question.max_utilisation / slower)
+            wider[name] = least_count(harder, wider, name, counts[name] + 1) or counts[name]
+        return wider
+
+    def _more(self, counts: Mapping[str, int], names: Sequence[str], step: int) -> dict[str, int]:
+        added = {name: step * max(1, ceil(counts[name] / 16)) for name in names}
+        return {name: min(self._most[name], count + added.get(name, 0)) for name, count in counts.items()}
+
+    def _allowed(self, counts: Counts) -> bool:
+        return sum(counts.values()) <= self._max_instances

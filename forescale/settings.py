@@ -30,12 +30,15 @@ class SettingsFileError(ValueError):
     """A settings file or an environment that cannot be used; names the place, the variable and the remedy."""
 
 
-def _in_home(folder: str, in_checkout: str) -> Callable[[dict[str, Any]], Path]:
-    """A folder of the home. A home of the checkout without a settings file uses the checkout's."""
+def _in_home(folder: str, in_checkout: str, *, shared: bool) -> Callable[[dict[str, Any]], Path]:
+    """A folder of the home. A home without a settings file uses the checkout's: any home if it is shared, as examples
+    are, and else only one within the checkout.
+    """
 
     def default(data: dict[str, Any]) -> Path:
         home = data.get("home") or default_home()
-        own = (home / SETTINGS_FILE).exists() or not IN_CHECKOUT
+        beside = shared or Path(home).resolve().is_relative_to(PROJECT)
+        own = (home / SETTINGS_FILE).exists() or not (IN_CHECKOUT and beside)
         return Path(home / folder) if own else PROJECT / in_checkout
 
     return default
@@ -54,12 +57,14 @@ class Settings(BaseSettings):
         default_factory=default_home, description="Histories, forecasts, reports, the ledger, the simulator."
     )
     topologies: Path = Field(
-        default_factory=_in_home("topologies", "examples/topologies"), description="Folder of topology files."
+        default_factory=_in_home("topologies", "examples/topologies", shared=True),
+        description="Folder of topology files.",
     )
     ledger_url: SecretStr | None = Field(default=None, description="SQLAlchemy URL; SQLite under home by default.")
     mlflow_uri: str | None = Field(default=None, description="MLflow tracking URI; SQLite under mlruns by default.")
     mlruns: Path = Field(
-        default_factory=_in_home("mlruns", "mlruns"), description="Default tracking database and artifacts."
+        default_factory=_in_home("mlruns", "mlruns", shared=False),
+        description="Default tracking database and artifacts.",
     )
     mlflow_ui: str = Field(default="http://127.0.0.1:5000", description="MLflow's address in links of reports.")
     airflow_url: str | None = Field(default=None, description="Airflow that `forescale doctor` looks at; none: cron.")

@@ -81,8 +81,8 @@ def up(
     from forescale.local.demo.home import demo_settings
     from forescale.local.demo.live import prepare_live
 
-    settings = prepare_live(demo_settings(settings_of(context), "up", clock="real"), datetime.now(UTC), plain)
-    serve(settings, plain, Ports(port, mlflow_port), decide=True)
+    live = prepare_live(demo_settings(settings_of(context), "up", clock="real"), datetime.now(UTC), plain)
+    serve(live.settings, plain, Ports(port, mlflow_port), feed=lambda: live.feed(datetime.now(UTC)))
 
 
 class _Progress:

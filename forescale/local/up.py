@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from forescale.files.file_error import FileError
 from forescale.local.airflow.dag_links import link_dags
 from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
 from forescale.local.airflow.service import running_airflow
+from forescale.local.errors import AirflowError
+from forescale.local.first_decision import ABOUT_MINUTES, FirstDecision
 from forescale.local.mlflow_server import start_mlflow_server, wait_for_mlflow
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import ended_by_signals
@@ -17,6 +20,7 @@ from forescale.local.sole_instance import sole_instance
 from forescale.settings import SETTINGS_FILE, Settings
 
 CHECK_S = 2.0
+FEED_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,17 @@ class Ports:
 
 
 def up(
-    settings: Settings, say: Callable[[str], None], ports: Ports, *, dags: Path = DAGS, decide: bool = False
+    settings: Settings,
+    say: Callable[[str], None],
+    ports: Ports,
+    *,
+    dags: Path = DAGS,
+    feed: Callable[[], None] | None = None,
 ) -> None:
     """Run both services, say where they are, and stop them on a signal; then returns.
 
-    decide: start a first decision if none was ever made here, so that there is something to look at.
+    feed: delivers raw events each minute, for a demo. A demo also starts a first decision if none was ever made here,
+    so that there is something to look at.
 
     A tracking server named by FORESCALE_MLFLOW_URI is used as it is; for a database, a server is started. Raises
     ServiceError with the end of its log when a service ends by itself, and if no port is free.
@@ -41,12 +51,15 @@ def up(
     try:
         # First end the leftovers of a killed launcher: they may hold the ports.
         with ended_by_signals(), sole_instance(airflow_home(settings)):
-            _serve(settings, say, ports, dags, decide=decide)
+            _serve(settings, say, ports, dags, feed)
     except KeyboardInterrupt:
         say("Stopped.")
 
 
-def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: Path, *, decide: bool) -> None:
+def _serve(
+    settings: Settings, say: Callable[[str], None], ports: Ports, dags: Path, feed: Callable[[], None] | None
+) -> None:
+    say("Starting Airflow and MLflow, about 30 s …")
     port = free_port(ports.mlflow, tries=ports.tries)
     linked = with_mlflow_links(settings, port)
     with running_airflow(linked, port=ports.airflow, port_tries=ports.tries, dags=dags) as airflow:
@@ -55,13 +68,23 @@ def _serve(settings: Settings, say: Callable[[str], None], ports: Ports, dags: P
             wait_for_mlflow(linked.mlflow_ui, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
-        say(f"MLflow   {linked.mlflow_ui}")
+        say(f"MLflow   {linked.mlflow_ui}/#/experiments?workflowType=machine_learning  (an experiment per topology)")
         say("Ctrl-C stops both.")
-        if decide and not airflow.client.runs("aggregate"):
+        first = None
+        if feed is not None and not airflow.client.runs("aggregate"):
             airflow.client.trigger("aggregate")
-            say("A first decision is under way; its review will wait in Airflow under Browse, Required Actions.")
+            say(f"A first decision is under way and takes about {ABOUT_MINUTES} minutes.")
+            first = FirstDecision(airflow.client)
+        fed_at = time.monotonic()
         while True:
             airflow.processes.check()
+            if feed is not None and time.monotonic() - fed_at >= FEED_S:
+                feed()
+                fed_at = time.monotonic()
+            if first is not None and not first.over:
+                with suppress(AirflowError):  # it is asked again
+                    for line in first.news():
+                        say(line)
             time.sleep(CHECK_S)
 
 

@@ -15,6 +15,7 @@ from forescale.report.overview.topology_page import render_topology_page
 from forescale.settings import Settings
 from forescale.situation.known_topologies import known_topologies
 from forescale.standing import Standing
+from forescale.web.activity import actions
 from forescale.web.addresses import (
     below_airflow,
     decision_path,
@@ -45,6 +46,7 @@ def overview(settings: Settings, ledger: Ledger) -> str:
         clock_of(settings).now(),
         page_of=lambda each: below_airflow(topology_path(each.topology)),
         picture_of=lambda each: _picture(settings, each),
+        actions=actions(),
     )
 
 

@@ -107,8 +107,10 @@ def span_of(weeks: int, shift: timedelta) -> tuple[datetime, datetime]:
     return first + shift, last + timedelta(days=1) + shift
 
 
-def unroll(weeks: int = 8, seed: int = 2003, shift: timedelta = timedelta(0)) -> Iterator[CallDay]:
-    """One CallDay for each day of the span, in order; shift (whole days) moves all of it.
+def unroll(
+    weeks: int = 8, seed: int = 2003, shift: timedelta = timedelta(0), since: date = date.min
+) -> Iterator[CallDay]:
+    """One CallDay for each day of the span from `since` on, in order; shift (whole days) moves all of it.
 
     Within a bin calls are uniform. Topics follow Zipf's law, topic n having a share in proportion to 1/n. Every
     hundredth row is delivered twice, the same in every field; rows of a day come in any order. A day is drawn the
@@ -118,6 +120,8 @@ def unroll(weeks: int = 8, seed: int = 2003, shift: timedelta = timedelta(0)) ->
     trace = bank_calls()
     for number in range((end - start).days):
         midnight = start + timedelta(days=number)
+        if midnight.date() < since:
+            continue
         original_us = to_us(midnight - shift)
         first, last = np.searchsorted(trace.starts_us, [original_us, to_us(midnight - shift + timedelta(days=1))])
         rng = np.random.default_rng([seed, original_us // 86_400_000_000])

@@ -3,7 +3,7 @@
 import fcntl
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -67,14 +67,33 @@ def write_demo_data(
     return DemoData(folder / "truth", start, now, rows, calls)
 
 
+def deliver(home: Path, *, now: datetime, weeks: int, shift: timedelta) -> None:
+    """Bring the events and the coverage of `write_demo_data` up to now, as a feed does; events never lie ahead."""
+    start, end = span_of(weeks, shift)
+    folder, now = home / "demo", min(now, end)
+    written = [date.fromisoformat(path.name.removeprefix("date=")) for path in (folder / "events").glob("date=*")]
+    for day in unroll(weeks, shift=shift, since=max(written, default=date.min)):
+        if day.day > now.date():
+            break
+        _write_day(day, folder / "events", now)
+    _write_table(_coverage_rows(_alive(start, now, unrecorded(weeks, shift))), folder / "coverage.parquet")
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    """Readers see the old file or the new one."""
+    aside = path.with_name(f".{path.name}.part")
+    pa.parquet.write_table(table, aside)
+    aside.replace(path)
+
+
 def _write_day(day: CallDay, events: Path, now: datetime) -> int:
     """Write the events up to now; returns the number of rows."""
     came = pa.compute.less(day.delivered["called_at"], pa.scalar(now, pa.timestamp("us", "UTC")))
     rows = day.delivered.filter(came)
     if rows.num_rows:
         folder = events / f"date={day.day}"
-        folder.mkdir(parents=True)
-        pa.parquet.write_table(rows, folder / "calls.parquet")
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_table(rows, folder / "calls.parquet")
     return int(rows.num_rows)
 
 

@@ -1,10 +1,11 @@
 """The demo's data for `make up`: the trace shifted by whole weeks so that it is live now and continues for days."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from forescale.local.demo.bank_calls import TOPOLOGY, bank_calls
-from forescale.local.demo.demo_data import write_demo_data
+from forescale.local.demo.demo_data import deliver, write_demo_data
 from forescale.local.demo.span import write_demo_home
 from forescale.settings import Settings
 from forescale.wiring.clock import clock_of_kind
@@ -13,23 +14,31 @@ from forescale.wiring.parts import cluster_of, topology_config
 WEEKS = 10
 
 
-def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) -> Settings:
-    """Write raw events around `now`, and start the simulator now; existing data that is still valid is kept.
+@dataclass(frozen=True)
+class LiveDemo:
+    """A home with the shifted trace. settings: for running it."""
 
-    The whole trace is written, with its future: aggregation reads up to the present, as if from a feed. Returns the
-    settings for running it.
-    """
-    settings = write_demo_home(settings)
-    shift = weeks_until_live(now)
-    mark = settings.home / "demo" / f"shift-{shift.days}"
+    settings: Settings
+    shift: timedelta
+
+    def feed(self, now: datetime) -> None:
+        """Deliver the events that have come by now."""
+        deliver(self.settings.home, now=now, weeks=WEEKS, shift=self.shift)
+
+
+def prepare_live(settings: Settings, now: datetime, say: Callable[[str], None]) -> LiveDemo:
+    """Write raw events up to now, and start the simulator now; existing data that is still valid is continued."""
+    demo = LiveDemo(write_demo_home(settings), weeks_until_live(now))
+    settings = demo.settings
+    mark = settings.home / "demo" / f"fed-{demo.shift.days}"
     if not mark.exists():
-        say(f"shifting the demo's calls of 2003 by {shift.days // 7} weeks")
-        end = datetime.combine(bank_calls().last_date, datetime.min.time(), now.tzinfo) + shift + timedelta(days=1)
-        write_demo_data(settings.home, now=end, weeks=WEEKS, shift=shift)
+        say(f"Moving the demo's calls of 2003 by {demo.shift.days // 7} weeks: about 15 s …")
+        write_demo_data(settings.home, now=now, weeks=WEEKS, shift=demo.shift)
         mark.touch()
+    demo.feed(now)
     config = topology_config(TOPOLOGY, settings)
     cluster_of(config, settings, clock_of_kind("real", settings.clock_file)).state()
-    return settings
+    return demo
 
 
 def weeks_until_live(now: datetime) -> timedelta:

@@ -24,7 +24,7 @@ def sentences(report: ForecastReport) -> tuple[Sentence, ...]:
         *([failure] if failure else []),
         Sentence("Peak (p95)", _peaks(report)),
         Sentence("Held so far", _held(report.scores)),
-        Sentence("ForecastDrift", _drift(report)),
+        Sentence("Drift", _drift(report)),
     )
 
 
@@ -78,7 +78,7 @@ def alarmed(report: ForecastReport) -> bool:
 def track_table(report: ForecastReport) -> Table | None:
     """Per horizon: how often the p95 held, and the loss against naive and backtest. None until a span is over."""
     measured = numbers("Completed", "p95 held", "Loss / naive", "Loss / backtest")
-    columns = (*texts("Within"), *measured, *texts("ForecastDrift"))
+    columns = (*texts("Within"), *measured, *texts("Drift"))
     rows = [_row(score, drift) for score, drift in zip(report.scores, report.drifts, strict=True) if score.completed]
     return Table(columns, tuple(rows)) if rows else None
 

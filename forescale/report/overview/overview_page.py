@@ -6,6 +6,7 @@ from datetime import datetime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import numbers, texts
 from forescale.report.kit.wording import moment
+from forescale.report.overview.actions import Actions
 from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import (
     alarms_cell,
@@ -21,8 +22,17 @@ from planner.ledger.step_state import StepState
 Address = Callable[[Standing], str]
 
 
-def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Address, picture_of: Address) -> str:
-    """The whole page. page_of: address of a topology's page; picture_of: of its newest decision, empty without one."""
+def render_overview(
+    standings: Sequence[Standing],
+    at: datetime,
+    *,
+    page_of: Address,
+    picture_of: Address,
+    actions: Actions | None = None,
+) -> str:
+    """The whole page. page_of: address of a topology's page; picture_of: of its newest decision, empty without one.
+    actions: in Airflow, None elsewhere.
+    """
     alarmed = {each.topology for each in standings if alarms(each)}
     ordered = sorted(standings, key=lambda each: (each.topology not in alarmed, each.topology))
     return rendered(
@@ -31,6 +41,8 @@ def render_overview(standings: Sequence[Standing], at: datetime, *, page_of: Add
         [],
         headline=_headline(ordered, len(alarmed)),
         at=moment(at),
+        news=[] if actions is None else actions.news,
+        links={} if actions is None else actions.links,
         columns=(*texts("Runs", "Next step"), *numbers("Violation", "Budget used"), *texts("Drift and alarms")),
         lines=[
             {

@@ -164,6 +164,10 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     page.wait_for_url(f"{running.service.url}/plugin/scaling")
     frame = page.frame_locator("iframe")
     assert "1 topology: 1 with a step to review" in frame.locator("h1").inner_text()
+    answer = frame.get_by_role("link", name="Answer 1 review")
+    assert answer.get_attribute("href") == "/required_actions?response_received=false"
+    decide = frame.get_by_role("link", name="Decide now")
+    assert (decide.get_attribute("href"), decide.get_attribute("target")) == ("/dags/aggregate", "_top")
     drawn = frame.get_by_role("img", name=f"Forecast and capacity of {NAME}")
     drawn.scroll_into_view_if_needed()
     assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500

@@ -120,3 +120,9 @@ def test_a_folder_without_a_name__is_refused_and_nothing_is_made(tmp_path, monke
     assert ended.value.code == 2
     assert "the name of the folder is empty" in " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_elsewhere__has_a_tracking_store_of_its_own(tmp_path, monkeypatch):
+    """Without a settings file it shared the checkout's with the demo."""
+    monkeypatch.delenv("FORESCALE_MLRUNS", raising=False)
+    assert Settings(home=tmp_path / "home").mlruns == tmp_path / "home" / "mlruns"

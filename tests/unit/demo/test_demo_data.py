@@ -12,7 +12,7 @@ from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 from forescale.local.demo.bank_calls import FEED, TOPOLOGY
-from forescale.local.demo.demo_data import DEFAULT_NOW, write_demo_data
+from forescale.local.demo.demo_data import DEFAULT_NOW, deliver, write_demo_data
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,18 @@ def test_events__stop_at_now_and_the_truth_goes_on(tmp_path: Path) -> None:
     truth = read_history(data.truth, TOPOLOGY).series[FEED]
     assert (truth.start, truth.end) == (data.start, datetime(2003, 10, 25, tzinfo=UTC))
     assert truth.between(data.start, noon).counts.sum() == data.calls
+
+
+def test_a_feed__delivers_what_has_come_by_now_and_nothing_that_lies_ahead(tmp_path: Path) -> None:
+    """In the live demo nearly half of the rows were stamped in the future, and the history was alarmed about."""
+    noon, later = datetime(2003, 10, 22, 12, tzinfo=UTC), datetime(2003, 10, 23, 9, tzinfo=UTC)
+    write_demo_data(tmp_path / "fed", weeks=1, now=noon)
+    deliver(tmp_path / "fed", now=later, weeks=1, shift=timedelta(0))
+    write_demo_data(tmp_path / "once", weeks=1, now=later)
+    fed, once = files(tmp_path / "fed" / "demo"), files(tmp_path / "once" / "demo")
+    assert {name: fed[name] for name in fed if name.startswith(("events", "coverage"))} == {
+        name: once[name] for name in once if name.startswith(("events", "coverage"))
+    }
 
 
 def test_truth__counts_each_call_once_and_nights_and_weekends_as_zero(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from report_page import ReportPage
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
 from forecasting.drift import ForecastDrift
+from forescale.report.overview.actions import Actions, Activity
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page
 from forescale.standing import SourceStanding, Standing
@@ -56,6 +57,16 @@ def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_i
     assert "1 step after it" in text
     assert "7 % 1.5 min in violation expected" in text
     assert "50 % 25 minutes of 10,000; 50 allowed" in text  # .005 of 10,000 are 50, and 25 / 50
+
+
+def test_overview__says_in_airflow_what_is_under_way_and_leads_to_what_can_be_done() -> None:
+    actions = Actions([Activity("aggregate", 20, None), Activity("plan", 30, 75)], 2, "/reviews", "/dags/aggregate")
+    page = ReportPage(render_overview([], NOW, page_of=str, picture_of=str, actions=actions))
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Under way: counting events into the arrival history, for 20 s so far; it usually takes about 1 min" in text
+    assert "Under way: planning, for 30 s so far; it usually takes about 1 min 15 s." in text
+    assert "Answer 2 reviews · Decide now" in text
+    assert "Decide now" not in overview().text
 
 
 def test_overview__names_those_with_an_alarm_first() -> None:

@@ -127,6 +127,15 @@ class Settings(BaseSettings):
         except UnicodeDecodeError:
             raise SettingsFileError(f"{home / SETTINGS_FILE} is not UTF-8; save it so") from None
 
+    @field_validator("home", "topologies", "mlruns")
+    @classmethod
+    def _is_no_loop(cls, folder: Path) -> Path:
+        try:
+            folder.resolve()
+        except RuntimeError:
+            raise ValueError(f"{folder} is a loop of links; name a folder") from None
+        return folder
+
     @field_validator("mlflow_ui")
     @classmethod
     def _is_shown_to_people(cls, url: str) -> str:

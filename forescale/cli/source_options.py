@@ -72,7 +72,8 @@ def sources_numbers(
     for text in texts:
         source, equals, told = text.rpartition("=")
         try:
-            if not (source and equals):
+            # Python also reads 1_0 and the digits of other scripts.
+            if not (source and equals and told.isascii() and "_" not in told):
                 raise ValueError
             number = float(told)
         except ValueError:

@@ -1,5 +1,6 @@
 """Plans of named files and of folders; duplicates are errors."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def plan_paths(given: Sequence[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in given:
         for each in _in_folder(path) if path.is_dir() else [path]:
-            if (same := each.resolve()) in found:
+            if (same := Path(os.path.realpath(each))) in found:
                 raise FileError(f"--plan {each} is given twice; give each plan once")
             found[same] = each
     return list(found.values())

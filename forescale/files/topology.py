@@ -2,6 +2,7 @@
 field by field.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -285,8 +286,8 @@ def topology_of_text(text: str, path: Path) -> TopologyConfig:
 
 def topology_files(folder: Path, fleet: Path | None = None) -> list[Path]:
     """Topology files of a folder in alphabetical order, without the fleet file."""
-    own = None if fleet is None else fleet.resolve()
-    return [path for path in sorted(folder.glob("*.yaml")) if path.resolve() != own]
+    own = None if fleet is None else os.path.realpath(fleet)
+    return [path for path in sorted(folder.glob("*.yaml")) if os.path.realpath(path) != own]
 
 
 def find_topology_file(name: str, folder: Path) -> Path:

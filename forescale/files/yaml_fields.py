@@ -11,12 +11,18 @@ import yaml
 
 from forecasting.bounded_file import bounded_text
 from forescale.files.file_error import FileError
+from forescale.files.shown import shown
 
 MAX_BYTES = 8 << 20
 MAX_DEPTH = 50
 MAX_VALUES = 400_000
 """Bound on keys and values, each alias counted as what it expands to."""
 
+MAX_DIGITS = 40
+"""Characters of a number. PyYAML takes quadratic time for long ones in base 60, and Python prints no huge integer."""
+
+_BOOL = "tag:yaml.org,2002:bool"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's loader, ten times as fast, if PyYAML was built with it."""
 
@@ -38,7 +44,6 @@ def yaml_fields(path: Path, what: str, example: str, *, may_be_empty: bool = Fal
         raise FileError(f"{what} {path} is nested too deeply; {example}") from None
     except _RefusedError as error:
         raise FileError(f"{what} {path}: {error}") from None
-    # An invalid date such as 2026-02-30 is a plain ValueError.
     except (yaml.YAMLError, ValueError) as error:
         raise FileError(f"{what} {path} is not YAML: {error}; correct it there".replace("\n", " ")) from None
     if body is None and may_be_empty:
@@ -92,11 +97,36 @@ def _line(event: yaml.Event) -> str:
 
 
 class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
-    """Refuses duplicate keys in a mapping: YAML forbids them, PyYAML takes the last one."""
+    """Refuses duplicate keys in a mapping: YAML forbids them, PyYAML takes the last one.
+
+    Words such as true and no stay text, from which a field that is true or false is read: as a Python bool, they would
+    be numbers to every other field, and names no longer names.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own attribute
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL]
+        for first, resolvers in _Loader.yaml_implicit_resolvers.items()
+    }
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._checked: set[int] = set()
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if not isinstance(node, yaml.ScalarNode):
+            return super().construct_object(node, deep)
+        if node.tag == _BOOL:
+            return node.value
+        if node.tag in _NUMBERS:
+            _check_number(node)
+        try:
+            return super().construct_object(node, deep)
+        except yaml.YAMLError:
+            raise
+        # PyYAML lets errors of the constructors pass: a value that is not what its tag says, a date such as 2026-02-30.
+        except (ValueError, LookupError, AttributeError, TypeError, OverflowError):
+            kind = node.tag.rpartition(":")[2]
+            raise _RefusedError(f"line {_line_of(node)}: {shown(node.value)} is no {kind}; correct it") from None
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         # A mapping that is merged into others is visited again, with keys merged into it.
@@ -106,12 +136,25 @@ class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
             super().flatten_mapping(node)
 
 
+def _check_number(node: yaml.ScalarNode) -> None:
+    if len(node.value) > MAX_DIGITS:
+        raise _RefusedError(
+            f"line {_line_of(node)}: number {shown(node.value)} has more than {MAX_DIGITS} characters; shorten it"
+        )
+    if "_" in node.value:
+        raise _RefusedError(f"line {_line_of(node)}: number {shown(node.value)} holds _; write digits alone")
+
+
+def _line_of(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
 def _check_unique(node: yaml.MappingNode) -> None:
     lines: dict[tuple[str, str], int] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             continue
-        line, told = key.start_mark.line + 1, (key.tag, key.value)
+        line, told = _line_of(key), (key.tag, key.value)
         if told in lines:
             raise _RefusedError(
                 f"line {line}: {key.value!r} is given twice, first in line {lines[told]}; leave one out"

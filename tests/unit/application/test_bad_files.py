@@ -91,7 +91,11 @@ def placed(*containers: str) -> str:
             ["'trio'", "'pair'", "give a plan of this"],
         ),
         ("plan.yaml", "{topology: pair, parallelism: [1, 2", ["not YAML", "correct it there"]),
-        ("plan.yaml", "{topology: 2026-02-30, parallelism: {}}", ["not YAML", "day is out of range"]),
+        (
+            "plan.yaml",
+            "{topology: 2026-02-30, parallelism: {}}",
+            ["line 1", "'2026-02-30' is no timestamp; correct it"],
+        ),
         pytest.param("plan.yaml", "[" * 1000, ["nested too deeply", "see docs/topology-file.md"], id="plan too deep"),
         pytest.param("site.yaml", "[" * 1000, ["nested too deeply", "see docs/topology-file.md"], id="site too deep"),
         ("site.yaml", "nodes: {a: {service_factor: 1e9}}", ["nodes.a.service_factor", "1e9", "1000"]),
@@ -117,7 +121,11 @@ def placed(*containers: str) -> str:
             '{"interval_s": 1e300, "most_per_poll": 1}}}}',
             ["polling every 1e+300 s", "at most 1e+06"],
         ),
-        ("plan.yaml", "{topology: pair, parallelism: {read: true, count: 2}}", ["parallelism.read", "True", "integer"]),
+        (
+            "plan.yaml",
+            "{topology: pair, parallelism: {read: true, count: 2}}",
+            ["parallelism.read", "'true'", "integer"],
+        ),
         ("plan.yaml", '{topology: pair, parallelism: {read: 1, count: "2"}}', ["parallelism.count", "'2'", "integer"]),
         (
             "plan.yaml",
@@ -125,6 +133,22 @@ def placed(*containers: str) -> str:
             ["line 5: 'read' is given twice, first in line 3", "leave one out"],
         ),
         ("topology.yaml", TOPOLOGY + "topology: pair\n", ["'topology' is given twice, first in line 2"]),
+        *[
+            ("plan.yaml", f"topology: pair\nparallelism: {{read: 1, count: {number}}}", ["line 2", said])
+            for number, said in (
+                ("1" * 5000, "has more than 40 characters; shorten it"),
+                ("0x" + "f" * 5000, "has more than 40 characters"),
+                ("0b" + "1" * 20_000, "has more than 40 characters"),
+                ("1" + ":59" * 60_000, "has more than 40 characters"),
+                ("1" + ":59" * 60_000 + ".5", "has more than 40 characters"),
+                ("1_0", "'1_0' holds _; write digits alone"),
+                ("!!int ''", "'' is no int; correct it"),
+                ("!!timestamp foo", "'foo' is no timestamp; correct it"),
+                ("!!float foo", "'foo' is no float; correct it"),
+            )
+        ],
+        ("plan.yaml", "topology: pair\nparallelism: {read: 1, count: !!bool foo}", ["parallelism.count", "'foo'"]),
+        ("topology.yaml", TOPOLOGY.replace("0.001", "true"), ["service_s", "'true'", "number"]),
         ("plan.yaml", "", ["is empty", "see docs/topology-file.md"]),
         ("plan.yaml", PLAN.encode("utf-16"), ["cannot be read", "save it as UTF-8"]),
         ("profile.json", PROFILE.encode("utf-16"), ["cannot be read", "save it as UTF-8"]),
@@ -171,6 +195,8 @@ def said_of(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> 
         (["--load", "read=1", "--arrival-cv2", "inf"], "--arrival-cv2 inf is out of bounds; give 0 to 1e+06"),
         (["--load", "read=1", "--arrival-cv2", "nan"], "--arrival-cv2 nan is out of bounds"),
         (["--load", "read=1e-320"], "--load read=1e-320: 9.99989e-321 is out of bounds; give 0, or 1e-09 to 1e+12"),
+        (["--load", "read=1_0"], "--load 'read=1_0' is not SOURCE=NUMBER"),
+        (["--load", "read=１"], "--load 'read=１' is not SOURCE=NUMBER"),
         (["--load", "read=1e308"], "--load read=1e308: 1e+308 is out of bounds"),
         (["--load", "read=nan"], "--load read=nan: nan is out of bounds"),
         (["--load", "read=1", "--backlog", "read=-1"], "--backlog read=-1: -1 is out of bounds; give 0 to 1e+12"),

@@ -100,7 +100,7 @@ def test_times__are_those_of_the_time_zone_or_bear_their_own_offset(tmp_path: Pa
         ({"date": None}, "has neither a date nor a start and an end; add start, or give a date"),
         ({"start": "2026-11-27 18:00"}, "has a date and a start or an end; give either"),
         ({"date": 20261127}, "is no date or time; write it out, such as 2026-11-27"),
-        ({"date": True}, "is no date or time"),
+        ({"date": True}, "(given: 'true')"),
         ({"date": "next Friday"}, "events.0.date"),
         ({"date": "0001-01-01"}, "year 1 is not between 1970 and 2200"),
         ({"date": "9999-12-31"}, "year 9999 is not between"),
@@ -156,7 +156,7 @@ def test_what_is_no_section__is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_date_that_no_calendar_has__is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"events\.yaml is not YAML"):
+    with pytest.raises(FileError, match=r"events\.yaml: line 1: .2026-02-30. is no timestamp"):
         read_events_file(written(tmp_path, "events: [{label: a, kind: other, date: 2026-02-30, time_zone: UTC}]"))
 
 

@@ -84,6 +84,14 @@ def test_environment__refuses_a_variable_that_would_be_ignored(home, monkeypatch
     assert str(error.value).startswith(f"the environment: {variable} is not a known setting; {meant}")
 
 
+@pytest.mark.parametrize("name", ["HOME", "TOPOLOGIES", "MLRUNS"])
+def test_a_folder__that_is_a_loop_of_links_is_refused(home, monkeypatch, name):
+    (home / "loop").symlink_to(home / "loop")
+    monkeypatch.setenv(f"FORESCALE_{name}", str(home / "loop"))
+    with pytest.raises(ValidationError, match="loop of links; name a folder"):
+        Settings()
+
+
 def test_environment__may_name_the_folder_of_a_local_service(home, monkeypatch):
     monkeypatch.setenv(SERVICES_OF, str(home))
     assert Settings().home == home

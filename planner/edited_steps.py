@@ -13,6 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.instance_changes import instance_changes
 from modeling.wording import count_of
+from planner.edit_facts import LimitKind, LimitPassed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present, most_a_day
 from planner.horizon.prices import ChangeTerms
@@ -70,56 +71,51 @@ def limits_passed(
     present: Present,
     rules: ChangeRules = NO_RULES,
     least: Mapping[str, int] | None = None,
-) -> tuple[str, ...]:
-    """Limits of the topology file that the edited step exceeds, or makes the next step exceed: each with its value and
-    bound.
+) -> tuple[LimitPassed, ...]:
+    """Limits of the topology file that the edited step exceeds, or makes the next step exceed.
 
     least: min_parallelism by operator.
     """
     plans = [PhysicalPlan(topology.name, dict(present.running)), *(step.plan for step in steps)]
+    edited = plans[number + 1]
     passed = [
-        f"{plans[number + 1].parallelism[name]} instances of operator {name!r} < planning.min_parallelism of {fewest}"
+        LimitPassed(LimitKind.MIN_PARALLELISM, edited.parallelism[name], fewest, operator=name)
         for name, fewest in (least or {}).items()
-        if plans[number + 1].parallelism[name] < fewest
+        if edited.parallelism[name] < fewest
     ]
     for before, plan in pairwise(plans[number : number + 3]):
+        change = dict(before.parallelism), dict(plan.parallelism)
         changes = instance_changes(before, plan)
         if (started := changes.started + changes.stopped) > terms.max_step:
-            passed.append(
-                f"from {before.brief()} to {plan.brief()} {started} instances start or stop > planning.max_step of "
-                f"{terms.max_step:g}"
-            )
+            passed.append(LimitPassed(LimitKind.MAX_STEP, started, terms.max_step, "", *change))
         if terms.only_out and changes.stopped:
-            passed.append(
-                f"from {before.brief()} to {plan.brief()} {changes.stopped} instances stop, and "
-                "planning.scale_out_only stops none"
-            )
+            passed.append(LimitPassed(LimitKind.SCALE_OUT_ONLY, changes.stopped, 0, "", *change))
     if rules.most_a_day is not None:
         stops_s = [
             step.at_s + terms.stops_after_s(before, step.plan) for before, step in zip(plans, steps, strict=False)
         ]
         most = most_a_day(present.changes, stops_s)
         if most > rules.most_a_day:
-            passed.append(f"{most} rescales within 24 hours > planning.max_rescales_a_day of {rules.most_a_day}")
+            passed.append(LimitPassed(LimitKind.MAX_RESCALES_A_DAY, most, rules.most_a_day))
     # The next step now follows on another plan, so it may stop the job later and for longer.
     for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
         back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
         if (span := rules.closed_for(step.at_s, back_s)) is not None:
-            passed.append(
-                f"{_moment(step.at_s)} is within planning.freeze, from {_moment(span[0])} to {_moment(span[1])}"
-            )
+            since = datetime.fromtimestamp(span[0], UTC)
+            passed.append(LimitPassed(LimitKind.FREEZE, step.at_s, span[1], since=since))
     return tuple(passed)
 
 
-def check_override(passed: Sequence[str], *, override: bool, why: str) -> None:
+def check_override(passed: Sequence[LimitPassed], *, override: bool, why: str) -> None:
     """Raises PlanError if limits are exceeded without an override, or without a reason for it."""
+    excess = "; ".join(map(str, passed))
     if passed and not override:
         raise PlanError(
-            f"{'; '.join(passed)}: give another plan or time, or override that with a reason, which the ledger keeps "
+            f"{excess}: give another plan or time, or override that with a reason, which the ledger keeps "
             "(--override --why REASON; in Airflow, Override and Why)"
         )
     if passed and not why.strip():
-        raise PlanError(f"{'; '.join(passed)}: overridden without a reason; say why (--why; in Airflow, Why)")
+        raise PlanError(f"{excess}: overridden without a reason; say why (--why; in Airflow, Why)")
 
 
 def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:

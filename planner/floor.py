@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.entries import StepEntry
 from planner.limits import raised_within
-from planner.scaling_schedule import ScalingSchedule
-
-MODE, FLOOR = "mode", "floor"
-"""Key and value in a schedule's `derived_from` for floor mode."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +27,6 @@ class Floored:
 
     plan: PhysicalPlan
     why: str
-
-
-def in_floor_mode(schedule: ScalingSchedule) -> bool:
-    return schedule.derived_from.get(MODE) == FLOOR
 
 
 def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:

@@ -13,6 +13,7 @@ import scipy
 from modeling.rescaling.recovery import check_numbers
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import DECLARED_WEIGHT, RescaleModel, declared_rescale
+from planner.decision_basis import LearnedNumber
 
 MIN_DEPLOYMENTS = 2
 """With fewer, the declared number is used."""
@@ -41,18 +42,6 @@ class MeasuredDeployment:
             if (value := getattr(self, name)) is not None:
                 remedy = "leave this deployment out, or give a finite number, not below 0"
                 check_numbers("measured deployment", name, value, remedy)
-
-
-@dataclass(frozen=True)
-class LearnedNumber:
-    """Seconds to plan with. deployments: number of measurements it was learned from, 0 if it is the declared number.
-    known: number of measurements there are.
-    """
-
-    seconds: float
-    declared_s: float
-    deployments: int
-    known: int
 
 
 @dataclass(frozen=True)

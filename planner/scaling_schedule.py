@@ -1,17 +1,13 @@
 """The scaling schedule: which plan from when, why, and which alternatives were considered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import PlanError
-
-CALIBRATION_VERSION = "calibration version"
-"""Key in `derived_from` for MLflow's version of the calibration. It does not distinguish decisions: two planners that
-calibrate at once record two versions with the same content.
-"""
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class ScalingSchedule:
-    """Plans with their deploy times, over [start, end), and what they were derived from.
+    """Plans with their deploy times, over [start, end), and what they were made from.
 
     quantile: of the peaks in the steps' load_per_s. current: the plan that ran when the schedule was made; empty
     `steps` hold it, and `why` gives the reason. cost_instance_hours: expected, including what the guard adds.
@@ -117,7 +113,7 @@ class ScalingSchedule:
     violation_price_h: float = 0.0
     alternatives: tuple[Alternative, ...] = ()
     excuses: tuple[Excuse, ...] = ()
-    derived_from: Mapping[str, str] = field(default_factory=dict)
+    basis: DecisionBasis = NOTHING_KNOWN
     price: float | None = None
     instance_price_per_hour: float | None = None
     review_s: float = 0.0
@@ -141,8 +137,6 @@ class ScalingSchedule:
         ends = [*(min(start, self.end) for _, start in changes[1:]), self.end]
         return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]
 
-    def answers(self, asked: Mapping[str, str], at: datetime) -> bool:
-        """Whether it was derived from `asked` and has not ended. asked: entries of derived_from; an empty text for an
-        entry that must be missing.
-        """
-        return at < self.end and all(self.derived_from.get(name, "") == value for name, value in asked.items())
+    def answers(self, asked: DecisionBasis, at: datetime) -> bool:
+        """Whether it was made from what is asked and has not ended."""
+        return at < self.end and self.basis.answers(asked)

@@ -12,6 +12,7 @@ from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
 from modeling.wording import count_of, rounded
+from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
@@ -33,7 +34,7 @@ def make_schedule(
     current: PhysicalPlan,
     *,
     quantile: float,
-    derived_from: Mapping[str, str] | None = None,
+    basis: DecisionBasis = NOTHING_KNOWN,
     candidates: Mapping[str, PhysicalPlan] | None = None,
     placing: Placing | None = None,
 ) -> ScalingSchedule:
@@ -65,7 +66,7 @@ def make_schedule(
         violation_price_h=planned.prices.violation_h,
         alternatives=(*explanation.alternatives(), *explanation.proposals(candidates or {})),
         excuses=tuple(explanation.excuses(steps)),
-        derived_from=dict(derived_from or {}),
+        basis=basis,
         price=explanation.price(found),
         instance_price_per_hour=None if planned.pricing is None else planned.pricing.instance_per_hour,
     )

@@ -5,10 +5,12 @@ from typing import Any
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.codec import Codec, Json, number_to_json
+from planner.decision_basis import DecisionBasis
 from planner.errors import PlanError
 from planner.scaling_schedule import ScalingSchedule
+from planner.stored_versions import FACTS, upgraded, upgraded_basis
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def plan_to_json(plan: PhysicalPlan) -> Json:
@@ -30,6 +32,15 @@ def schedule_from_json(body: Mapping[str, Any]) -> ScalingSchedule:
     return _SCHEDULE.from_json(body)
 
 
+def basis_to_json(basis: DecisionBasis) -> Json:
+    return _BASIS.to_json(basis)
+
+
+def basis_from_json(body: Mapping[str, Any]) -> DecisionBasis:
+    """Raises PlanError for a body that is neither a stored basis nor the texts of an earlier version."""
+    return _BASIS.from_json(body)
+
+
 def numbers_to_json(numbers: Mapping[str, float]) -> Json:
     """
     >>> numbers_to_json({"latency_s": float("inf"), "downtime_s": 25.0})
@@ -42,34 +53,14 @@ def numbers_from_json(body: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in body.items()}
 
 
-def _in_words_of_now(value: Any, version: int) -> Any:
-    """Rename and convert the fields of earlier versions.
-
-    Version 1 wrote instances as pairs, and an excuse as a quantity of a bottleneck or of the whole plan. Version 2 gave
-    the seconds in which the target would be missed at the planned quantile; they are read as the expected ones. Up to
-    version 3 the headroom factor was called a saturation scale.
-    """
-    if isinstance(value, list):
-        return [_in_words_of_now(each, version) for each in value]
-    if not isinstance(value, Mapping):
-        return value
-    now = {key: _in_words_of_now(each, version) for key, each in value.items()}
-    if "short_s" in now:
-        now["violation_minutes"] = float(now.pop("short_s")) / 60
-    if "saturation_scale" in now:
-        now["headroom_factor"] = now.pop("saturation_scale")
-    if version > 1:
-        return now
-    if "id" in value and isinstance(value.get("instances"), list):
-        now["instances"] = [{"operator": operator, "index": index} for operator, index in value["instances"]]
-    if "quantity" in value and "bottleneck" in value and "plan" in value:
-        quantity, bottleneck = now.pop("quantity"), now.pop("bottleneck")
-        now["target"] = quantity
-        now["operator"] = bottleneck if bottleneck in value["plan"]["parallelism"] else ""
-        now["reason"] = f"{quantity} {float(value['value']):.3g} of {bottleneck} is beyond {float(value['bound']):.3g}"
-    return now
-
-
 _REMEDY = "restore the ledger from a backup, or install the release that wrote it"
-_PLAN = Codec(PhysicalPlan, SCHEMA_VERSION, PlanError, "a stored plan", _REMEDY, _in_words_of_now)
-_SCHEDULE = Codec(ScalingSchedule, SCHEMA_VERSION, PlanError, "a stored schedule", _REMEDY, _in_words_of_now)
+_PLAN = Codec(PhysicalPlan, SCHEMA_VERSION, PlanError, "a stored plan", _REMEDY, upgraded)
+_SCHEDULE = Codec(ScalingSchedule, SCHEMA_VERSION, PlanError, "a stored schedule", _REMEDY, upgraded)
+_BASIS = Codec(
+    DecisionBasis,
+    SCHEMA_VERSION,
+    PlanError,
+    "the basis of a stored schedule",
+    _REMEDY,
+    lambda texts, version: upgraded_basis(texts) if version < FACTS else texts,
+)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.decision_basis import DecisionBasis
 from planner.ledger.entries import ForecastEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -55,7 +56,7 @@ def schedule_of(*counts: int, topology: str = "calls", made_at: datetime = NOON)
         steps=steps,
         cost_instance_hours=50.0,
         why="the day's calls",
-        derived_from={"forecast": "run-1"},
+        basis=DecisionBasis(forecasts=("run-1",)),
     )
 
 

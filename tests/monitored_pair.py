@@ -12,7 +12,7 @@ from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
-from planner.fallback import RUNG
+from planner.decision_basis import NOTHING_KNOWN, Cause, CauseKind, DecisionBasis, Rung
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind
@@ -27,6 +27,9 @@ HOUR = timedelta(hours=1)
 QUARTER = timedelta(minutes=15)
 
 
+OLD_FORECAST = DecisionBasis(Rung.PROFILE, (Cause(CauseKind.STALE_FORECAST, "read", 3 * 3600.0, 3600.0),))
+
+
 def plan_of(count: int) -> PhysicalPlan:
     return PhysicalPlan("pair", {"read": 1, "work": count})
 
@@ -37,7 +40,9 @@ def begin_monitored(settings: Settings) -> Ledger:
     TraceClock(settings.clock_file).advance_to(NOW)
     ledger = ledger_of(settings)
     _forecasts(settings, ledger)
-    schedule = schedule_of((5, HOUR), rung="time-of-week profile: forecast of read is 3 h old")
+    schedule = schedule_of(
+        (5, HOUR), basis=DecisionBasis(Rung.PROFILE, (Cause(CauseKind.STALE_FORECAST, "read", 3 * 3600.0, 3600.0),))
+    )
     ledger.record_schedule(schedule)
     _deployment(ledger)
     lags_s = [(MONDAY + timedelta(minutes=n), 200.0 if n <= 10 else 0.0) for n in range(1, 121)]
@@ -46,7 +51,9 @@ def begin_monitored(settings: Settings) -> Ledger:
     return ledger
 
 
-def schedule_of(*steps: tuple[int, timedelta], rung: str = "", after: timedelta = timedelta()) -> ScalingSchedule:
+def schedule_of(
+    *steps: tuple[int, timedelta], basis: DecisionBasis = NOTHING_KNOWN, after: timedelta = timedelta()
+) -> ScalingSchedule:
     """Made so long after NOW. steps: instances of work, each from so long after NOW on for an hour."""
     return ScalingSchedule(
         topology="pair",
@@ -61,7 +68,7 @@ def schedule_of(*steps: tuple[int, timedelta], rung: str = "", after: timedelta 
         violation_minutes=3.0,
         violation_probability=0.25,
         allowed_minutes=7.2,
-        derived_from={RUNG: rung} if rung else {},
+        basis=basis,
     )
 
 

@@ -14,6 +14,7 @@ from modeling.flow.resources import Resources
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.queueing.queues import UNSTABLE
+from planner.decision_basis import DecisionBasis
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
@@ -212,7 +213,7 @@ def schedule(steps: tuple[ScheduledStep, ...], why: str = WHY) -> ScalingSchedul
         why=why,
         alternatives=ALTERNATIVES if steps else (),
         excuses=EXCUSES if steps else (),
-        derived_from={"topology file": "call-analytics.yaml", "model": "calibrated 23 Oct 20:55 UTC"},
+        basis=DecisionBasis(topology_digest="0f343b0931126a20", starts_from=CURRENT.plan_id),
     )
 
 

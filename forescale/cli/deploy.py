@@ -138,6 +138,7 @@ def outcomes(
     as_json: AsJson = False,
 ) -> None:
     """Measured beside predicted values of past deployments, and what planning learns from them."""
+    from forescale.report.kit.decision_words import learned_words
     from forescale.situation.learned_rescale import learned_planning
     from forescale.situation.workspace import Workspace
 
@@ -153,7 +154,7 @@ def outcomes(
                 "learned": {
                     "downtime_s": learned.learned.downtime.seconds,
                     "lead_s": learned.planning.lead_s,
-                    "notes": dict(learned.notes),
+                    "notes": learned_words(learned.facts),
                 },
             }
         )
@@ -162,7 +163,7 @@ def outcomes(
         console.print(outcome_table(config.topology, known))
     else:
         plain(f"no deployment of {config.topology} has an outcome so far")
-    for what, note in learned.notes.items():
+    for what, note in learned_words(learned.facts).items():
         plain(f"{what} to plan with: {note}")
 
 

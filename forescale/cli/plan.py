@@ -83,7 +83,9 @@ def show_schedule(planned: "PlannedSchedule") -> None:
     if planned.floor:
         plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
     if planned.cause and planned.rung.plans:
-        plain(f"planned by: {planned.rung.words}: {planned.cause}")
+        from forescale.report.kit.decision_words import RUNGS
+
+        plain(f"planned by: {RUNGS[planned.rung]}: {planned.cause}")
     for excuse in planned.excuses:
         plain(f"not possible: {excuse}")
     if planned.steps:

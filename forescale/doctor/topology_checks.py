@@ -14,6 +14,7 @@ from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known
+from forescale.report.kit.decision_words import calibration_words, cause_words
 from forescale.report.kit.stands_on import stands_on_words
 from forescale.settings import Settings
 from forescale.situation.grounds import grounds
@@ -25,7 +26,8 @@ from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
-from planner.fallback import CALIBRATION, why_stale
+from planner.decision_basis import CalibrationFacts
+from planner.fallback import unusable
 from planner.provenance import Origin, Quantity
 
 MIN_LEARNT = timedelta(days=1)
@@ -215,8 +217,9 @@ def _forecast(patient: Patient) -> str:
     for source in config.as_topology().sources:
         if source not in entries:
             raise AilmentError(f"there is none of {source}", remedy)
-        if why := why_stale(entries[source].issued_at, entries[source].horizon_end, now, stale):
-            raise AilmentError(f"that of {source} {why}", remedy)
+        entry = entries[source]
+        if (cause := unusable(source, entry.issued_at, entry.horizon_end, now, stale)) is not None:
+            raise AilmentError(cause_words(cause), remedy)
     oldest = min(entry.issued_at for entry in entries.values())
     return f"of {count_of(len(entries), 'source')}, issued {_hours(now - oldest)} ago"
 
@@ -235,9 +238,9 @@ def _calibration(patient: Patient) -> str:
     if age is not None and age > CALIBRATED_FOR:
         raise AilmentError(f"measured {_days(age)} ago, at most {_days(CALIBRATED_FOR)} are good", remedy)
     newest = ledger_of(settings).schedules(config.topology, limit=1)
-    note = newest[0].schedule.derived_from.get(CALIBRATION, "") if newest else ""
-    if "drifted:" in note and (made_at is None or newest[0].schedule.made_at >= made_at):
-        raise AilmentError(note, f"see what has changed in the job, then {remedy}")
+    facts = newest[0].schedule.basis.calibration if newest else CalibrationFacts()
+    if facts.drifts and (made_at is None or newest[0].schedule.made_at >= made_at):
+        raise AilmentError(calibration_words(facts), f"see what has changed in the job, then {remedy}")
     return f"{count_of(len(profiles), 'operator')}" + ("" if age is None else f", measured {_hours(age)} ago")
 
 

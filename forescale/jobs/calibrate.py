@@ -3,8 +3,7 @@
 import hashlib
 import importlib.util
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -30,14 +29,13 @@ from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.wording import count_of
 from planner.clusters.cluster import Cluster
+from planner.decision_basis import NOT_CALIBRATED, CalibrationFacts, DriftFacts
 from planner.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
 SETTLED_S = 900.0
 """Calibrations closer together that differ are of a job that warms up, or whose load varies."""
-
-SHOWN_DRIFTS = 3
 
 
 @dataclass(frozen=True)
@@ -119,13 +117,12 @@ def track(settings: Settings, calibration: CalibratedTopology) -> str:
 
 @dataclass(frozen=True)
 class PlanningProfiles:
-    """profiles: by operator. note: why profiles are not freshly measured, what has drifted, and whether MLflow lacks
-    them. model_version: of MLflow, as `name/number`; empty if nothing was measured or MLflow does not have it.
+    """profiles: by operator. facts: why profiles are not freshly measured, what has drifted, and the version in MLflow,
+    or why it has none.
     """
 
     profiles: dict[str, OperatorProfile]
-    note: str = ""
-    model_version: str = ""
+    facts: CalibrationFacts = NOT_CALIBRATED
 
 
 def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Cluster, now: datetime) -> PlanningProfiles:
@@ -139,29 +136,21 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
         span_s = cluster_kind(config.cluster).sample_s(config.cluster)
         samples = cluster.operator_samples(span_s)
     except ClusterError as error:
-        return PlanningProfiles(base, f"not measured now: {error}")
+        return PlanningProfiles(base, CalibrationFacts(failure=str(error)))
     made = calibrated(config.as_topology(), samples, base)
     path = profile_path(config, settings)
     made, changed, unlike = settled_look(config.topology, base, made, look_path(config, settings), now, span_s)
-    note, version = _note(made.profiles, changed, unlike), ""
+    facts = CalibrationFacts(
+        unmeasured=tuple(name for name, profile in made.profiles.items() if profile.samples == 0),
+        drifts=tuple(DriftFacts(one.operator, one.parameter, one.old, one.new, one.p) for one in changed),
+        contradicted=tuple(dict.fromkeys(drift.operator for drift in unlike)),
+    )
     if any(operator.used for operator in made.operators.values()):
         write_profile_file(path, config.topology, made.profiles, now.isoformat())
         calibration = CalibratedTopology(config, path, made, changed, now, config.cluster.kind)
         try:
-            version = track(settings, calibration)
+            facts = replace(facts, version=track(settings, calibration))
         except TrackingError as error:  # planning goes on while the tracking server is away
             logger.warning("the calibration of %s is not in MLflow: %s", config.topology, error)
-            note = "; ".join(filter(None, (note, f"not in MLflow: {error}")))
-    return PlanningProfiles(made.profiles, note, version)
-
-
-def _note(profiles: dict[str, OperatorProfile], changed: Sequence[Drift], unlike: Sequence[Drift]) -> str:
-    idle = [name for name in profiles if profiles[name].samples == 0]
-    notes = [f"never measured yet: {', '.join(idle)}"] if idle else []
-    if changed:
-        more = f" and {len(changed) - SHOWN_DRIFTS} more" if len(changed) > SHOWN_DRIFTS else ""
-        notes.append(f"drifted: {'; '.join(map(str, changed[:SHOWN_DRIFTS]))}{more}")
-    if unlike:
-        names = ", ".join(dict.fromkeys(drift.operator for drift in unlike))
-        notes.append(f"one look at {names} contradicts the calibration, which counts until a second look agrees")
-    return "; ".join(notes)
+            facts = replace(facts, untracked=str(error))
+    return PlanningProfiles(made.profiles, facts)

@@ -31,6 +31,7 @@ from modeling.rescaling.state_restore import NO_RESTORE
 from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
+from planner.edit_facts import LimitPassed
 from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.horizon.horizon_plan import Change, Present
@@ -107,7 +108,7 @@ def request_deployment(
         by=by,
         why=f"asked for by {by}"
         + (f" ({why.strip()})" if why.strip() else "")
-        + (f", which overrides: {'; '.join(passed)}" if passed else ""),
+        + (f", which overrides: {'; '.join(map(str, passed))}" if passed else ""),
     )
     return StepToDeploy(step_id, ledger.step(step_id).deploy_at)
 
@@ -119,7 +120,7 @@ def _limits_passed(
     running: PhysicalPlan,
     plan: PhysicalPlan,
     deploy_at: datetime,
-) -> tuple[str, ...]:
+) -> tuple[LimitPassed, ...]:
     """Limits that the change from the running plan exceeds; the running plan itself exceeds none."""
     if plan.same_parallelism(running):
         return ()

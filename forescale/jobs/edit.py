@@ -11,14 +11,15 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.last_day import day_before
-from forescale.jobs.planning_case import Start, derivation, planning_case, running_start
+from forescale.jobs.planning_case import Start, planning_case, question_of, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
+from forescale.report.kit.decision_words import edit_words, effect
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
-from modeling.wording import rounded
 from planner.deployment import refuse_shadow
+from planner.edit_facts import Edit, ExpectedValues
 from planner.edited_steps import StepEdit, check_override, edited_steps, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import Change, HorizonPlan
@@ -26,22 +27,6 @@ from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
-
-PAST = "edited past"
-"""Key in derived_from of the limits overridden by this edit and earlier ones."""
-_BETWEEN = "; "
-
-
-@dataclass(frozen=True)
-class ExpectedValues:
-    """Expected values over the whole horizon, from now on. violation_probability: that any minute of it is in
-    violation. price: in the currency of the prices, None if no prices are known.
-    """
-
-    instance_hours: float
-    violation_minutes: float
-    violation_probability: float
-    price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,12 +87,13 @@ def edit(
     _check_chain(steps, start)
     basis = recorded_basis(settings, ledger, made)
     forecasts = _forecasts(config, basis.forecasts)
-    case = planning_case(settings, config, ledger, cluster, forecasts, start, now)
+    question = question_of(settings, config, basis, start)
+    case = planning_case(settings, config, ledger, cluster, forecasts, start, now, question)
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
     changed = edited_steps(unchanged, wanted, case.model.topology, case.limits, case.terms, case.present)
-    overridden_before = _overridden_before(made.schedule)
+    overridden_before = made.schedule.basis.edit.all_overridden if made.schedule.basis.edit is not None else ()
     passed = limits_passed(
         changed, number, case.model.topology, case.terms, case.present, case.rules, case.min_parallelism
     )
@@ -116,24 +102,25 @@ def edit(
     before, after = case.followed(
         joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
-    schedule = _with_reason(_at_its_times(case.schedule(after), changed), step, number, before, after, by, why, passed)
+    made_by = Edit(
+        by,
+        why,
+        made.id,
+        number + 1,
+        step.deploy_at,
+        dict(step.plan.parallelism),
+        passed,
+        overridden_before,
+        _expected(before),
+        _expected(after),
+    )
+    schedule = _with_reason(_at_its_times(case.schedule(after), changed), number, made_by)
     newest = ledger.schedules(config.topology, limit=1)[0]
-    of = {
-        "edited from": made.id,
-        "edited by": by,
-        "edited because": why,
-        PAST: _BETWEEN.join((*overridden_before, *passed)),
-    }
     schedule = replace(
         schedule,
         # Later than the newest, which it replaces even if the clock stands still.
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
-        derived_from={
-            **derivation(settings, config, basis, start),
-            **schedule.derived_from,
-            **basis.footing.derived_from(),
-            **_given(of),
-        },
+        basis=replace(schedule.basis, edit=made_by),
     )
     schedule_id = ledger.record_schedule(schedule, forecasts=[entry.id for entry in basis.entries.values()], by=by)
     ledger.approvals.inherit(schedule_id, within=SAME_WITHIN, at=now)
@@ -156,20 +143,7 @@ def edit(
         states={each.id: each.state for each in ledger.steps(schedule_id=schedule_id)},
         deploy_at=own[number].deploy_at,
         report=report,
-        passed=passed,
-    )
-
-
-def effect(before: ExpectedValues, after: ExpectedValues) -> str:
-    """Effect of an edit, in words."""
-    priced = ""
-    if before.price is not None and after.price is not None:
-        priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
-    return (
-        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
-        f"{rounded(after.violation_minutes, 2)} min in violation expected instead of "
-        f"{rounded(before.violation_minutes, 2)}, with a probability of {after.violation_probability:.0%} "
-        f"instead of {before.violation_probability:.0%}"
+        passed=tuple(map(str, passed)),
     )
 
 
@@ -190,12 +164,6 @@ def _open_step(ledger: Ledger, step_id: str, now: datetime) -> StepEntry:
             "proposed or approved step can be edited: `forescale deploy list` shows them"
         )
     return step
-
-
-def _overridden_before(schedule: ScalingSchedule) -> tuple[str, ...]:
-    """Limits that earlier edits overrode: the same limits with the same values need no second reason."""
-    past = schedule.derived_from.get(PAST, "")
-    return tuple(past.split(_BETWEEN)) if past else ()
 
 
 def _check_chain(steps: Sequence[StepEntry], start: Start) -> None:
@@ -232,23 +200,17 @@ def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> Scali
     return replace(schedule, steps=steps)
 
 
-def _with_reason(
-    schedule: ScalingSchedule,
-    step: StepEntry,
-    number: int,
-    before: HorizonPlan,
-    after: HorizonPlan,
-    by: str,
-    why: str,
-    passed: Sequence[str],
-) -> ScalingSchedule:
+def _with_reason(schedule: ScalingSchedule, number: int, edit: Edit) -> ScalingSchedule:
     """The schedule with the editor, the reason and the effect added to its reasons."""
-    told = f"edited by {by}: {_change(step, schedule, number)}" + (f" ({why})" if why else "")
-    told += f", which overrides: {'; '.join(passed)}" if passed else ""
     edited = schedule.steps[number]
-    edited = replace(edited, why=f"{told}; {edited.why}")
-    steps = (*schedule.steps[:number], edited, *schedule.steps[number + 1 :])
-    return replace(schedule, why=f"{told}; {effect(_expected(before), _expected(after))}", steps=steps)
+    words = edit_words(edit, edited.plan.brief(), edited.deploy_at)
+    steps = (
+        *schedule.steps[:number],
+        replace(edited, why=f"{words}; {edited.why}"),
+        *schedule.steps[number + 1 :],
+    )
+    shown = f"; {effect(edit.before, edit.after)}" if edit.before is not None and edit.after is not None else ""
+    return replace(schedule, why=f"{words}{shown}", steps=steps)
 
 
 def _change(step: StepEntry, schedule: ScalingSchedule, number: int) -> str:
@@ -256,7 +218,3 @@ def _change(step: StepEntry, schedule: ScalingSchedule, number: int) -> str:
     return (
         f"{made.plan.brief()} at {made.deploy_at:%a %H:%M} instead of {step.plan.brief()} at {step.deploy_at:%a %H:%M}"
     )
-
-
-def _given(notes: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in notes.items() if text}

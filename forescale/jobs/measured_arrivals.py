@@ -1,27 +1,32 @@
 """Variability of arrivals within the steps of forecasts, measured from the days of history before them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
+from forescale.report.kit.decision_words import arrival_words
 from forescale.settings import Settings
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
-from modeling.wording import count_of
+from planner.decision_basis import ArrivalFacts
 
 SPAN = timedelta(days=7)
 
 
 @dataclass(frozen=True)
 class MeasuredArrivals:
-    """arrival_cv2: as `evaluate` takes it. notes: the measured values, or why a source is taken as Poisson."""
+    """arrival_cv2: as `evaluate` takes it. facts: the measured values, or why a source is taken as Poisson."""
 
     arrival_cv2: float | Arrivals
-    notes: tuple[str, ...] = ()
+    facts: tuple[ArrivalFacts, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(map(arrival_words, self.facts))
 
 
 def measured_arrivals(
@@ -34,25 +39,25 @@ def measured_arrivals(
     try:
         series = read_history(settings.history_dir, topology, start=until - SPAN, end=until).series
     except HistoryError as error:
-        return MeasuredArrivals(1.0, (f"arrivals are taken as Poisson: {error}",))
+        return MeasuredArrivals(1.0, (ArrivalFacts("", detail=str(error)),))
     found = {
         source: dispersion_of_history(series[source].counts, series[source].window_s) if source in series else None
         for source in forecasts
     }
-    notes = (_note(source, arrivals, series.get(source)) for source, arrivals in found.items())
+    facts = (_facts(source, arrivals, series.get(source)) for source, arrivals in found.items())
     by_source = {source: arrivals for source, arrivals in found.items() if arrivals is not None}
-    return MeasuredArrivals(Arrivals(by_source=by_source), tuple(note for note in notes if note))
+    return MeasuredArrivals(Arrivals(by_source=by_source), tuple(each for each in facts if each is not None))
 
 
-def _note(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) -> str:
-    if arrivals is None or series is None:
-        told = "no window" if series is None else f"{count_of(series.counts.size, 'window')} of {series.window_s} s"
-        return f"arrivals at {source} are taken as Poisson: {told} within {SPAN.days} days do not show how they vary"
+def _facts(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None) -> ArrivalFacts | None:
+    """None for arrivals without bursts."""
+    if series is None:
+        return ArrivalFacts(source)
+    measured = ArrivalFacts(source, windows=series.counts.size, window_s=float(series.window_s))
+    if arrivals is None:
+        return measured
     bursts = arrivals.bursts
     if bursts is None:
-        return ""
-    assumed = " (assumed: shorter than a window)" if bursts.memory_s <= SHORTEST * series.window_s else ""
-    return (
-        f"arrivals at {source} rise to {bursts.factor:.3g} times their rate for {bursts.mean_s:.3g} s{assumed}, "
-        f"{bursts.share:.0%} of the time: measured in windows of {series.window_s} s"
-    )
+        return None
+    assumed = bursts.memory_s <= SHORTEST * series.window_s
+    return replace(measured, factor=bursts.factor, mean_s=bursts.mean_s, share=bursts.share, assumed=assumed)

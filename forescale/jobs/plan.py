@@ -17,12 +17,13 @@ from forescale.jobs.approvals import needs_review, settle
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.last_day import day_before
 from forescale.jobs.observe import record_observation
-from forescale.jobs.planning_case import PlanningCase, Start, derivation, planning_case, running_start
+from forescale.jobs.planning_case import PlanningCase, Start, planning_case, question_of, running_start
 from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
+from forescale.report.kit.decision_words import basis_summary, causes_words
 from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
@@ -35,9 +36,9 @@ from forescale.wiring.parts import (
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
+from planner.decision_basis import DecisionBasis, Rung
 from planner.errors import PlanError
-from planner.fallback import Footing, Rung, held_schedule
-from planner.floor import in_floor_mode
+from planner.fallback import held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -99,25 +100,20 @@ class PlannedSchedule:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """The inputs of one schedule. footing: the rung, and why it is no better. folders: of the forecast of each source,
+    """The inputs of one schedule. basis: the rung, why it is no better, and what the
+    schedule answers. folders: of the forecast of each source,
     empty if there is nothing to plan by; entries: of the forecasts in the ledger. running: what really runs, also in
-    shadow mode. derived_from: what distinguishes this decision from another. candidates: plans proposed by a person.
+    shadow mode. candidates: plans proposed by a person.
     """
 
     config: TopologyConfig
     now: datetime
-    footing: Footing
+    basis: DecisionBasis
     folders: Mapping[str, Path]
     entries: Mapping[str, ForecastEntry]
     start: Start
     running: PhysicalPlan
-    derived_from: Mapping[str, str]
     candidates: Mapping[str, PhysicalPlan]
-
-    @property
-    def expected_derivation(self) -> dict[str, str]:
-        """The derived_from of a schedule that answers this request."""
-        return {"candidates": "", **self.derived_from}
 
     def forecasts(self) -> dict[str, Forecast]:
         return {source: read_forecast(folder) for source, folder in self.folders.items()}
@@ -144,12 +140,13 @@ def _new_schedule(
     settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
 ) -> ScalingSchedule:
     """The schedule; it holds the running plan if there is nothing to plan by."""
-    if request.footing.rung.plans:
+    if request.basis.rung.plans:
         case = request_case(settings, request, ledger, forecasts)
         return request_schedule(settings, request, case, forecasts)
     quantile = request.config.planning.quantile
-    held = held_schedule(request.config.topology, request.now, request.start.plan, request.footing, quantile)
-    return replace(held, derived_from={**request.derived_from, **held.derived_from, **request.footing.derived_from()})
+    who = "only the guard acts" if request.basis.rung is Rung.GUARD else "nobody acts"
+    why = f"no basis for a plan: the running plan is held and {who}: {causes_words(request.basis)}"
+    return held_schedule(request.config.topology, request.now, request.start.plan, request.basis, quantile, why)
 
 
 def plan_request(
@@ -172,18 +169,17 @@ def plan_request(
     return PlanRequest(
         config,
         now,
-        basis.footing,
+        replace(question_of(settings, config, basis, start), candidates=_proposed(candidates or {}, config.planning)),
         {source: folders[source] for source in basis.forecasts},
         basis.entries,
         start,
         state.plan,
-        {**derivation(settings, config, basis, start), **_proposed(candidates or {}, config.planning)},
         candidates or {},
     )
 
 
 def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dict[str, str]:
-    """Raises PlanError for a candidate beyond the limits."""
+    """Ids of the plans by name. Raises PlanError for a candidate beyond the limits."""
     for name, plan in candidates.items():
         if plan.instances > planning.max_instances:
             raise PlanError(
@@ -202,8 +198,7 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
                     f"candidate {name} has {count_of(count, 'instance')} of {operator} < planning.min_parallelism of "
                     f"{minimum}; leave it out, or lower that"
                 )
-    told = ", ".join(f"{name} ({plan.plan_id})" for name, plan in candidates.items())
-    return {"candidates": told} if told else {}
+    return {name: plan.plan_id for name, plan in candidates.items()}
 
 
 def request_case(
@@ -212,12 +207,14 @@ def request_case(
     """The case, calibrated on the cluster now, with what past deployments teach. Raises PlanError if there is nothing
     to plan by.
     """
-    if not request.footing.rung.plans:
+    if not request.basis.rung.plans:
         raise PlanError(
-            f"topology {request.config.topology!r}: {request.footing.summary}; plan it alone to record that"
+            f"topology {request.config.topology!r}: {basis_summary(request.basis)}; plan it alone to record that"
         )
     cluster = cluster_of(request.config, settings, clock_of(settings))
-    case = planning_case(settings, request.config, ledger, cluster, forecasts, request.start, request.now)
+    case = planning_case(
+        settings, request.config, ledger, cluster, forecasts, request.start, request.now, request.basis
+    )
     return replace(case, candidates=request.candidates)
 
 
@@ -231,9 +228,7 @@ def request_schedule(
     """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
     joined = joint_forecasts(settings, request.config, forecasts)
     made = case.decided(joined.forecasts, at_most)
-    notes = {"sources": joined.note} if joined.note else {}
-    of = {**request.derived_from, **made.derived_from, **request.footing.derived_from(), **notes}
-    return replace(made, derived_from=of)
+    return replace(made, basis=replace(made.basis, fleet=request.basis.fleet, unjoined=joined.note))
 
 
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
@@ -244,8 +239,8 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
             schedule,
             forecasts=ids,
             shadow=shadow,
-            decides=request.footing.rung.plans,
-            asked=request.expected_derivation,
+            decides=request.basis.rung.plans,
+            asked=request.basis,
         )
     )
 
@@ -262,7 +257,7 @@ def published(
     last_day: the day before the decision under other policies, for the report; a fleet leaves that out.
     """
     config = request.config
-    if request.footing.rung.plans:
+    if request.basis.rung.plans:
         settle(config, ledger, entry, request.now)
     if config.planning.shadow:
         _accrue(settings, config, ledger)
@@ -299,7 +294,7 @@ def earlier_schedule(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | No
     again makes no other.
     """
     for entry in ledger.schedules(request.config.topology, limit=1):
-        if entry.schedule.answers(request.expected_derivation, request.now):
+        if entry.schedule.answers(request.basis, request.now):
             return entry
     return None
 
@@ -308,7 +303,6 @@ def _planned(
     entry: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
 ) -> PlannedSchedule:
     schedule, steps = entry.schedule, ledger.steps(schedule_id=entry.id)
-    footing = Footing.of(schedule.derived_from)
     return PlannedSchedule(
         topology=schedule.topology,
         schedule_id=entry.id,
@@ -337,12 +331,12 @@ def _planned(
         },
         budget=budget_use(ledger, entry),
         report=report,
-        summary=schedule_summary(_why(schedule, footing), schedule, steps),
+        summary=schedule_summary(_why(schedule), schedule, steps),
         shadow=entry.shadow,
-        floor=in_floor_mode(schedule),
+        floor=schedule.basis.floor,
         asks=needs_review(ledger, entry),
-        rung=footing.rung,
-        cause=footing.cause,
+        rung=schedule.basis.rung,
+        cause=causes_words(schedule.basis),
         candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
         price=schedule.price,
         instance_price_per_hour=schedule.instance_price_per_hour,
@@ -353,7 +347,8 @@ def _planned(
     )
 
 
-def _why(schedule: ScalingSchedule, footing: Footing) -> str:
+def _why(schedule: ScalingSchedule) -> str:
     """The reason with rung and mode, for the reviewer; a held plan already states its cause."""
-    why = f"{schedule.why} ({footing.summary})" if footing.rung is Rung.PROFILE else schedule.why
-    return f"{why}. {FLOOR_MODE}." if in_floor_mode(schedule) and schedule.steps else why
+    basis = schedule.basis
+    why = f"{schedule.why} ({basis_summary(basis)})" if basis.rung is Rung.PROFILE else schedule.why
+    return f"{why}. {FLOOR_MODE}." if basis.floor and schedule.steps else why

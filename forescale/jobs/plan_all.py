@@ -41,10 +41,6 @@ from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
 
-FLEET = "fleet"
-"""Key in derived_from of the shared terms."""
-ALONE = "nothing is shared"
-
 
 @dataclass(frozen=True)
 class PlannedFleet:
@@ -178,13 +174,13 @@ def _marked(
     requests: Mapping[str, PlanRequest], fixed: Mapping[str, Holding | None], terms: FleetTerms
 ) -> dict[str, PlanRequest]:
     """If anything is shared, each schedule depends on all others: mark the requests accordingly."""
-    mark = ALONE
+    mark = ""
     if terms != FleetTerms():
         held = {name: None if each is None else [str(each.schedule.current.instances)] for name, each in fixed.items()}
-        rests_on = {name: dict(each.derived_from) for name, each in requests.items()}
+        rests_on = {name: each.basis.question for name, each in requests.items()}
         body = json.dumps([rests_on, held, asdict(terms)], sort_keys=True, default=sorted)
         mark = hashlib.sha256(body.encode()).hexdigest()[:12]
-    return {name: replace(each, derived_from={**each.derived_from, FLEET: mark}) for name, each in requests.items()}
+    return {name: replace(each, basis=replace(each.basis, fleet=mark)) for name, each in requests.items()}
 
 
 def _holding(request: PlanRequest, schedule: ScalingSchedule) -> Holding:

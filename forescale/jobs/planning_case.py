@@ -9,8 +9,8 @@ from pathlib import Path
 from forecasting.forecast import Forecast
 from forescale.files.site import site_digest
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.calibrate import PlanningProfiles, planning_profiles
-from forescale.jobs.measured_arrivals import MeasuredArrivals, measured_arrivals
+from forescale.jobs.calibrate import planning_profiles
+from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
@@ -23,9 +23,8 @@ from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
+from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import ClusterError, PlanError
-from planner.fallback import CALIBRATION, Footing
-from planner.floor import FLOOR, MODE
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import (
     NO_DISRUPTION,
@@ -42,14 +41,12 @@ from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import Limits
 from planner.plan_model import PlanModel
-from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule
+from planner.scaling_schedule import ScalingSchedule
 from planner.schedule import make_schedule
 
 APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
 STILL_TO_COME = APPROVED | {StepState.PROPOSED, StepState.SHADOW}
 DAYS_CHANGES = 200
-CALIBRATED = "calibration that drifted"
-"""Key in derived_from of the digest of the last calibration that differed from the one before."""
 HELD_IN_A_ROW = 48
 """Schedules searched for the newest that had anything to plan by: two days of hourly ones."""
 
@@ -65,9 +62,9 @@ class Start:
 @dataclass(frozen=True)
 class PlanningCase:
     """model: of what plans carry, as packed. min_parallelism: instances that operators must have. current: the running
-    plan, with its packing. quantile: of the peaks that steps report as their load. notes: the schedule's derived_from.
-    candidates: plans proposed by a person, by name. priced: cost and placement of plans; disruption: cost of a change,
-    added to rescale_h. review: of changes by a person, None if there is none.
+    plan, with its packing. quantile: of the peaks that steps report as their load. basis: the schedule's. candidates:
+    plans proposed by a person, by name. priced: cost and placement of plans; disruption: cost of a change, added to
+    rescale_h. review: of changes by a person, None if there is none.
     """
 
     model: PlanModel
@@ -80,14 +77,14 @@ class PlanningCase:
     rules: ChangeRules
     current: PhysicalPlan
     quantile: float
-    notes: Mapping[str, str]
+    basis: DecisionBasis
     candidates: Mapping[str, PhysicalPlan] = field(default_factory=dict)
     priced: PricedPlans = field(default_factory=PricedPlans)
     disruption: DisruptionPrices = NO_DISRUPTION
     review: ReviewTime | None = None
 
     def decided(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> ScalingSchedule:
-        """The best schedule; its derived_from is `notes`. forecasts: joined. at_most: instances over the whole horizon,
+        """The best schedule; with the basis of this case. forecasts: joined. at_most: instances over the whole horizon,
         if fewer than the limits allow. It leaves time for a review unless the load comes sooner: the violations that
         waiting would add would break the budget.
 
@@ -122,12 +119,12 @@ class PlanningCase:
         return followed
 
     def schedule(self, planned: HorizonPlan) -> ScalingSchedule:
-        """The schedule; its derived_from is `notes`."""
+        """The schedule, with the basis of this case."""
         return make_schedule(
             planned,
             self.current,
             quantile=self.quantile,
-            derived_from=self.notes,
+            basis=self.basis,
             candidates=self.candidates,
             placing=self.priced.placing,
         )
@@ -173,7 +170,7 @@ def announced_turns(ledger: Ledger, config: TopologyConfig, now: datetime) -> tu
 
 
 def _planned(entry: ScheduleEntry) -> bool:
-    return Footing.of(entry.schedule.derived_from).rung.plans
+    return entry.schedule.basis.rung.plans
 
 
 def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float, ...]:
@@ -191,8 +188,9 @@ def planning_case(
     forecasts: Mapping[str, Forecast],
     start: Start,
     now: datetime,
+    question: DecisionBasis = NOTHING_KNOWN,
 ) -> PlanningCase:
-    """The case, calibrated on the cluster now, with what past deployments teach."""
+    """The case, calibrated on the cluster now, with what past deployments teach. question: what it is to answer."""
     calibration = planning_profiles(settings, config, cluster, now)
     situation = Workspace(settings).situation(config)
     learned = learned_planning(situation, ledger)
@@ -222,7 +220,14 @@ def planning_case(
         rules_of(planning, now, max(each.end for each in forecasts.values())),
         start.plan,
         planning.quantile,
-        {**_notes(calibration, arrivals), **learned.notes, **priced.notes, "budget": paced.note},
+        replace(
+            question,
+            calibration=calibration.facts,
+            arrivals=arrivals.facts,
+            learned=learned.facts,
+            prices=priced.facts,
+            budget=paced.facts,
+        ),
         priced=priced,
         disruption=disruption_prices_of(planning),
         review=review_time(settings, config, present),
@@ -236,25 +241,17 @@ def running_start(state: ClusterState) -> Start:
     return Start(state.plan, state.running_since)
 
 
-def derivation(settings: Settings, config: TopologyConfig, basis: Basis, start: Start) -> dict[str, str]:
-    """The derived_from of a schedule: equal for equal inputs, which give the same schedule. Raises FileError for a site
+def question_of(settings: Settings, config: TopologyConfig, basis: Basis, start: Start) -> DecisionBasis:
+    """What a schedule is to answer: equal for equal inputs, which give the same schedule. Raises FileError for a site
     file that cannot be read.
     """
     site = config.packing.site if config.packing is not None else None
-    return {
-        **basis.derived_from(),
-        "shadow plan" if config.planning.shadow else "running plan": start.plan.plan_id,
-        **({MODE: FLOOR} if config.planning.floor else {}),
-        "topology file": hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
-        **({"site file": site_digest(Path(settings.below_home(site)))} if site else {}),
-        **({CALIBRATED: digest} if (digest := drift_digest(config, settings)) else {}),
-    }
-
-
-def _notes(calibration: PlanningProfiles, arrivals: MeasuredArrivals) -> dict[str, str]:
-    told = {
-        CALIBRATION: calibration.note,
-        CALIBRATION_VERSION: calibration.model_version,
-        "arrivals": "; ".join(arrivals.notes),
-    }
-    return {name: text for name, text in told.items() if text}
+    return replace(
+        basis.facts(),
+        starts_from=start.plan.plan_id,
+        shadow=config.planning.shadow,
+        floor=config.planning.floor,
+        topology_digest=hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
+        site_digest=site_digest(Path(settings.below_home(site))) if site else "",
+        calibration_digest=drift_digest(config, settings),
+    )

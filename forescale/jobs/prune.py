@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from forecasting.errors import TrackingError
-from forescale.jobs.rungs import PROFILES
 from forescale.settings import Settings
 from forescale.tracking.old_runs import old_records, remove_run, remove_version
 from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.schedule_use import ScheduleUse
-from planner.scaling_schedule import CALIBRATION_VERSION
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def _forecasts(
     issued = {Path(entry.folder).name: entry.issued_at for entry in forecasts}
     staying = {Path(entry.folder).name for entry in in_use}
     for schedule in schedules:
-        names = schedule.derived_from.get(PROFILES, "").split()
+        names = schedule.basis.profiles
         if schedule.live:
             staying.update(names)
         for name in names:
@@ -175,7 +173,7 @@ def _tracked(
     retention: Retention,
 ) -> Iterator[Removable]:
     """Versions before runs: a version names its run."""
-    calibrated = {schedule.derived_from.get(CALIBRATION_VERSION, "") for schedule in schedules if schedule.live} - {""}
+    calibrated = {schedule.basis.calibration.version for schedule in schedules if schedule.live} - {""}
     old = old_records(
         settings,
         topology,

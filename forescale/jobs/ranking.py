@@ -8,6 +8,7 @@ import numpy as np
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.evaluation import STEADY_S, Terms
 from forescale.jobs.evaluation_load import EvaluatedLoad
+from forescale.report.kit.decision_words import unknown_cost_words
 from forescale.wiring.instance_costs import instance_costs
 from modeling.candidates import Candidates, candidates
 from modeling.flow.scenarios import AS_PROFILED
@@ -63,8 +64,9 @@ def ranking(
         arrival_cv2=loads[0].arrival_cv2,
         site=where.site,
     )
-    costs, notes = instance_costs(config, profiles)
+    costs, unknown = instance_costs(config, profiles)
     before = terms.running or plans.get(against)
+    notes = list(map(unknown_cost_words, unknown))
     notes += [note for note in loads[0].notes if note not in notes]
     return Ranking(list(plans), found, ranked(found, costs, before), against if before else "", tuple(notes))
 

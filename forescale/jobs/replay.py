@@ -24,6 +24,7 @@ from forescale.jobs.measured_arrivals import SPAN
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
+from forescale.report.kit.decision_words import price_words, unknown_cost_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import unmeasured_notes
 from forescale.situation.workspace import Workspace
@@ -132,8 +133,8 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
     notes += told
     priced = situation.priced
-    if priced.pricing is not None:
-        notes.append(f"the planner weighs prices, of {priced.notes['prices']}; all others weigh instances")
+    if priced.pricing is not None and priced.facts is not None:
+        notes.append(f"the planner weighs prices, of {price_words(priced.facts)}; all others weigh instances")
     width_s = max(each.window_s for each in series.values())
     # Replays are by the minute, whatever the width of the arrivals' windows.
     step_s = math.lcm(config.forecast.step_s, width_s, 60)
@@ -200,7 +201,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     per_instance, unknown = instance_costs(config, believed)
     if load.minutes * MINUTE_S < DAY_S:
         notes.append(f"replayed: {count_of(load.minutes, 'minute')}; less than a day may lack the peak of every day")
-    notes = [*load.notes, *notes, *unknown]
+    notes = [*load.notes, *notes, *map(unknown_cost_words, unknown)]
     timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, contest.allowed_share)
     write_timeline(timeline, request.out)
     return ReplayedPolicies(

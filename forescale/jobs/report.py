@@ -30,7 +30,6 @@ from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
-from planner.fallback import Footing
 from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
@@ -104,7 +103,7 @@ def write_schedule_report(
     topology, planning, schedule = config.as_topology(), config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
     profiles = Workspace(settings).situation(config).profiles
-    peak = _planned_peak_per_s(config, schedule, forecasts) if Footing.of(schedule.derived_from).rung.plans else None
+    peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
     largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
 
     estimates = dict[str, Estimate]()

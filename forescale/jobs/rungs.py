@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,35 +21,34 @@ from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
 from forescale.settings import Settings
-from planner.fallback import RUNG, Footing, Rung, why_stale
+from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
+from planner.fallback import unusable
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-FORECASTS, PROFILES = "forecasts", "profiles"
-"""Keys in a schedule's `derived_from` of its forecasts, and of the folders of its profiles."""
-
 
 @dataclass(frozen=True)
 class Basis:
-    """By source: forecasts: what to plan by, empty if there is nothing. entries: of those in the ledger. profiles:
-    folders of the others, which were made for this schedule.
+    """rung, causes: as in DecisionBasis. By source: forecasts: what to plan by, empty if there is nothing. entries: of
+    those in the ledger. profiles: folders of the others, which were made for this schedule.
     """
 
-    footing: Footing
+    rung: Rung
+    causes: tuple[Cause, ...]
     forecasts: Mapping[str, Forecast]
     entries: Mapping[str, ForecastEntry]
     profiles: Mapping[str, Path]
 
-    def derived_from(self) -> dict[str, str]:
-        """What distinguishes it from another basis."""
-        told = {
-            FORECASTS: " ".join(entry.id for entry in self.entries.values()),
-            "history": " ".join(forecast.history_digest[:12] for forecast in self.forecasts.values()),
-            PROFILES: " ".join(folder.name for folder in self.profiles.values()),
-        }
-        return {name: text for name, text in told.items() if text or name != PROFILES}
+    def facts(self) -> DecisionBasis:
+        return DecisionBasis(
+            self.rung,
+            self.causes,
+            forecasts=tuple(entry.id for entry in self.entries.values()),
+            histories=tuple(forecast.history_digest[:12] for forecast in self.forecasts.values()),
+            profiles=tuple(folder.name for folder in self.profiles.values()),
+        )
 
 
 def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Basis:
@@ -59,16 +58,16 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
     entries = newest_known(config, ledger)
     usable, causes = _usable(config, entries, now)
     learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else RECENT
-    history, lacking = _history(settings, config, now, learnt)
-    poor = {} if history is None else _below_bounds(settings, config, history, now)
+    history = _history(settings, config, now, learnt)
+    poor = {} if isinstance(history, Cause) else _below_bounds(settings, config, history, now)
     if not causes:
-        amiss = (lacking,) if history is None else tuple(poor.values())
-        return Basis(Footing(Rung.FORECAST, amiss), usable, entries, {})
+        amiss = (history,) if isinstance(history, Cause) else tuple(poor.values())
+        return Basis(Rung.FORECAST, amiss, usable, entries, {})
     sources = config.as_topology().sources
     made: dict[str, tuple[Path, Forecast]] = {}
     try:
-        if history is None:
-            raise HistoryError(lacking)
+        if isinstance(history, Cause):
+            raise _NoProfileError(replace(history, kind=CauseKind.NO_PROFILE))
         if usable:
             others = [source for source in sources if source in causes]
             made = _profiles(settings, config, history, poor, others, next(iter(usable.values())), now)
@@ -76,12 +75,13 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
                 usable = {}
         if not usable:
             made = _profiles(settings, config, history, poor, sources, None, now)
-    except (ForecastError, HistoryError) as error:
+    except _NoProfileError as error:
         rung = Rung.GUARD if config.planning.guard_mode == "act" else Rung.HOLD
-        return Basis(Footing(rung, (*causes.values(), f"no profile: {error}")), {}, {}, {})
+        return Basis(rung, (*causes.values(), error.cause), {}, {}, {})
     forecasts = {source: usable[source] if source in usable else made[source][1] for source in sources}
     return Basis(
-        Footing(Rung.PROFILE, tuple(causes.values())),
+        Rung.PROFILE,
+        tuple(causes.values()),
         forecasts,
         {source: entries[source] for source in sources if source in usable},
         {source: made[source][0] for source in sources if source in made},
@@ -93,14 +93,14 @@ def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> B
     schedule = made.schedule
     sources = {entry.source: entry for entry in ledger.forecasts_of(made.id)}
     # The ledger returns them in no order; restore the order of the schedule.
-    ids = schedule.derived_from.get(FORECASTS, "").split()
+    ids = schedule.basis.forecasts
     entries = dict(sorted(sources.items(), key=lambda item: ids.index(item[1].id) if item[1].id in ids else len(ids)))
-    names = schedule.derived_from.get(PROFILES, "").split()
-    folders = [settings.forecasts_dir.resolve() / schedule.topology / name for name in names]
+    folders = [settings.forecasts_dir.resolve() / schedule.topology / name for name in schedule.basis.profiles]
     profiles = {forecast.source: (folder, forecast) for folder in folders for forecast in [read_forecast(folder)]}
     forecasts = {source: recorded_forecast(entry) for source, entry in entries.items()}
     return Basis(
-        Footing.of({RUNG: schedule.derived_from.get(RUNG, "")}),
+        schedule.basis.rung,
+        schedule.basis.causes,
         {**forecasts, **{source: forecast for source, (_, forecast) in profiles.items()}},
         entries,
         {source: folder for source, (folder, _) in profiles.items()},
@@ -109,30 +109,28 @@ def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> B
 
 def _usable(
     config: TopologyConfig, entries: Mapping[str, ForecastEntry], now: datetime
-) -> tuple[dict[str, Forecast], dict[str, str]]:
+) -> tuple[dict[str, Forecast], dict[str, Cause]]:
     """Forecasts on one grid, and for each other source why its forecast is not usable."""
     found: dict[str, Forecast] = {}
-    causes: dict[str, str] = {}
+    causes: dict[str, Cause] = {}
     stale = timedelta(seconds=config.planning.stale_s)
     for source in config.as_topology().sources:
         entry = entries.get(source)
         if entry is None:
-            causes[source] = f"there is no forecast of {source}"
-        elif why := why_stale(entry.issued_at, entry.horizon_end, now, stale):
-            causes[source] = f"forecast of {source} {why}"
+            causes[source] = Cause(CauseKind.NO_FORECAST, source)
+        elif (cause := unusable(source, entry.issued_at, entry.horizon_end, now, stale)) is not None:
+            causes[source] = cause
         else:
             try:
                 found[source] = recorded_forecast(entry)
             except ForecastError as error:
-                causes[source] = f"forecast of {source} cannot be read: {error}"
+                causes[source] = Cause(CauseKind.UNREADABLE_FORECAST, source, detail=str(error))
     if found:
         newest = max(found.values(), key=lambda forecast: forecast.issued_at)
         for source in [source for source, forecast in found.items() if _grid(forecast) != _grid(newest)]:
             other = found.pop(source)
-            causes[source] = (
-                f"forecast of {source} from {other.start:%H:%M} in {other.step_s} s does not match that of "
-                f"{newest.source} from {newest.start:%H:%M} in {newest.step_s} s"
-            )
+            steps = (float(other.step_s), float(newest.step_s))
+            causes[source] = Cause(CauseKind.OTHER_GRID, source, *steps, at=other.start, other=newest.source)
     return found, causes
 
 
@@ -140,18 +138,18 @@ def _grid(forecast: Forecast) -> tuple[datetime, int, tuple[int, ...]]:
     return forecast.start, forecast.step_s, forecast.paths_per_s.shape
 
 
-def _history(
-    settings: Settings, config: TopologyConfig, now: datetime, span: timedelta
-) -> tuple[ArrivalHistory | None, str]:
+def _history(settings: Settings, config: TopologyConfig, now: datetime, span: timedelta) -> ArrivalHistory | Cause:
     """The history of this span before now, or why there is none."""
     try:
         history = read_history(settings.history_dir, config.topology, start=now - span, end=now)
-        return history.in_local_time(config.timezones), ""
+        return history.in_local_time(config.timezones)
     except HistoryError as error:
-        return None, str(error)
+        return Cause(CauseKind.NO_HISTORY, detail=str(error))
 
 
-def _below_bounds(settings: Settings, config: TopologyConfig, history: ArrivalHistory, now: datetime) -> dict[str, str]:
+def _below_bounds(
+    settings: Settings, config: TopologyConfig, history: ArrivalHistory, now: datetime
+) -> dict[str, Cause]:
     """For each source whose history breaks a bound of `arrivals.quality`: which bound and by how much."""
     if config.arrivals_section is None:
         return {}
@@ -159,43 +157,52 @@ def _below_bounds(settings: Settings, config: TopologyConfig, history: ArrivalHi
     try:
         checks = recent_checks(settings.history_dir, history, sources, config.arrivals_section.quality, now)
     except HistoryError as error:
-        return dict.fromkeys(sources, f"the quality of the history is not known: {error}")
-    broken: dict[str, str] = {}
+        return dict.fromkeys(sources, Cause(CauseKind.UNKNOWN_QUALITY, detail=str(error)))
+    broken: dict[str, Cause] = {}
     for check in checks:
         if not check.holds:
-            told = (
-                f"history of {check.source} breaks arrivals.quality.{check.bound}: {check.value:.3g}, {check.limit:g}"
-            )
-            broken.setdefault(check.source, told)
+            cause = Cause(CauseKind.POOR_HISTORY, check.source, check.value, check.limit, setting=check.bound)
+            broken.setdefault(check.source, cause)
     return broken
+
+
+class _NoProfileError(Exception):
+    """No profile can be made, and why."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause.kind)
+        self.cause = cause
 
 
 def _profiles(
     settings: Settings,
     config: TopologyConfig,
     history: ArrivalHistory,
-    poor: Mapping[str, str],
+    poor: Mapping[str, Cause],
     sources: Collection[str],
     beside: Forecast | None,
     now: datetime,
 ) -> dict[str, tuple[Path, Forecast]]:
     """Folder and profile of each source. beside: the forecast whose grid they must have.
 
-    Raises ForecastError or HistoryError if a source's history is not good enough.
+    Raises _NoProfileError if a source's history is not good enough.
     """
     terms, issued_at = _terms(config, beside), now if beside is None else beside.issued_at
     made: dict[str, tuple[Path, Forecast]] = {}
     for source in sources:
         if source in poor:
-            raise HistoryError(poor[source])
-        series = known_by(history, source, config.events, issued_at)
-        if series is None:
-            raise HistoryError(f"source {source!r} has no arrival history; run `forescale history build`")
-        end = issued_at + timedelta(seconds=terms.horizon_s)
-        calendar = _calendar(config, series.start, end).of_source(source)
-        forecast = profile_forecast(
-            series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot, calendar=calendar
-        )
+            raise _NoProfileError(replace(poor[source], kind=CauseKind.NO_PROFILE))
+        try:
+            series = known_by(history, source, config.events, issued_at)
+            if series is None:
+                raise HistoryError(f"source {source!r} has no arrival history; run `forescale history build`")
+            end = issued_at + timedelta(seconds=terms.horizon_s)
+            calendar = _calendar(config, series.start, end).of_source(source)
+            forecast = profile_forecast(
+                series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot, calendar=calendar
+            )
+        except (ForecastError, HistoryError) as error:
+            raise _NoProfileError(Cause(CauseKind.NO_PROFILE, source, detail=str(error))) from None
         events = f"|{calendar.digest()}" if calendar.events else ""
         identity = hashlib.sha256(f"{source}|{forecast.history_digest}|{terms}{events}".encode()).hexdigest()[:16]
         folder = settings.forecasts_dir.resolve() / config.topology / f"profile-{identity}"

@@ -10,8 +10,8 @@ import numpy as np
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.shadow import accrued_days
-from forescale.report.decision.verdict import past_in_violation
 from planner.clusters.cluster import Cluster
+from planner.decision_basis import BudgetFacts
 from planner.horizon.budget import PACED, Budget
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -21,10 +21,10 @@ from planner.shadow.accrual import MINUTES, midnight
 
 @dataclass(frozen=True)
 class PacedBudget:
-    """note: what the budget is based on."""
+    """facts: what the budget is based on."""
 
     budget: Budget
-    note: str
+    facts: BudgetFacts
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def paced_budget(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: 
     if not planning.shadow:
         _record_lags(config, ledger, cluster, now)
     budget = recorded_budget(config, ledger, now)
-    return PacedBudget(budget, _note(planning, budget))
+    return PacedBudget(budget, _facts(planning, budget))
 
 
 def recorded_budget(config: TopologyConfig, ledger: Ledger, now: datetime) -> Budget:
@@ -80,12 +80,11 @@ def _record_lags(config: TopologyConfig, ledger: Ledger, cluster: Cluster, now: 
     ledger.minutes.record(config.topology, lags_s, max_lag_s=config.planning.max_lag_s)
 
 
-def _note(planning: Planning, budget: Budget) -> str:
-    if not budget.past_minutes:
-        lacking = "no whole day of the shadow" if planning.shadow else "no lag"
-        return f"{lacking} is known for the past {PACED.days} days, so none of their minutes count"
-    past = MinuteCount(int(budget.past_minutes), int(budget.used_minutes))
-    told = past_in_violation(past, in_shadow=planning.shadow)
-    if (allowed := budget.past_allowed_minutes) is None:
-        return f"{told}; each costs {planning.price_per_violation_minute:g} instance-hours"
-    return f"{told}; {allowed:g} are allowed"
+def _facts(planning: Planning, budget: Budget) -> BudgetFacts:
+    return BudgetFacts(
+        budget.past_minutes,
+        budget.used_minutes,
+        budget.past_allowed_minutes,
+        planning.price_per_violation_minute,
+        planning.shadow,
+    )

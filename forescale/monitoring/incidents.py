@@ -12,9 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
+from forescale.report.kit.decision_words import RUNGS, causes_words
 from forescale.standing import Standing
 from forescale.web.addresses import decision_path, overview_path, topology_path
-from planner.fallback import Footing, Rung
+from planner.decision_basis import Rung
 from planner.ledger.entries import StepEntry
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
@@ -155,14 +156,14 @@ def _drifts(standing: Standing) -> Iterator[Incident]:
 def _rung(standing: Standing) -> Iterator[Incident]:
     if standing.schedule is None:
         return
-    footing = Footing.of(standing.schedule.schedule.derived_from)
-    if footing.rung is not Rung.FORECAST:
+    basis = standing.schedule.schedule.basis
+    if basis.rung is not Rung.FORECAST:
         yield Incident(
             standing.topology,
             IncidentKind.RUNG,
-            (footing.rung.value,),
-            f"{standing.topology}: nothing was forecast, it is planned by: {footing.rung.words}",
-            f"{footing.cause}\nSee: forescale doctor {standing.topology}",
+            (basis.rung.value,),
+            f"{standing.topology}: nothing was forecast, it is planned by: {RUNGS[basis.rung]}",
+            f"{causes_words(basis)}\nSee: forescale doctor {standing.topology}",
             *_pages(standing.topology, standing.schedule.id, standing.schedule.report),
         )
 

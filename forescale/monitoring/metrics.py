@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from forescale.standing import SourceStanding, Standing
-from planner.fallback import CALIBRATION, Footing, Rung
+from planner.decision_basis import Rung
 from planner.horizon.budget import Budget
 from planner.ledger.guard_state import GuardState
 from planner.scaling_schedule import ScalingSchedule
@@ -102,7 +102,7 @@ def _next_step(standing: Standing) -> Samples:
 def _rungs(standing: Standing) -> Samples:
     if standing.schedule is None:
         return []
-    now = Footing.of(standing.schedule.schedule.derived_from).rung
+    now = standing.schedule.schedule.basis.rung
     return [({"rung": rung.value}, float(rung is now)) for rung in Rung]
 
 
@@ -189,7 +189,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _one(
         "forescale_calibration_flagged",
         "1 where the newest schedule notes a problem with the calibration.",
-        lambda s: None if s.schedule is None else float(bool(s.schedule.schedule.derived_from.get(CALIBRATION))),
+        lambda s: None if s.schedule is None else float(s.schedule.schedule.basis.calibration.amiss),
     ),
     _of_schedule(
         "forescale_schedule_timestamp_seconds", "When the newest schedule was made.", lambda s: _time(s.made_at)

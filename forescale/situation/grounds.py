@@ -6,7 +6,7 @@ from forescale.situation.learned_rescale import LearnedPlanning
 from forescale.situation.situation import ASSUMED, Situation
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping
-from planner.learned_rescale import LearnedNumber
+from planner.decision_basis import LearnedNumber
 from planner.provenance import Ground, Origin, Provenance, Quantity
 
 TOPOLOGY_FILE = Provenance(Origin.DECLARED, "topology file")

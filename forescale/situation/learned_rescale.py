@@ -1,7 +1,6 @@
 """Downtime and lead time learnt from a topology's past deployments, used instead of the file's."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from forescale.files.file_error import FileError
@@ -13,11 +12,11 @@ from forescale.wiring.parts import guard_terms_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
-from modeling.wording import count_of
 from planner.clusters.engine_terms import EngineTerms
+from planner.decision_basis import LearnedFacts
 from planner.errors import LedgerError
 from planner.guard.terms import GuardTerms
-from planner.learned_rescale import MIN_DEPLOYMENTS, LearnedNumber, LearnedRescale, MeasuredDeployment, learned_rescale
+from planner.learned_rescale import LearnedRescale, MeasuredDeployment, learned_rescale
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -31,13 +30,13 @@ NEWEST = 20
 @dataclass(frozen=True)
 class LearnedPlanning:
     """planning: the file's section with the learnt lead time and the learnt downtime, without the part that state
-    restore adds; unchanged if too little is known. notes: by name, the value used, the number of deployments behind it,
-    and the file's value.
+    restore adds; unchanged if too little is known. facts: the values used, the number of deployments behind them, and
+    the file's values.
     """
 
     planning: Planning
     learned: LearnedRescale
-    notes: Mapping[str, str]
+    facts: LearnedFacts
     restore: StateRestore = NO_RESTORE
 
     @property
@@ -83,21 +82,18 @@ def learned_planning(situation: Situation, ledger: Ledger) -> LearnedPlanning:
     measured = [_measured(step, outcome, topology, restore) for step, outcome in verified]
     speed = None if told is None else told.rescale.restore_s_per_gib
     learned = learned_rescale(measured, downtime_s, declared.lead_s, speed)
-    restart_s, by_state = learned.downtime.seconds, ""
+    restart_s, speed_used = learned.downtime.seconds, None
     if learned.model is not None:
-        by_state = f", at {learned.model.restore_s_per_gib:.3g} s per GiB of state"
+        speed_used = learned.model.restore_s_per_gib
         told_gib = (job_gib for _, each in verified if (job_gib := each.measured.get("state_gib")) is not None)
         newest_gib = next(told_gib, sum(state_gib.values()))
         restore = _of_size(replace(restore, s_per_gib=learned.model.restore_s_per_gib), newest_gib)
         restart_s = learned.model.restart_s if restore.takes_time else restart_s
     elif restore.takes_time:
-        by_state = f", and {restore.s_per_gib:.3g} s per GiB of restored state, as the site file says"
-    notes = {
-        "downtime": f"{_note(learned.downtime)}{by_state}",
-        "lead time": _note(learned.lead),
-    }
+        speed_used = restore.s_per_gib
+    facts = LearnedFacts(learned.downtime, learned.lead, speed_used, learned.model is not None)
     planning = declared.model_copy(update={"downtime_s": restart_s, "lead_s": learned.lead.seconds})
-    return LearnedPlanning(planning, learned, notes, restore if restore.takes_time else NO_RESTORE)
+    return LearnedPlanning(planning, learned, facts, restore if restore.takes_time else NO_RESTORE)
 
 
 def _measured(step: StepEntry, known: Outcome, topology: Topology, restore: StateRestore) -> MeasuredDeployment:
@@ -123,11 +119,3 @@ def _of_size(restore: StateRestore, total_gib: float) -> StateRestore:
     """The same terms scaled to that total state."""
     factor = total_gib / known_gib if (known_gib := sum(restore.state_gib.values())) else 1.0
     return replace(restore, state_gib={name: gib * factor for name, gib in restore.state_gib.items()})
-
-
-def _note(number: LearnedNumber) -> str:
-    file = f"{number.declared_s:.3g} s"
-    if number.deployments:
-        return f"{number.seconds:.3g} s, learnt from {number.deployments} deployments; the topology file says {file}"
-    known = count_of(number.known, "deployment")
-    return f"{file}, as the topology file says; measured in {known}, {MIN_DEPLOYMENTS} are needed"

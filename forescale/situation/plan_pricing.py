@@ -1,27 +1,28 @@
 """Prices and placement of a topology's plans, by its file and its site."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from forescale.files.site import SiteFile
 from forescale.files.topology import TopologyConfig
 from forescale.wiring.instance_costs import instance_costs
 from modeling.inputs.operator_profile import Profiles
+from planner.decision_basis import PriceFacts
 from planner.errors import PlanError
+from planner.pricing.instance_cost import CostQuantity
 from planner.pricing.placing import Placing
 from planner.pricing.plan_pricing import ContainerPricing, InstancePricing, PlanPricing
 
 
 @dataclass(frozen=True)
 class PricedPlans:
-    """pricing: None if only instances count. placing: None without a packer. notes: statement of the prices in a
-    schedule. digest: the same for the same prices and packing.
+    """pricing: None if only instances count. placing: None without a packer. facts: the prices, None if nothing
+    has one. digest: the same for the same prices and packing.
     """
 
     pricing: PlanPricing | None = None
     placing: Placing | None = None
-    notes: Mapping[str, str] = field(default_factory=dict)
+    facts: PriceFacts | None = None
     digest: str = field(default="", compare=False)
 
 
@@ -42,11 +43,11 @@ def _digest(config: TopologyConfig, site: str, profiles: Profiles) -> str:
 
 
 def _priced(config: TopologyConfig, where: SiteFile, profiles: Profiles, placing: Placing | None) -> PricedPlans:
-    costs, notes = instance_costs(config, profiles)
-    lacking = [note for note in notes if note.startswith("no price")]
+    costs, unknown = instance_costs(config, profiles)
+    lacking = next((each.operators for each in unknown if each.quantity is CostQuantity.PRICE), ())
     priced = not lacking and all(cost.price_per_hour is not None for cost in costs.values())
     if placing is None or config.packing is None or not where.prices.known:
-        return PricedPlans(*_by_instance(InstancePricing(costs) if priced else None, placing, lacking))
+        return _by_instance(InstancePricing(costs) if priced else None, placing, lacking)
     name = config.packing.site
     if told := [name for name, cost in costs.items() if cost.price_per_hour]:
         raise PlanError(
@@ -54,14 +55,11 @@ def _priced(config: TopologyConfig, where: SiteFile, profiles: Profiles, placing
             "be priced twice; remove the prices of one of them"
         )
     pricing = ContainerPricing(placing, where.prices)
-    what = f"containers and nodes of {name}, packed by {config.packing.packer}"
-    return PricedPlans(pricing, placing, {"prices": f"{what}; an instance-hour is {pricing.instance_per_hour:.4g}"})
+    facts = PriceFacts(pricing.instance_per_hour, site=str(name), packer=config.packing.packer)
+    return PricedPlans(pricing, placing, facts)
 
 
-def _by_instance(
-    pricing: InstancePricing | None, placing: Placing | None, lacking: list[str]
-) -> tuple[PlanPricing | None, Placing | None, Mapping[str, str]]:
+def _by_instance(pricing: InstancePricing | None, placing: Placing | None, lacking: tuple[str, ...]) -> PricedPlans:
     if pricing is not None:
-        told = f"instances of each operator; an instance-hour is {pricing.instance_per_hour:.4g}"
-        return pricing, placing, {"prices": told}
-    return None, placing, {"prices": f"all instances count the same; {lacking[0]}"} if lacking else {}
+        return PricedPlans(pricing, placing, PriceFacts(pricing.instance_per_hour))
+    return PricedPlans(None, placing, PriceFacts(unpriced=lacking) if lacking else None)

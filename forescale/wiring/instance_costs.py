@@ -4,22 +4,19 @@ from dataclasses import replace
 
 from forescale.files.topology import OperatorEntry, TopologyConfig
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
-from planner.pricing.instance_cost import InstanceCost, measured_cost
+from planner.pricing.instance_cost import CostQuantity, InstanceCost, UnknownCost, measured_cost
 
 
-def instance_costs(config: TopologyConfig, believed: Profiles) -> tuple[dict[str, InstanceCost], list[str]]:
-    """Costs by operator; and notes on quantities known for some operators only, which are therefore not summed."""
+def instance_costs(
+    config: TopologyConfig, believed: Profiles
+) -> tuple[dict[str, InstanceCost], tuple[UnknownCost, ...]]:
+    """Costs by operator; and the quantities known for some operators only."""
     costs = {name: _cost(entry, believed[name]) for name, entry in config.operators.items()}
-    notes = []
-    for what, field, sums in (
-        ("cores", "cores", "CPU-hours"),
-        ("memory", "memory_mib", "memory-hours"),
-        ("price", "price_per_hour", "price"),
-    ):
-        lacking = [name for name, cost in costs.items() if getattr(cost, field) is None]
-        if 0 < len(lacking) < len(costs):
-            notes.append(f"no {sums}: the {what} of an instance of {', '.join(lacking)} is not known; declare {field}")
-    return costs, notes
+    lacking = {
+        each: tuple(name for name, cost in costs.items() if getattr(cost, each) is None) for each in CostQuantity
+    }
+    unknown = (UnknownCost(each, operators) for each, operators in lacking.items() if 0 < len(operators) < len(costs))
+    return costs, tuple(unknown)
 
 
 def _cost(entry: OperatorEntry, profile: OperatorProfile) -> InstanceCost:

@@ -1,7 +1,7 @@
 """The ledger: forecasts, decisions, the state of each step, and outcomes."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from datetime import datetime
 from functools import partial
@@ -10,6 +10,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.decision_basis import DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.approvals import Approvals
 from planner.ledger.database import Database
@@ -158,7 +159,7 @@ class Ledger:
         by: str = "planner",
         shadow: bool = False,
         decides: bool = True,
-        asked: Mapping[str, str] | None = None,
+        asked: DecisionBasis | None = None,
     ) -> str:
         """Store a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier
         schedules.
@@ -169,8 +170,8 @@ class Ledger:
         own steps are called off instead.
 
         Returns an id that is the same for the same decision, whenever it was made; recording it again changes nothing.
-        asked: required entries of derived_from (ScalingSchedule.answers). If the newest schedule has them, another
-        planner was faster: its id is returned and nothing is stored.
+        asked: the basis that was asked for. If the newest schedule answers it, another planner was faster: its id is
+        returned and nothing is stored.
         """
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
@@ -207,7 +208,7 @@ class Ledger:
                 others((StepState.SHADOW,), due_from=schedule.made_at)
         return schedule_id
 
-    def _answered(self, session: Session, schedule: ScalingSchedule, asked: Mapping[str, str]) -> str:
+    def _answered(self, session: Session, schedule: ScalingSchedule, asked: DecisionBasis) -> str:
         """The id of the newest schedule if it answers; else empty."""
         for row in session.scalars(_newest_first(schedule.topology).limit(1)):
             entry = _schedule_entry(session, row)

@@ -5,25 +5,42 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.codec import Json
 from planner.errors import LedgerError
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import ScheduleTable, StepTable
-from planner.scaling_schedule import CALIBRATION_VERSION, ScalingSchedule, ScheduledStep
-from planner.schedule_json import plan_to_json, schedule_to_json
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.schedule_json import basis_to_json, plan_to_json, schedule_to_json
+
+_WORDS = frozenset({"why", "excuse", "reason", "remedy"})
+"""Fields of a schedule, its steps, alternatives and excuses that say in words what other fields hold."""
 
 
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
-    """Sixteen hex digits that are the same for the same decision, whenever it was made."""
-    body = {name: value for name, value in schedule_to_json(schedule).items() if name != "made_at"}
-    body["derived_from"] = {key: value for key, value in schedule.derived_from.items() if key != CALIBRATION_VERSION}
+    """Sixteen hex digits that are the same for the same decision, whenever it was made and however it is worded: of its
+    plans, times and numbers, the question that it answers, and the edit that it comes from.
+    """
+    apart = ("schema_version", "made_at", "basis")
+    body: Json = {name: value for name, value in schedule_to_json(schedule).items() if name not in apart}
+    body = _without_words(body)
+    basis, edit = schedule.basis, schedule.basis.edit
+    by_whom = None if edit is None else (edit.by, edit.why, edit.in_place_of, edit.step)
+    body["basis"] = [basis.rung, basis.question, basis.fleet or "", by_whom]
     if shadow:
         body["shadow"] = True
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_words(each) for name, each in value.items() if name not in _WORDS}
+    return [_without_words(each) for each in value] if isinstance(value, list) else value
 
 
 def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
@@ -52,7 +69,7 @@ def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, sh
         current_plan=plan_to_json(schedule.current),
         body=schedule_to_json(schedule),
         report=report,
-        derived_from=dict(schedule.derived_from),
+        derived_from=basis_to_json(schedule.basis),
         shadow=shadow,
     )
 

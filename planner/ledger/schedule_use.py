@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from planner.decision_basis import DecisionBasis
 from planner.ledger.database import Database
 from planner.ledger.entries import ForecastEntry, forecast_entry
 from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.stored_rows import reading_columns
 from planner.ledger.tables import ForecastTable, ScheduleForecastTable, ScheduleTable, StepTable
+from planner.schedule_json import basis_from_json
 
 UNSETTLED = (*WAITING, StepState.DEPLOYING)
 
@@ -25,7 +29,7 @@ class ScheduleUse:
     made_at: datetime
     live: bool
     forecasts: frozenset[str]
-    derived_from: Mapping[str, str]
+    basis: DecisionBasis
 
 
 class ScheduleUses:
@@ -62,10 +66,15 @@ class ScheduleUses:
                 row.made_at,
                 number == 0 or row.end_at > now or row.id in unsettled,
                 frozenset(rests_on.get(row.id, ())),
-                row.derived_from,
+                _basis(row.id, row.derived_from),
             )
             for number, row in enumerate(rows)
         ]
+
+
+def _basis(schedule_id: str, stored: Mapping[str, Any]) -> DecisionBasis:
+    with reading_columns(ScheduleTable.__tablename__, id=schedule_id):
+        return basis_from_json(stored)
 
 
 def _unsettled(session: Session, topology: str) -> set[str | None]:

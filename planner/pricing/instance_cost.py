@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from modeling.flow.resources import MIB_PER_GIB
 from modeling.inputs.operator_profile import OperatorProfile
@@ -56,3 +57,19 @@ def hourly_cost(plan: Mapping[str, int], costs: Mapping[str, InstanceCost]) -> H
 def _summed(values: Iterable[float | None]) -> float | None:
     known = list(values)
     return None if None in known else sum(each for each in known if each is not None)
+
+
+class CostQuantity(StrEnum):
+    """A quantity of an instance, by its name in the topology file."""
+
+    CORES = "cores"
+    MEMORY = "memory_mib"
+    PRICE = "price_per_hour"
+
+
+@dataclass(frozen=True)
+class UnknownCost:
+    """A quantity that is known of some operators only, not of these, and is therefore not summed."""
+
+    quantity: CostQuantity
+    operators: tuple[str, ...]

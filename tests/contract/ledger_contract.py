@@ -9,10 +9,10 @@ from contract.ledger_steps_contract import LedgerStepsContract
 from first_ledger import fill_first_ledger
 from ledger_decisions import NOON, after, asked_by_hand, brought_to, forecast_of, plan_of, schedule_of, steps_at
 
+from planner.decision_basis import CalibrationFacts, DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.scaling_schedule import CALIBRATION_VERSION
 
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
 
@@ -90,19 +90,29 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
 
     def test_record_schedule__by_two_planners_that_calibrated_at_once_is_one_decision(self, ledger: Ledger) -> None:
         one, other = (
-            replace(schedule_of(3), derived_from={CALIBRATION_VERSION: version, "forecasts": "f1"}) for version in "12"
+            replace(schedule_of(3), basis=DecisionBasis(forecasts=("f1",), calibration=CalibrationFacts(version)))
+            for version in "12"
         )
         assert ledger.record_schedule(one) == ledger.record_schedule(other)
         assert len(ledger.schedules("calls")) == 1
-        by_others = replace(one, derived_from={CALIBRATION_VERSION: "1", "forecasts": "f2"})
+        by_others = replace(one, basis=replace(one.basis, forecasts=("f2",)))
         assert ledger.record_schedule(by_others) != ledger.record_schedule(one)
+
+    def test_record_schedule__in_other_words_is_the_same_decision(self, ledger: Ledger) -> None:
+        one = schedule_of(3, 4)
+        basis = replace(one.basis, calibration=CalibrationFacts(failure="no answer"), unjoined="too short a history")
+        steps = tuple(replace(step, why="reworded") for step in one.steps)
+        other = replace(one, why="in other words", steps=steps, basis=basis)
+        assert ledger.record_schedule(other) == ledger.record_schedule(one)
+        sooner = replace(one, steps=(replace(one.steps[0], deploy_at=after(59)), *one.steps[1:]))
+        assert ledger.record_schedule(sooner) != ledger.record_schedule(one)
 
     def test_record_schedule__that_another_planner_has_answered_already_gives_back_that_answer(
         self, ledger: Ledger
     ) -> None:
-        asked = {"forecasts": "f1", "candidates": ""}
-        quicker = ledger.record_schedule(replace(schedule_of(3), derived_from={"forecasts": "f1"}), asked=asked)
-        slower = replace(schedule_of(4, made_at=after(1)), derived_from={"forecasts": "f1"})
+        asked = DecisionBasis(forecasts=("f1",))
+        quicker = ledger.record_schedule(replace(schedule_of(3), basis=asked), asked=asked)
+        slower = replace(schedule_of(4, made_at=after(1)), basis=asked)
         assert ledger.record_schedule(slower, asked=asked) == quicker
         assert [entry.id for entry in ledger.schedules("calls")] == [quicker]
         assert ledger.step(f"{quicker}-1").state is PROPOSED
@@ -110,13 +120,11 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
     def test_record_schedule__is_a_decision_of_its_own_for_other_forecasts_or_once_the_answer_is_over(
         self, ledger: Ledger
     ) -> None:
-        of_first, of_next = {"forecasts": "f1"}, {"forecasts": "f2"}
-        first = replace(schedule_of(3), derived_from=of_first)
+        of_first, of_next = DecisionBasis(forecasts=("f1",)), DecisionBasis(forecasts=("f2",))
+        first = replace(schedule_of(3), basis=of_first)
         ledger.record_schedule(first, asked=of_first)
-        following = ledger.record_schedule(
-            replace(schedule_of(4, made_at=after(1)), derived_from=of_next), asked=of_next
-        )
-        over = replace(schedule_of(5, made_at=first.end), derived_from=of_next)
+        following = ledger.record_schedule(replace(schedule_of(4, made_at=after(1)), basis=of_next), asked=of_next)
+        over = replace(schedule_of(5, made_at=first.end), basis=of_next)
         assert following != ledger.record_schedule(over, asked=of_next)
         assert len(ledger.schedules("calls")) == 3
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from planner.decision_basis import CalibrationFacts, Cause, CauseKind, DecisionBasis, Rung
+from planner.edit_facts import Edit, LimitKind, LimitPassed
 from planner.errors import PlanError
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
@@ -47,6 +49,29 @@ STEPS = st.builds(
     catch_up_s=NUMBERS,
     cost_instance_hours=NUMBERS,
     why=TEXTS,
+)
+LIMITS = st.builds(
+    LimitPassed,
+    limit=st.sampled_from(LimitKind),
+    value=NUMBERS,
+    bound=NUMBERS,
+    operator=TEXTS,
+    before=st.dictionaries(TEXTS, st.integers(0, 9), max_size=2),
+    since=st.none() | MOMENTS,
+)
+BASES = st.builds(
+    DecisionBasis,
+    rung=st.sampled_from(Rung),
+    causes=st.lists(st.builds(Cause, kind=st.sampled_from(CauseKind), source=TEXTS, detail=TEXTS), max_size=2).map(
+        tuple
+    ),
+    forecasts=st.lists(TEXTS, max_size=2).map(tuple),
+    candidates=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    fleet=st.none() | TEXTS,
+    calibration=st.builds(CalibrationFacts, version=TEXTS, unmeasured=st.lists(TEXTS, max_size=2).map(tuple)),
+    edit=st.none()
+    | st.builds(Edit, by=TEXTS, why=TEXTS, in_place_of=TEXTS, overridden=st.lists(LIMITS, max_size=2).map(tuple)),
+    others=st.dictionaries(TEXTS, TEXTS, max_size=2),
 )
 SPANS = st.tuples(MOMENTS, MOMENTS).map(sorted).filter(lambda span: span[0] < span[1])
 SCHEDULES = st.builds(
@@ -87,7 +112,7 @@ SCHEDULES = st.builds(
         ),
         max_size=2,
     ).map(tuple),
-    derived_from=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    basis=BASES,
 )
 
 
@@ -148,6 +173,7 @@ def test_schedule__that_was_written_before_versions_is_read_as_it_was_meant() ->
         Container(2, (Instance("count", 1),)),
     )
     assert schedule.current == PhysicalPlan("words", {"id": 1, "count": 2}, packing)
+    assert schedule.basis.histories == ("0123",)
     assert schedule.violation_minutes == float("inf")
     assert schedule.made_at == datetime(2024, 3, 4, 12, tzinfo=UTC)
     [excuse] = schedule.excuses
@@ -168,6 +194,6 @@ def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
 
 
 def test_plan__of_a_later_release_is_refused_with_both_versions() -> None:
-    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 5}
-    with pytest.raises(PlanError, match="a stored plan has schema version 5, this release reads 4; restore"):
+    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 6}
+    with pytest.raises(PlanError, match="a stored plan has schema version 6, this release reads 5; restore"):
         plan_from_json(body)

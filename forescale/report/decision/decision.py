@@ -10,7 +10,7 @@ from forescale.report.kit.error import ReportError
 from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.fallback import Footing
+from planner.decision_basis import Rung
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome, ShadowDay
 from planner.ledger.minute_records import MinuteCount
@@ -99,8 +99,8 @@ class DecisionReport:
         return self.schedule.topology
 
     @property
-    def footing(self) -> Footing:
-        return Footing.of(self.schedule.derived_from)
+    def rung(self) -> Rung:
+        return self.schedule.basis.rung
 
     @property
     def in_shadow(self) -> bool:

@@ -6,6 +6,7 @@ from forecasting.drift import deployed_score
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
 from forescale.report.decision.decision import DecisionReport
+from forescale.report.kit.decision_words import basis_rows
 from forescale.report.kit.table import Cell, Column, Table, numbers, safe_href, texts
 from forescale.report.kit.wording import (
     duration,
@@ -139,7 +140,7 @@ def provenance(decision: DecisionReport) -> tuple[tuple[str, Cell], ...]:
         ("Schedule", Cell(decision.schedule_id, (f"decided {moment(decision.schedule.made_at)} UTC",))),
         ("Current plan", Cell(current.brief(), (f"plan {current.plan_id}",))),
         *forecasts,
-        *((key, Cell(value)) for key, value in sorted(decision.schedule.derived_from.items())),
+        *((name, Cell(text)) for name, text in basis_rows(decision.schedule.basis)),
     )
 
 

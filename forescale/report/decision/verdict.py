@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from forescale.report.decision.decision import DecisionReport
+from forescale.report.kit.decision_words import RUNGS, basis_summary, past_in_violation
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -18,11 +19,8 @@ from forescale.report.kit.wording import (
 )
 from modeling.estimate import Estimate
 from modeling.wording import count_of
-from planner.fallback import Rung
-from planner.floor import in_floor_mode
-from planner.horizon.budget import PACED
+from planner.decision_basis import Rung
 from planner.ledger.entries import StepEntry
-from planner.ledger.minute_records import MinuteCount
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule import HOLD
 
@@ -36,8 +34,8 @@ NEGLIGIBLE = 0.005
 
 def headline(decision: DecisionReport) -> str:
     """One sentence: what will change, and what it is planned by if not by a forecast."""
-    rung = decision.footing.rung
-    return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({rung.words})"
+    rung = decision.rung
+    return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({RUNGS[rung]})"
 
 
 def _change(decision: DecisionReport) -> str:
@@ -50,7 +48,7 @@ def _change(decision: DecisionReport) -> str:
     sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
     way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
-    if in_floor_mode(schedule):
+    if schedule.basis.floor:
         last = moment(schedule.steps[-1].deploy_at)
         return f"Move the floor of {decision.topology} {times} by {last} UTC: {way} instances at least"
     rescale = "Would rescale" if would else "Rescale"
@@ -62,11 +60,11 @@ def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
     return (
         *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
         Sentence("Why", sentence(decision.schedule.why)),
-        *([Sentence("Planned by", sentence(told))] if (told := decision.footing.summary) else []),
+        *([Sentence("Planned by", sentence(told))] if (told := basis_summary(decision.schedule.basis)) else []),
         *([Sentence("Peak", _peak(decision, decision.now_estimate))] if decision.now_estimate else []),
         Sentence("Risk", _risk(decision)),
         Sentence("Cost", _cost(decision)),
-        *([Sentence("Mode", _mode())] if in_floor_mode(decision.schedule) else []),
+        *([Sentence("Mode", _mode())] if decision.schedule.basis.floor else []),
         Sentence("Asked of you", _to_decide(decision)),
     )
 
@@ -124,7 +122,7 @@ def _cost(decision: DecisionReport) -> str:
 def _risk(decision: DecisionReport) -> str:
     """Expected violations, with the schedule and without any step."""
     schedule = decision.schedule
-    if not decision.footing.rung.plans:
+    if not decision.rung.plans:
         return "Not known: there is no forecast to compare the running plan with."
     told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
     if schedule.allowed_minutes is not None:
@@ -140,13 +138,6 @@ def _risk(decision: DecisionReport) -> str:
 def _against(other: Alternative, own_hours: float) -> str:
     hours = f"{instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)})"
     return f"“{other.name}” costs {hours} with {violation(other.violation_minutes)}."
-
-
-def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
-    """Violation minutes of the past week, and the number of known minutes."""
-    were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
-    known = "of whole days" if in_shadow else "known"
-    return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
 
 
 def violation(minutes: float) -> str:
@@ -168,7 +159,7 @@ def _to_decide(decision: DecisionReport) -> str:
     steps = decision.schedule.steps
     if decision.in_shadow:
         return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
-    if not decision.footing.rung.plans:
+    if not decision.rung.plans:
         return "Nothing to review: see to the cause. Steps that were approved before stand."
     if not steps:
         return "Nothing: the current plan stays, and the next decision looks again."

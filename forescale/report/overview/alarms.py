@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from forescale.report.kit.decision_words import basis_summary
 from forescale.report.kit.wording import duration, moment
 from forescale.standing import SourceStanding, Standing
-from planner.fallback import Footing
 from planner.ledger.step_state import StepState
 
 
@@ -31,7 +31,7 @@ def _of_schedule(standing: Standing) -> Iterator[str]:
     schedule = standing.schedule.schedule
     if schedule.end <= standing.at:
         yield f"the newest schedule ended {moment(schedule.end)} UTC; run `forescale plan {standing.topology}`"
-    if told := Footing.of(schedule.derived_from).summary:
+    if told := basis_summary(schedule.basis):
         yield f"planned by: {told}"
 
 

@@ -17,6 +17,7 @@ from forescale.local.errors import AirflowError
 from forescale.orchestration.deploy_runs import run_id_of
 from forescale.orchestration.review_operator import APPROVE, EDIT, VETO
 from forescale.wiring.parts import cluster_of, ledger_of, topology_config
+from planner.decision_basis import CauseKind, Rung
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
@@ -285,7 +286,11 @@ def test_a_topology_whose_forecast_fails__is_planned_for_by_a_lower_rung(running
         client.wait_for_success("plan", planned[0], 120)
         (made,) = ledger.schedules("bare")
         assert made.schedule.steps == ()
-        assert made.schedule.derived_from["rung"].startswith("hold: there is no forecast of receive; no profile: ")
+        basis = made.schedule.basis
+        assert (basis.rung, [cause.kind for cause in basis.causes]) == (
+            Rung.HOLD,
+            [CauseKind.NO_FORECAST, CauseKind.NO_PROFILE],
+        )
     finally:
         (folder / "bare.yaml").unlink()
 

@@ -90,12 +90,8 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     assert own[2].replaces == own[1].plan
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
     entry = ledger_of(settings).schedule(told["schedule_id"])
-    derived = entry.schedule.derived_from
-    assert (derived["edited from"], derived["edited by"], derived["edited because"]) == (
-        made.schedule_id,
-        "anna",
-        "a fair",
-    )
+    assert (of := entry.schedule.basis.edit) is not None
+    assert (of.in_place_of, of.by, of.why, of.step) == (made.schedule_id, "anna", "a fair", 2)
     assert entry.schedule.why.startswith(f"edited by anna: {told['change']} (a fair); ")
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
     assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()

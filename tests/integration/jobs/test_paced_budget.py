@@ -11,6 +11,7 @@ from forescale.cli.main import main
 from forescale.jobs.violation_budget import BudgetUse
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
+from planner.decision_basis import BudgetFacts
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -30,7 +31,7 @@ def test_a_plan__is_paced_by_the_week_before_it(
     assert made.budget == BudgetUse(pytest.approx(5.825), 725, 5)
     schedule = ledger.schedule(made.schedule_id).schedule
     note = "5 of 725 minutes known in 7 days were in violation"
-    assert schedule.derived_from["budget"] == f"{note}; 3.625 are allowed"
+    assert schedule.basis.budget == BudgetFacts(725, 5, pytest.approx(3.625))
     assert f"the budget allows 5.83 min over this horizon. {note}" in made.report.read_text(encoding="utf-8")
     for name, value in (("HOME", settings.home), ("TOPOLOGIES", tmp_path), ("MLRUNS", settings.mlruns)):
         monkeypatch.setenv(f"FORESCALE_{name}", str(value))

@@ -69,8 +69,8 @@ def planned(folder: Path, more: str = "", sections: str = "") -> ScheduleEntry:
 
 def test_a_schedule__is_for_the_bursts_of_the_history_unless_told_otherwise(tmp_path: Path) -> None:
     read, declared = planned(tmp_path / "read"), planned(tmp_path / "declared", ", arrival_cv2: 1")
-    assert read.schedule.derived_from["arrivals"].startswith("arrivals at read rise to 2 times their rate for")
-    assert "arrivals" not in declared.schedule.derived_from
+    assert [(each.source, each.factor) for each in read.schedule.basis.arrivals] == [("read", pytest.approx(2.0))]
+    assert declared.schedule.basis.arrivals == ()
     assert declared.schedule.steps[0].plan.parallelism["count"] < read.schedule.steps[0].plan.parallelism["count"]
 
 
@@ -87,5 +87,6 @@ def test_a_schedule__tells_the_price_of_the_containers_that_its_plans_open(tmp_p
     assert step.disruption.started == step.plan.parallelism["count"] - 1
     assert step.disruption.containers == task_managers
     assert made.price is not None
-    assert made.derived_from["prices"].startswith("containers and nodes of ")
-    assert len(made.derived_from["site file"]) == 12
+    assert made.basis.prices is not None
+    assert (made.basis.prices.site, made.basis.prices.packer) == (str(tmp_path / "site.yaml"), "flink_slots")
+    assert len(made.basis.site_digest) == 12

@@ -19,11 +19,12 @@ from forescale.files.atomic import write_whole
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.planning_case import announced_turns
 from forescale.jobs.report import report
+from forescale.report.kit.decision_words import basis_summary
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_path
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
-from planner.fallback import Rung
+from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
 from planner.ledger.entries import ForecastEntry
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -114,7 +115,7 @@ def told(made: Settings, planned: PlannedSchedule) -> tuple[str, str]:
     """What ledger and report say of the rung."""
     kept = ledger_of(made).schedules(NAME, limit=1)[0]
     assert kept.id == planned.schedule_id
-    return kept.schedule.derived_from.get("rung", ""), planned.report.read_text(encoding="utf-8")
+    return basis_summary(kept.schedule.basis), planned.report.read_text(encoding="utf-8")
 
 
 def test_fresh_forecasts__are_planned_by_without_a_word(tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path:
         ledger.schedule(planned.schedule_id).schedule,
         made_at=later,
         steps=(),
-        derived_from={"rung": "hold: there is no forecast"},
+        basis=DecisionBasis(Rung.HOLD, (Cause(CauseKind.NO_FORECAST, "left"),)),
     )
     ledger.record_schedule(held, decides=False)
     assert announced_turns(ledger, config, later) == before

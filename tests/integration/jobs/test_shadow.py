@@ -15,6 +15,7 @@ from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.simulator import SimulatedCluster
+from planner.decision_basis import BudgetFacts
 from planner.errors import LedgerError, PlanError
 from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import StepState
@@ -66,10 +67,7 @@ def test_the_budget__is_paced_by_the_shadow_and_the_ledger_keeps_what_ran(settin
     made_at = last.schedule.made_at
     assert past_minutes(ledger, NAME, made_at, shadow=True) == MinuteCount(1440, 0)
     assert past_minutes(ledger, NAME, made_at + timedelta(minutes=1), shadow=True) == MinuteCount(2 * 1440, 0)
-    assert (
-        last.schedule.derived_from["budget"]
-        == "0 of 1,440 minutes of whole days in 7 days would have been in violation; 7.2 are allowed"
-    )
+    assert last.schedule.basis.budget == BudgetFacts(1440, 0, pytest.approx(7.2), in_shadow=True)
     # From 6:00 on Monday, and the minute that ends then.
     assert ledger.minutes.count(NAME, MONDAY, END) == MinuteCount(66 * 60 + 1, 0)
 

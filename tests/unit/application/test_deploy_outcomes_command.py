@@ -12,6 +12,7 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forescale.cli.main import main
 from forescale.files.file_error import FileError
+from forescale.report.kit.decision_words import learned_words
 from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_guard_terms, learned_planning
 from forescale.situation.workspace import Workspace
@@ -77,8 +78,9 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     assert [each.planning.lead_s for each in learned] == [300, 300, 150]
     assert change_terms_of(learned[-1].planning, 3600).downtime_s == 25
     assert learned_guard_terms(Workspace(settings), config).downtime_s == 25
-    assert learned[-1].notes["downtime"] == "25 s, learnt from 3 deployments; the topology file says 60 s"
-    assert learned[0].notes["downtime"] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
+    words = [learned_words(each.facts)["downtime"] for each in learned]
+    assert words[-1] == "25 s, learnt from 3 deployments; the topology file says 60 s"
+    assert words[0] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
     assert config.planning.downtime_s == 60
 
 
@@ -103,7 +105,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     few, many, read = (PhysicalPlan("pair", {"read": r, "work": w}) for r, w in ((1, 2), (1, 4), (2, 2)))
     assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
     assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25
-    assert learned.notes["downtime"] == (
+    assert learned_words(learned.facts)["downtime"] == (
         "15 s, learnt from 3 deployments; the topology file says 60 s, and 2 s per GiB of restored state, as "
         "the site file says"
     )

@@ -8,9 +8,11 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.report.kit.decision_words import price_words
 from forescale.settings import Settings
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
+from planner.decision_basis import PriceFacts
 from planner.errors import PlanError
 from planner.pricing.plan_pricing import ContainerPricing, InstancePricing
 
@@ -40,17 +42,17 @@ def test_prices_of_all_operators__are_those_of_plans(tmp_path: Path) -> None:
     found = Workspace(Settings(home=tmp_path)).situation(of).priced
     assert isinstance(found.pricing, InstancePricing)
     assert found.pricing.per_hour({"read": 1, "work": 5}) == pytest.approx(0.1 + 5 * 0.3)
-    assert found.notes["prices"] == "instances of each operator; an instance-hour is 0.2"
+    assert found.facts == PriceFacts(pytest.approx(0.2))
 
 
 def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_lack(tmp_path: Path) -> None:
     of = config(tmp_path, work=0.3)
     found = Workspace(Settings(home=tmp_path)).situation(of).priced
     assert found.pricing is None
-    told = (
+    assert found.facts == PriceFacts(unpriced=("read",))
+    assert price_words(found.facts) == (
         "all instances count the same; no price: the price of an instance of read is not known; declare price_per_hour"
     )
-    assert found.notes["prices"] == told
 
 
 def test_no_prices__are_nothing_to_speak_of(tmp_path: Path) -> None:
@@ -63,7 +65,8 @@ def test_containers_with_a_price__are_those_that_a_packing_opens(tmp_path: Path)
     assert isinstance(found.pricing, ContainerPricing)
     # Of a core each; on node b, where work takes twice as long, 2 to a container. 4 fill one on a, the fifth opens b.
     assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (3, 4)] == [0.5, 1.0]
-    assert found.notes["prices"].startswith("containers and nodes of site.yaml, packed by first_fit_decreasing; ")
+    assert found.facts is not None
+    assert (found.facts.site, found.facts.packer) == ("site.yaml", "first_fit_decreasing")
 
 
 def test_nodes__are_paid_for_while_they_hold_a_container(tmp_path: Path) -> None:
@@ -76,7 +79,7 @@ def test_nodes__are_paid_for_while_they_hold_a_container(tmp_path: Path) -> None
 
 def test_a_site_without_prices__still_tells_where_instances_go(tmp_path: Path) -> None:
     found = priced(tmp_path, {"containers": {"cores": 4}}, {})
-    assert (found.pricing, found.notes) == (None, {})
+    assert (found.pricing, found.facts) == (None, None)
     assert found.placing is not None
     assert len(found.placing.pack({"read": 1, "work": 5})) == 2
 

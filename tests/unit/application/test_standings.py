@@ -24,6 +24,7 @@ from forescale.situation.known_topologies import known_topologies
 from forescale.standing import Standing
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
+from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
@@ -119,9 +120,9 @@ def test_a_schedule_that_is_over__is_an_alarm(settings: Settings, ledger: Ledger
 
 
 def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
-    told = replace(schedule_of(4), derived_from={"rung": "time-of-week profile: the forecast of ingest is old"})
+    told = replace(schedule_of(4), basis=DecisionBasis(Rung.PROFILE, (Cause(CauseKind.NO_FORECAST, "ingest"),)))
     ledger.record_schedule(told, forecasts=[])
-    assert alarms(stands(settings, ledger)) == ("planned by: time-of-week profile: the forecast of ingest is old",)
+    assert alarms(stands(settings, ledger)) == ("planned by: time-of-week profile: there is no forecast of ingest",)
 
 
 def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:

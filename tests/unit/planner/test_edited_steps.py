@@ -88,7 +88,7 @@ def passed(
     at_s = None if minute is None else at(minute)
     present = replace(PRESENT, changes=changes_s)
     steps = edited_steps(STEPS, StepEdit(number, parallelism, at_s), PAIR, LIMITS, terms, present)
-    return list(limits_passed(steps, number, PAIR, terms, present, rules, least))
+    return list(map(str, limits_passed(steps, number, PAIR, terms, present, rules, least)))
 
 
 def test_a_time_within_a_freeze__passes_it_and_tells_its_span() -> None:

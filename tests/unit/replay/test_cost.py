@@ -3,9 +3,17 @@
 import pytest
 
 from forescale.files.topology import TopologyConfig
+from forescale.report.kit.decision_words import unknown_cost_words
 from forescale.wiring.instance_costs import instance_costs
 from modeling.inputs.operator_profile import OperatorProfile
-from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost, measured_cost
+from planner.pricing.instance_cost import (
+    CostQuantity,
+    HourlyCost,
+    InstanceCost,
+    UnknownCost,
+    hourly_cost,
+    measured_cost,
+)
 
 MEASURED = OperatorProfile("work", 0.1, cpu_s=0.05, memory_mib=200.0, memory_mib_s=3.0, state_gib=2.0)
 
@@ -41,17 +49,17 @@ def _config(work: dict[str, float]) -> TopologyConfig:
 
 def test_what_the_topology_file_declares__stands_before_what_was_measured() -> None:
     config = _config({"cores": 2, "memory_mib": 4096, "price_per_hour": 0.3})
-    costs, notes = instance_costs(config, {"ingest": OperatorProfile("ingest", 0.001), "work": MEASURED})
+    costs, unknown = instance_costs(config, {"ingest": OperatorProfile("ingest", 0.001), "work": MEASURED})
     # What is reserved holds the state, too.
     assert costs["work"] == InstanceCost(2.0, 4096.0, 0.0, 0.3)
     assert costs["ingest"] == InstanceCost(1.0)
-    assert [note.split(":")[0] for note in notes] == ["no memory-hours", "no price"]
-    assert "of ingest is not known; declare price_per_hour" in notes[1]
+    assert unknown == (UnknownCost(CostQuantity.MEMORY, ("ingest",)), UnknownCost(CostQuantity.PRICE, ("ingest",)))
+    assert unknown_cost_words(unknown[1]).endswith("of ingest is not known; declare price_per_hour")
 
 
 def test_nothing__is_noted_where_nothing_is_known_or_all_is() -> None:
-    costs, notes = instance_costs(
+    costs, unknown = instance_costs(
         _config({"cores": 2}), {name: OperatorProfile(name, 0.1) for name in ("ingest", "work")}
     )
     assert {name: cost.cores for name, cost in costs.items()} == {"ingest": 1.0, "work": 2.0}
-    assert notes == []
+    assert unknown == ()

@@ -76,8 +76,8 @@ def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
 
 def test_report__says_that_plans_of_floor_mode_are_lower_bounds() -> None:
     decision = sample_decision()
-    of = {**decision.schedule.derived_from, "mode": "floor"}
-    text = read(replace(decision, schedule=replace(decision.schedule, derived_from=of)))
+    of = replace(decision.schedule.basis, floor=True)
+    text = read(replace(decision, schedule=replace(decision.schedule, basis=of)))
     assert (
         "Move the floor of call-analytics 4 times by Fri 24 Oct 12:35 UTC: 16 → 8 → 18 → 27 → 16 instances at" in text
     )

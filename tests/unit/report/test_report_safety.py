@@ -9,6 +9,8 @@ from sample_decision import SOURCE, sample_decision
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.table import safe_href
+from planner.decision_basis import CalibrationFacts, Cause, CauseKind, DecisionBasis
+from planner.edit_facts import Edit
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -34,7 +36,12 @@ def hostile_decision(text: str) -> DecisionReport:
         excuses=tuple(
             replace(e, operator=text, target=text, reason=text, remedy=text) for e in decision.schedule.excuses
         ),
-        derived_from={text: text},
+        basis=DecisionBasis(
+            causes=(Cause(CauseKind.UNREADABLE_FORECAST, text, detail=text),),
+            calibration=CalibrationFacts(text, failure=text, unmeasured=(text,), untracked=text),
+            others={text: text},
+            edit=Edit(text, text, text),
+        ),
     )
     return replace(decision, schedule_id=text, schedule=schedule, states={0: text}, links={text: text})
 

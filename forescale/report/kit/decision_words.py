@@ -1,0 +1,235 @@
+"""What a decision was made from, in words: the one place where the facts of planner/decision_basis.py become text."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from modeling.wording import count_of, rounded
+from planner.decision_basis import (
+    ArrivalFacts,
+    BudgetFacts,
+    CalibrationFacts,
+    Cause,
+    CauseKind,
+    DecisionBasis,
+    DriftFacts,
+    LearnedFacts,
+    LearnedNumber,
+    PriceFacts,
+    Rung,
+)
+from planner.edit_facts import Edit, ExpectedValues, brief
+from planner.horizon.budget import PACED
+from planner.learned_rescale import MIN_DEPLOYMENTS
+from planner.ledger.minute_records import MinuteCount
+from planner.pricing.instance_cost import CostQuantity, UnknownCost
+
+SHOWN_DRIFTS = 3
+RUNGS = {
+    Rung.FORECAST: "forecast",
+    Rung.PROFILE: "time-of-week profile",
+    Rung.GUARD: "guard alone",
+    Rung.HOLD: "hold",
+}
+
+
+def causes_words(basis: DecisionBasis) -> str:
+    """Why it is no better rung, and other problems with its inputs; empty if nothing is wrong."""
+    words = [cause_words(cause) for cause in basis.causes]
+    calibration = calibration_words(basis.calibration)
+    return "; ".join([*words, *([f"calibration: {calibration}"] if calibration else [])])
+
+
+def basis_summary(basis: DecisionBasis) -> str:
+    """The rung with the causes; empty if nothing is wrong."""
+    causes = causes_words(basis)
+    return f"{RUNGS[basis.rung]}: {causes}" if causes else ""
+
+
+def cause_words(cause: Cause) -> str:
+    forecast = f"forecast of {cause.source}"
+    match cause.kind:
+        case CauseKind.NO_FORECAST:
+            return f"there is no {forecast}"
+        case CauseKind.STALE_FORECAST:
+            return f"{forecast} is {hours(cause.value)} old (planning.stale_s: {hours(cause.bound)})"
+        case CauseKind.ENDED_FORECAST:
+            return f"{forecast} ended at {_minute(cause.at)} UTC"
+        case CauseKind.SHORT_FORECAST:
+            return f"{forecast} reaches {hours(cause.value)} ahead, {hours(cause.bound)} are needed"
+        case CauseKind.UNREADABLE_FORECAST:
+            return f"{forecast} cannot be read: {cause.detail}"
+        case CauseKind.OTHER_GRID:
+            own = f"from {_minute(cause.at)} UTC in {cause.value:g} s"
+            return f"{forecast} {own} does not match that of {cause.other} in {cause.bound:g} s"
+        case CauseKind.POOR_HISTORY:
+            return _poor(cause)
+        case CauseKind.UNKNOWN_QUALITY:
+            return f"the quality of the history is not known: {cause.detail}"
+        case CauseKind.NO_PROFILE:
+            return f"no profile: {_poor(cause) if cause.setting else cause.detail}"
+        case CauseKind.NO_HISTORY | CauseKind.RECORDED:
+            return cause.detail
+
+
+def _poor(cause: Cause) -> str:
+    setting = f"arrivals.quality.{cause.setting}"
+    return f"history of {cause.source} breaks {setting}: {cause.value or 0.0:.3g}, {cause.bound or 0.0:g}"
+
+
+def calibration_words(facts: CalibrationFacts) -> str:
+    """Why profiles are not freshly measured, what has drifted, and whether MLflow lacks them; empty if all is well."""
+    if facts.recorded:
+        return facts.recorded
+    drifts = "; ".join(map(drift_words, facts.drifts[:SHOWN_DRIFTS]))
+    more = f" and {len(facts.drifts) - SHOWN_DRIFTS} more" if len(facts.drifts) > SHOWN_DRIFTS else ""
+    return "; ".join(
+        [
+            *([f"not measured now: {facts.failure}"] if facts.failure else []),
+            *([f"never measured yet: {', '.join(facts.unmeasured)}"] if facts.unmeasured else []),
+            *([f"drifted: {drifts}{more}"] if facts.drifts else []),
+            *([_contradicted(facts.contradicted)] if facts.contradicted else []),
+            *([f"not in MLflow: {facts.untracked}"] if facts.untracked else []),
+        ]
+    )
+
+
+def _contradicted(operators: tuple[str, ...]) -> str:
+    return f"one look at {', '.join(operators)} contradicts the calibration, which counts until a second look agrees"
+
+
+def drift_words(drift: DriftFacts) -> str:
+    change = f"{drift.new / drift.old - 1:+.0%}" if drift.old else "from nothing"
+    return f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g} ({change}, p {drift.p:.1g})"
+
+
+def arrival_words(facts: ArrivalFacts) -> str:
+    """The measured variability, or why the arrivals are taken as Poisson."""
+    if facts.detail:
+        return f"arrivals are taken as Poisson: {facts.detail}"
+    if facts.factor is None or facts.mean_s is None or facts.share is None:
+        windows = f"{count_of(facts.windows, 'window')} of {facts.window_s:g} s" if facts.windows else "no window"
+        return (
+            f"arrivals at {facts.source} are taken as Poisson: {windows} within {PACED.days} days do not show how they "
+            "vary"
+        )
+    assumed = " (assumed: shorter than a window)" if facts.assumed else ""
+    return (
+        f"arrivals at {facts.source} rise to {facts.factor:.3g} times their rate for {facts.mean_s:.3g} s{assumed}, "
+        f"{facts.share:.0%} of the time: measured in windows of {facts.window_s:g} s"
+    )
+
+
+def learned_words(facts: LearnedFacts) -> dict[str, str]:
+    """The downtime and the lead time that are planned with, and why."""
+    by_state = ""
+    if facts.restore_s_per_gib is not None and facts.restore_learnt:
+        by_state = f", at {facts.restore_s_per_gib:.3g} s per GiB of state"
+    elif facts.restore_s_per_gib is not None:
+        by_state = f", and {facts.restore_s_per_gib:.3g} s per GiB of restored state, as the site file says"
+    return {"downtime": f"{_learned(facts.downtime)}{by_state}", "lead time": _learned(facts.lead)}
+
+
+def _learned(number: LearnedNumber) -> str:
+    file = f"{number.declared_s:.3g} s"
+    if number.deployments:
+        return f"{number.seconds:.3g} s, learnt from {number.deployments} deployments; the topology file says {file}"
+    known = count_of(number.known, "deployment")
+    return f"{file}, as the topology file says; measured in {known}, {MIN_DEPLOYMENTS} are needed"
+
+
+def price_words(facts: PriceFacts) -> str:
+    if facts.instance_per_hour is None:
+        return f"all instances count the same; {unknown_cost_words(UnknownCost(CostQuantity.PRICE, facts.unpriced))}"
+    what = "instances of each operator"
+    if facts.site:
+        what = f"containers and nodes of {facts.site}, packed by {facts.packer}"
+    return f"{what}; an instance-hour is {facts.instance_per_hour:.4g}"
+
+
+def unknown_cost_words(unknown: UnknownCost) -> str:
+    what, total = {
+        CostQuantity.CORES: ("cores", "CPU-hours"),
+        CostQuantity.MEMORY: ("memory", "memory-hours"),
+        CostQuantity.PRICE: ("price", "price"),
+    }[unknown.quantity]
+    return (
+        f"no {total}: the {what} of an instance of {', '.join(unknown.operators)} is not known; declare "
+        f"{unknown.quantity}"
+    )
+
+
+def budget_words(facts: BudgetFacts) -> str:
+    if not facts.past_minutes:
+        lacking = "no whole day of the shadow" if facts.in_shadow else "no lag"
+        return f"{lacking} is known for the past {PACED.days} days, so none of their minutes count"
+    past = past_in_violation(MinuteCount(int(facts.past_minutes), int(facts.used_minutes)), in_shadow=facts.in_shadow)
+    if facts.allowed_minutes is None:
+        return f"{past}; each costs {facts.price_h or 0.0:g} instance-hours"
+    return f"{past}; {facts.allowed_minutes:g} are allowed"
+
+
+def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
+    """Violation minutes of the past week, and the number of known minutes."""
+    were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
+    known = "of whole days" if in_shadow else "known"
+    return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
+
+
+def basis_rows(basis: DecisionBasis) -> Iterable[tuple[str, str]]:
+    """Name and text of everything that reproduces or explains the decision; nothing for what is not known."""
+    edit = basis.edit
+    rows = {
+        "rung": basis_summary(basis),
+        "forecasts": " ".join(basis.forecasts),
+        "history": " ".join(basis.histories),
+        "profiles": " ".join(basis.profiles),
+        "shadow plan" if basis.shadow else "running plan": basis.starts_from,
+        "mode": "floor" if basis.floor else "",
+        "topology file": basis.topology_digest,
+        "site file": basis.site_digest,
+        "candidates": ", ".join(f"{name} ({plan_id})" for name, plan_id in basis.candidates.items()),
+        "fleet": "nothing is shared" if basis.fleet == "" else basis.fleet or "",
+        "calibration": calibration_words(basis.calibration),
+        "calibration that drifted": basis.calibration_digest,
+        "calibration version": basis.calibration.version,
+        "arrivals": "; ".join(map(arrival_words, basis.arrivals)),
+        **(learned_words(basis.learned) if basis.learned else {}),
+        "prices": price_words(basis.prices) if basis.prices else "",
+        "budget": budget_words(basis.budget) if basis.budget else "",
+        "sources": basis.unjoined,
+        "edited from": edit.in_place_of if edit else "",
+        "edited by": edit.by if edit else "",
+        "edited because": edit.why if edit else "",
+        "edited past": "; ".join(map(str, edit.all_overridden)) if edit else "",
+    }
+    return sorted((name, text) for name, text in {**basis.others, **rows}.items() if text)
+
+
+def effect(before: ExpectedValues, after: ExpectedValues) -> str:
+    """Effect of an edit."""
+    priced = ""
+    if before.price is not None and after.price is not None:
+        priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
+    return (
+        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
+        f"{rounded(after.violation_minutes, 2)} min in violation expected instead of "
+        f"{rounded(before.violation_minutes, 2)}, with a probability of {after.violation_probability:.0%} "
+        f"instead of {before.violation_probability:.0%}"
+    )
+
+
+def edit_words(edit: Edit, plan: str, at: datetime | None) -> str:
+    """Who changed what, why, and past which limits. plan, at: of the edited step now."""
+    was = f" instead of {brief(edit.was_plan)} at {edit.was_at:%a %H:%M}" if edit.was_at is not None else ""
+    change = f"{plan} at {at:%a %H:%M}{was}" if at is not None else plan
+    overrides = f", which overrides: {'; '.join(map(str, edit.overridden))}" if edit.overridden else ""
+    return f"edited by {edit.by}: {change}" + (f" ({edit.why})" if edit.why else "") + overrides
+
+
+def hours(seconds: float | None) -> str:
+    span_h = (seconds or 0.0) / 3600
+    return f"{span_h:.2g} h" if span_h < 99.5 else f"{span_h / 24:.0f} d"
+
+
+def _minute(at: datetime | None) -> str:
+    return "–" if at is None else f"{at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,224 @@
+"""What a decision was made from, as facts: its rung and the causes, its inputs by id or digest, and what was learnt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from planner.edit_facts import Edit
+
+
+class Rung(StrEnum):
+    """Bases for a schedule, best first."""
+
+    FORECAST = "forecast"
+    PROFILE = "profile"
+    GUARD = "guard"
+    HOLD = "hold"
+
+    @property
+    def plans(self) -> bool:
+        """Whether this rung has a load to plan for."""
+        return self in (Rung.FORECAST, Rung.PROFILE)
+
+
+class CauseKind(StrEnum):
+    """Why a basis is no better. RECORDED: in the words of an earlier release."""
+
+    NO_FORECAST = "no forecast"
+    STALE_FORECAST = "stale forecast"
+    ENDED_FORECAST = "ended forecast"
+    SHORT_FORECAST = "short forecast"
+    UNREADABLE_FORECAST = "unreadable forecast"
+    OTHER_GRID = "other grid"
+    NO_HISTORY = "no history"
+    POOR_HISTORY = "poor history"
+    UNKNOWN_QUALITY = "unknown quality"
+    NO_PROFILE = "no profile"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a schedule's basis is no better, or what else is wrong with its inputs.
+
+    value, bound: seconds of a forecast's age and the oldest usable one (STALE_FORECAST), of its reach and the needed
+    one (SHORT_FORECAST), of its steps and those of `other` (OTHER_GRID); shares for the bound `setting` of
+    `arrivals.quality` (POOR_HISTORY, and NO_PROFILE because of it). at: end (ENDED_FORECAST) or start (OTHER_GRID) of
+    the forecast. other: another source. detail: text of an error.
+    """
+
+    kind: CauseKind
+    source: str = ""
+    value: float | None = None
+    bound: float | None = None
+    setting: str = ""
+    at: datetime | None = None
+    other: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class DriftFacts:
+    """A parameter of an operator that differs from the calibration before. p: p-value of the difference."""
+
+    operator: str
+    parameter: str
+    old: float
+    new: float
+    p: float
+
+
+@dataclass(frozen=True)
+class CalibrationFacts:
+    """How the operators were measured for a decision. version: of MLflow, as `name/number`. failure: error that
+    prevented a measurement. unmeasured: operators never measured. drifts: against the calibration before.
+    contradicted: operators whose calibration counts although one look at them differs. untracked: error of MLflow.
+    recorded: as an earlier release worded it.
+    """
+
+    version: str = ""
+    failure: str = ""
+    unmeasured: tuple[str, ...] = ()
+    drifts: tuple[DriftFacts, ...] = ()
+    contradicted: tuple[str, ...] = ()
+    untracked: str = ""
+    recorded: str = ""
+
+    @property
+    def amiss(self) -> bool:
+        return self != CalibrationFacts(version=self.version)
+
+
+NOT_CALIBRATED = CalibrationFacts()
+
+
+@dataclass(frozen=True)
+class ArrivalFacts:
+    """Variability of the arrivals of one source. factor: of their rate in a burst; mean_s: length of one; share: of the
+    time in bursts; assumed: mean_s is below what the windows show. All None if the arrivals are taken as Poisson: too
+    few windows, or `detail`, an error. windows, window_s: number and seconds of the windows that were measured.
+    """
+
+    source: str
+    factor: float | None = None
+    mean_s: float | None = None
+    share: float | None = None
+    assumed: bool = False
+    windows: int | None = None
+    window_s: float | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class LearnedNumber:
+    """Seconds to plan with. deployments: number of measurements it was learned from, 0 if it is the declared number.
+    known: number of measurements there are.
+    """
+
+    seconds: float
+    declared_s: float
+    deployments: int
+    known: int
+
+
+@dataclass(frozen=True)
+class LearnedFacts:
+    """Downtime and lead time of a change. restore_s_per_gib: added for restored state, None if state costs no time;
+    restore_learnt: from deployments rather than from the site file.
+    """
+
+    downtime: LearnedNumber
+    lead: LearnedNumber
+    restore_s_per_gib: float | None = None
+    restore_learnt: bool = False
+
+
+@dataclass(frozen=True)
+class PriceFacts:
+    """What plans cost. instance_per_hour: an instance-hour in the currency of the prices; None if all instances count
+    the same, since `unpriced` operators have no price. site, packer: set if containers and nodes have the prices.
+    """
+
+    instance_per_hour: float | None = None
+    site: str = ""
+    packer: str = ""
+    unpriced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BudgetFacts:
+    """past_minutes: of the week before, those known (in_shadow: those of whole days); used_minutes: those of them in
+    violation. allowed_minutes: of the past, None if a violation has the price price_h, in instance-hours.
+    """
+
+    past_minutes: float
+    used_minutes: float
+    allowed_minutes: float | None
+    price_h: float | None = None
+    in_shadow: bool = False
+
+
+@dataclass(frozen=True)
+class DecisionBasis:
+    """What a schedule was made from.
+
+    The question that it answers: forecasts: ids in the ledger; histories: digests, by source in order; profiles:
+    folders of time-of-week profiles; starts_from: id of the plan that runs, or would run in shadow mode; floor: plans
+    are lower bounds; topology_digest, site_digest: of the files; candidates: ids of proposed plans, by name; fleet: a
+    digest of the shared terms, empty if nothing is shared, None if planned alone; calibration_digest: of the operator
+    profiles that a person's calibration put in force, which a plan's own measurement does not change.
+
+    What was found on the way, which does not distinguish decisions: rung, causes, calibration, arrivals, learned,
+    prices, budget, unjoined (why sources are not joined, as the forecasts report it). edit: of a person, if this is an
+    edited schedule. others: entries that an earlier release recorded, by name.
+    """
+
+    rung: Rung = Rung.FORECAST
+    causes: tuple[Cause, ...] = ()
+    forecasts: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    starts_from: str = ""
+    shadow: bool = False
+    floor: bool = False
+    topology_digest: str = ""
+    site_digest: str = ""
+    candidates: Mapping[str, str] = field(default_factory=dict)
+    fleet: str | None = None
+    calibration_digest: str = ""
+    calibration: CalibrationFacts = NOT_CALIBRATED
+    arrivals: tuple[ArrivalFacts, ...] = ()
+    learned: LearnedFacts | None = None
+    prices: PriceFacts | None = None
+    budget: BudgetFacts | None = None
+    unjoined: str = ""
+    edit: Edit | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def answers(self, asked: "DecisionBasis") -> bool:
+        """Whether it answers the question of `asked`. A request without shared terms is content with a schedule that
+        was made under some.
+        """
+        shared = asked.fleet is None or asked.fleet == (self.fleet or "")
+        return shared and self.question == asked.question
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """Facts that distinguish one question from another, without shared terms."""
+        return (
+            self.forecasts,
+            self.histories,
+            self.profiles,
+            self.starts_from,
+            self.shadow,
+            self.floor,
+            self.topology_digest,
+            self.site_digest,
+            dict(self.candidates),
+            self.calibration_digest,
+        )
+
+
+NOTHING_KNOWN = DecisionBasis()
+"""Of a schedule that was made of nothing recorded."""

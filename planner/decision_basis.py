@@ -45,7 +45,7 @@ class Cause:
     value, bound: seconds of a forecast's age and the oldest usable one (STALE_FORECAST), of its reach and the needed
     one (SHORT_FORECAST), of its steps and those of `other` (OTHER_GRID); shares for the bound `setting` of
     `arrivals.quality` (POOR_HISTORY, and NO_PROFILE because of it). at: end (ENDED_FORECAST) or start (OTHER_GRID) of
-    the forecast. other: another source. detail: text of an error.
+    the forecast. other, other_at: another source and the start of its forecast. detail: text of an error.
     """
 
     kind: CauseKind
@@ -55,6 +55,7 @@ class Cause:
     setting: str = ""
     at: datetime | None = None
     other: str = ""
+    other_at: datetime | None = None
     detail: str = ""
 
 

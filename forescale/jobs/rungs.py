@@ -130,7 +130,9 @@ def _usable(
         for source in [source for source, forecast in found.items() if _grid(forecast) != _grid(newest)]:
             other = found.pop(source)
             steps = (float(other.step_s), float(newest.step_s))
-            causes[source] = Cause(CauseKind.OTHER_GRID, source, *steps, at=other.start, other=newest.source)
+            causes[source] = Cause(
+                CauseKind.OTHER_GRID, source, *steps, at=other.start, other=newest.source, other_at=newest.start
+            )
     return found, causes
 
 

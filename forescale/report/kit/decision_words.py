@@ -1,6 +1,6 @@
 """What a decision was made from, in words: the one place where the facts of planner/decision_basis.py become text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from modeling.wording import count_of, rounded
@@ -59,8 +59,8 @@ def cause_words(cause: Cause) -> str:
         case CauseKind.UNREADABLE_FORECAST:
             return f"{forecast} cannot be read: {cause.detail}"
         case CauseKind.OTHER_GRID:
-            own = f"from {_minute(cause.at)} UTC in {cause.value:g} s"
-            return f"{forecast} {own} does not match that of {cause.other} in {cause.bound:g} s"
+            own, other = (f"from {at:%H:%M} in {step_s:g} s" for at, step_s in _grids(cause))
+            return f"{forecast} {own} does not match that of {cause.other} {other}"
         case CauseKind.POOR_HISTORY:
             return _poor(cause)
         case CauseKind.UNKNOWN_QUALITY:
@@ -69,6 +69,13 @@ def cause_words(cause: Cause) -> str:
             return f"no profile: {_poor(cause) if cause.setting else cause.detail}"
         case CauseKind.NO_HISTORY | CauseKind.RECORDED:
             return cause.detail
+
+
+def _grids(cause: Cause) -> Iterator[tuple[datetime, float]]:
+    """Start and width of the steps of both forecasts."""
+    for at, step_s in ((cause.at, cause.value), (cause.other_at, cause.bound)):
+        if at is not None and step_s is not None:
+            yield at, step_s
 
 
 def _poor(cause: Cause) -> str:

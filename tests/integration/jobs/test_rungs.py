@@ -19,12 +19,12 @@ from forescale.files.atomic import write_whole
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.planning_case import announced_turns
 from forescale.jobs.report import report
-from forescale.report.kit.decision_words import basis_summary
+from forescale.report.kit.decision_words import RUNGS, basis_summary
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_path
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
-from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
+from planner.decision_basis import NOT_CALIBRATED, Cause, CauseKind, DecisionBasis, Rung
 from planner.ledger.entries import ForecastEntry
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -115,7 +115,8 @@ def told(made: Settings, planned: PlannedSchedule) -> tuple[str, str]:
     """What ledger and report say of the rung."""
     kept = ledger_of(made).schedules(NAME, limit=1)[0]
     assert kept.id == planned.schedule_id
-    return basis_summary(kept.schedule.basis), planned.report.read_text(encoding="utf-8")
+    basis = replace(kept.schedule.basis, calibration=NOT_CALIBRATED)
+    return basis_summary(basis), planned.report.read_text(encoding="utf-8")
 
 
 def test_fresh_forecasts__are_planned_by_without_a_word(tmp_path: Path) -> None:
@@ -211,9 +212,9 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
     planned = plan(made, NAME)
     kept, page = told(made, planned)
     assert (planned.rung, planned.steps) == (rung, ())
-    assert kept.startswith(f"{rung.words}: there is no forecast of left; there is no forecast of right; no profile: ")
+    assert kept.startswith(f"{RUNGS[rung]}: there is no forecast of left; there is no forecast of right; no profile: ")
     assert "no profile: " in page
-    assert f"({rung.words})</h1>" in page
+    assert f"({RUNGS[rung]})</h1>" in page
     assert "Not known: there is no forecast" in page
     held = ledger_of(made).schedule(planned.schedule_id).schedule
     assert held.current.parallelism == {"left": 1, "right": 1, "count": 4}

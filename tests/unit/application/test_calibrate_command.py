@@ -15,6 +15,7 @@ from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
+from forescale.report.kit.decision_words import calibration_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
 from modeling.calibration.operator_sample import OperatorSample
@@ -253,7 +254,7 @@ def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
 def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[str, float]:
     at = datetime(2026, 1, 5, hour, tzinfo=UTC)
     made = planning_profiles(Settings(), config, Told(service_s), at)  # type: ignore[arg-type]
-    return made.note, made.profiles["split"].service_s
+    return calibration_words(made.facts), made.profiles["split"].service_s
 
 
 @pytest.mark.usefixtures("_untracked")

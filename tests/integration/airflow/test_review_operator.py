@@ -21,8 +21,8 @@ from forescale.orchestration.review_operator import (
     time_to_answer,
 )
 from forescale.settings import Settings
+from planner.decision_basis import Rung
 from planner.errors import PlanError
-from planner.fallback import Rung
 
 pytestmark = pytest.mark.airflow
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 LOCAL_UI = "http://127.0.0.1:5000"
 FORECASTS, REPORTS = "forecasts", "reports"
-KIND = {"mlflow.experimentKind": "custom_model_development"}
-"""Tag by which MLflow's pages show an experiment's runs first, and not traces of a language model."""
 TRAINED = f"{MODEL}/artifacts/trained"
 
 
@@ -190,7 +188,7 @@ class MlflowTracker:
         if found is None:
             location = f"{self.artifact_root.rstrip('/')}/{topology}" if self.artifact_root else None
             try:
-                return str(client.create_experiment(topology, artifact_location=location, tags=KIND))
+                return str(client.create_experiment(topology, artifact_location=location))
             except MlflowException as error:
                 # Another process was first.
                 if error.error_code != "RESOURCE_ALREADY_EXISTS":

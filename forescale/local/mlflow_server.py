@@ -27,6 +27,22 @@ def start_mlflow_server(settings: Settings, processes: Processes, environment: M
     processes.start(NAME, [*command, "--workers", "1"], lean)
 
 
+def tables_of_runs(url: str) -> dict[str, str]:
+    """By experiment, which is a topology, the address of the table of its runs.
+
+    Elsewhere MLflow 3.17 opens its view of language models, which lists traces and no runs.
+    """
+    answer = httpx.post(
+        f"{url}/api/2.0/mlflow/experiments/search", json={"max_results": 1000}, timeout=10, trust_env=False
+    )
+    answer.raise_for_status()
+    return {
+        each["name"]: f"{url}/#/experiments/{each['experiment_id']}/runs?workflowType=machine_learning"
+        for each in answer.json().get("experiments", [])
+        if each["name"] != "Default"
+    }
+
+
 def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 60) -> None:
     """Raises ServiceError if the server has ended or does not answer in time."""
     deadline = time.monotonic() + timeout_s

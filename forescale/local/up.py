@@ -13,7 +13,7 @@ from forescale.local.airflow.environment import DAGS, airflow_home, passwords_fi
 from forescale.local.airflow.service import running_airflow
 from forescale.local.errors import AirflowError
 from forescale.local.first_decision import ABOUT_MINUTES, FirstDecision
-from forescale.local.mlflow_server import start_mlflow_server, wait_for_mlflow
+from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import ended_by_signals
 from forescale.local.sole_instance import sole_instance
@@ -68,7 +68,8 @@ def _serve(
             wait_for_mlflow(linked.mlflow_ui, airflow.processes)
         say(f"Airflow  {airflow.url}  (passwords of admin, reviewer and viewer: {passwords_file(airflow.home)})")
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
-        say(f"MLflow   {linked.mlflow_ui}/#/experiments?workflowType=machine_learning  (an experiment per topology)")
+        say(f"MLflow   {linked.mlflow_ui}")
+        _say_runs(linked, say)
         say("Ctrl-C stops both.")
         first = None
         if feed is not None and not airflow.client.runs("aggregate"):
@@ -85,7 +86,16 @@ def _serve(
                 with suppress(AirflowError):  # it is asked again
                     for line in first.news():
                         say(line)
+                if first.over:
+                    _say_runs(linked, say)
             time.sleep(CHECK_S)
+
+
+def _say_runs(linked: Settings, say: Callable[[str], None]) -> None:
+    """Where the runs of each topology are, of a tracking server that runs here."""
+    if linked.tracking_is_a_database:
+        for topology, address in tables_of_runs(linked.mlflow_ui).items():
+            say(f"         {address}  (runs of {topology})")
 
 
 def with_mlflow_links(settings: Settings, port: int) -> Settings:

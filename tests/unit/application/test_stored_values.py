@@ -39,7 +39,7 @@ from forescale.files.samples import read_sample_file
 from forescale.tracking.calibration_files import read_calibration, write_calibration
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.excuse import Excuse
-from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.polling import Polling
@@ -68,7 +68,7 @@ LATER = NOON + timedelta(hours=3)
 
 TOPOLOGY = Topology(
     "words",
-    (Operator("lines", 4), Operator("split", 8)),
+    (Operator("lines", 4, 3), Operator("split", 8)),
     (Stream("lines", "split", Grouping.CUSTOM, "left", (0.25, 0.75)),),
     Engine.HERON,
 )
@@ -93,7 +93,7 @@ SCHEDULE = ScalingSchedule(
     {"forecast": "f1"}, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
 )  # fmt: skip
 
-KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40)
+KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40, KeyType.STRING)
 PROFILE = OperatorProfile(
     "split", 0.004, {"split->count": 5.0}, 0.0001, 1.5, KEYS, 12, {"lines->split": KEYS}, {"lines->split": 0.003},
     {"split->count": {"lines->split": 4.0}},
@@ -112,6 +112,7 @@ CHAIN = Topology(
 SAMPLE = OperatorSample(
     "split", 1, 60.0, 30.0, 5.0, 1000.0, {"split->count": 5000.0}, 1e9, 600.0, {"lines->split": 1000.0},
     {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25, 4,
+    "tm-1", 40.0, 2.0,
 )  # fmt: skip
 
 SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")

@@ -5,6 +5,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import SplitResult, unquote
 
+from engines.address import can_be_taken_apart
+
 MIN_SECRET = 4
 """Characters. A shorter secret protects nothing, and removing it would make messages unreadable."""
 
@@ -35,11 +37,15 @@ def as_quoted(secrets: Iterable[str]) -> list[str]:
 
 
 def without_credentials(uri: str) -> str:
-    """The URI without user, password and query, fit to be shown.
+    """The URI without user, password and query, fit to be shown; … for one that cannot be taken apart.
 
     >>> without_credentials("https://anna:sesame@mlflow.example:443/a?token=x")
     'https://mlflow.example:443/a'
+    >>> without_credentials("http:/anna:sesame@mlflow.example")
+    '…'
     """
+    if not can_be_taken_apart(uri):
+        return "…"
     scheme, separator, rest = uri.partition("://")
     # A password may wrongly contain slashes, # and ?; all of it precedes the last @.
     rest = rest.rpartition("@")[2].split("?")[0].split("#")[0]

@@ -5,6 +5,7 @@ They come from the environment (`FORESCALE_…`), else from the file `forescale.
 
 import difflib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +13,10 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from engines.address import can_be_taken_apart, is_http_address
 from engines.redaction import without_credentials
 from forecasting.arrivals.storage.directory import Directory, s3_directory
+from forescale.cron import is_cron
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
 
 SETTINGS_FILE = "forescale.env"
@@ -146,6 +149,50 @@ class Settings(BaseSettings):
             )
         return url
 
+    @field_validator("airflow_url", "mlflow_ui", "scaling_url", "reports_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url is not None and not is_http_address(url):
+            raise ValueError("is no address of a server (it is not shown); give it like https://host:port")
+        return url
+
+    @field_validator("mlflow_uri", "ledger_url", "airflow_database_url")
+    @classmethod
+    def _can_be_taken_apart(cls, given: str | SecretStr | None) -> str | SecretStr | None:
+        uri = given.get_secret_value() if isinstance(given, SecretStr) else given or ""
+        of_web = uri.startswith(("http:", "https:"))
+        if not can_be_taken_apart(uri) or (of_web and not is_http_address(uri)):
+            raise ValueError(
+                "cannot be taken apart (it is not shown, as it may hold a password); give it like "
+                "https://host:port or postgresql+psycopg://user:password@host/database; in a password / is %2F, : is "
+                "%3A and @ is %40"
+            )
+        return given
+
+    @field_validator("ledger_url", "airflow_database_url")
+    @classmethod
+    def _is_of_a_database(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not re.match(r"[a-z0-9]+(\+[a-z0-9_]+)?://", url.get_secret_value()):
+            raise ValueError(
+                "is no URL of a database (it is not shown, as it may hold a password); give it like "
+                "sqlite:////path/ledger.db or postgresql+psycopg://user:password@host/database"
+            )
+        return url
+
+    @field_validator("schedule")
+    @classmethod
+    def _is_cron(cls, cron: str) -> str:
+        if cron != "none" and not is_cron(cron):
+            raise ValueError(f"{cron[:40]!r} is no cron of five fields; give one such as '5 * * * *', or none")
+        return cron
+
+    @field_validator("spark_memory")
+    @classmethod
+    def _is_an_amount(cls, memory: str) -> str:
+        if not re.fullmatch(r"[1-9][0-9]{0,9}([kmgtp]b?|b)?", memory.lower()):
+            raise ValueError(f"{memory[:40]!r} is no amount of memory; give it as Spark writes it, such as 1g or 512m")
+        return memory
+
     @field_validator("history_uri")
     @classmethod
     def _is_an_object_store(cls, uri: str | None) -> str | None:
@@ -213,7 +260,8 @@ class Settings(BaseSettings):
         values = self.model_dump(mode="json") | {"tracking_uri": self.tracking_uri}
         # Hide all Spark settings: they may hold keys of object stores, and we cannot tell which.
         values["spark_settings"] = dict.fromkeys(self.spark_settings, "***")
-        return {name: _without_password(str(value)) for name, value in values.items()}
+        plain = ("override_users", "airflow_user")  # names of people may be addresses of e-mail
+        return {name: str(value) if name in plain else _without_password(str(value)) for name, value in values.items()}
 
 
 class _HomeFile(DotEnvSettingsSource):
@@ -246,7 +294,11 @@ def _check_known(settings_cls: type[BaseSettings], place: str, variable: str) ->
 
 
 def _without_password(text: str) -> str:
-    """The URL with ***@ for user and password, and ?*** for its query, which may hold them too."""
+    """The URL with ***@ for user and password, and ?*** for its query, which may hold them too; *** alone for one that
+    cannot be taken apart.
+    """
+    if not can_be_taken_apart(text):
+        return "***"
     scheme, separator, rest = without_credentials(text).partition("://")
     if not separator:
         return text

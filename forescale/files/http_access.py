@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
+from engines.address import is_http_address
 from engines.http import Connection
 from forecasting.bounded_file import bounded_text
 from forescale.files.bounded_numbers import Positive
@@ -16,6 +17,16 @@ HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 AbsolutePath = Annotated[str, Field(pattern="^/")]
+
+
+def http_address(url: str, of: str, example: str) -> str:
+    """The same address. Raises ValueError if it is not one, without repeating it: it may hold a password.
+
+    of: the server's name in the message.
+    """
+    if not is_http_address(url):
+        raise ValueError(f"is no address of {of}; give it like {example}")
+    return url
 
 
 class HttpAccess(BaseModel):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from forescale.files.arrivals_section import KafkaEntry
 from forescale.files.atomic import write_whole
-from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
+from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.http_access import http_address
 from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-import httpx
 from pydantic import BaseModel, ConfigDict
 
 
@@ -28,18 +27,3 @@ class ClusterEntry(BaseModel):
         """Raises ValueError if plans of this planning.mode, or actions of a guard of this mode, can never be
         deployed.
         """
-
-
-def http_address(url: str, of: str, example: str) -> str:
-    """The same address. Raises ValueError if it is not one, without repeating it: it may hold a password.
-
-    of: the server's name in the message.
-    """
-    try:
-        parsed = httpx.URL(url)
-        usable = parsed.scheme in ("http", "https") and bool(parsed.host)
-    except httpx.InvalidURL:
-        usable = False
-    if not usable:
-        raise ValueError(f"is no address of {of}; give it like {example}")
-    return url

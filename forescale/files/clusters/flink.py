@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from engines.http import Connection
 from forescale.files.bounded_numbers import Positive
-from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
-from forescale.files.http_access import MutualAccess
+from forescale.files.clusters.cluster_entry import ClusterEntry
+from forescale.files.http_access import MutualAccess, http_address
 
 _EXAMPLE = "http://127.0.0.1:8081"
 

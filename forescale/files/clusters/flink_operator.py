@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from forescale.files.bounded_numbers import Positive
-from forescale.files.clusters.cluster_entry import http_address
 from forescale.files.clusters.kubernetes_access import KubernetesAccess, Name
+from forescale.files.http_access import http_address
 
 
 class FlinkOperatorEntry(KubernetesAccess):

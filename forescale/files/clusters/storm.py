@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from forescale.files.bounded_numbers import Positive
-from forescale.files.clusters.cluster_entry import ClusterEntry, http_address
-from forescale.files.http_access import HttpAccess
+from forescale.files.clusters.cluster_entry import ClusterEntry
+from forescale.files.http_access import HttpAccess, http_address
 
 
 class StormClusterEntry(HttpAccess, ClusterEntry):

@@ -103,6 +103,46 @@ def test_settings_file__that_is_not_text_is_named(home):
         Settings()
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("LEDGER_URL", "nope", "is no URL of a database"),
+        ("LEDGER_URL", "anna:canary@db/ledger", "cannot be taken apart"),
+        ("AIRFLOW_DATABASE_URL", "postgresql:/anna:canary@db/airflow", "cannot be taken apart"),
+        ("MLFLOW_URI", "anna:canary@mlflow.example", "cannot be taken apart"),
+        ("MLFLOW_URI", "http:/anna:canary@mlflow.example", "cannot be taken apart"),
+        ("MLFLOW_URI", "http://mlflow.example:99999", "cannot be taken apart"),
+        ("MLFLOW_UI", "javascript:alert(1)", "is no address of a server"),
+        ("SCALING_URL", "javascript://h/%0aalert(1)", "is no address of a server"),
+        ("REPORTS_URL", "anna:canary@h", "is no address of a server"),
+        ("AIRFLOW_URL", "http://airflow.example:99999", "is no address of a server"),
+        ("SCHEDULE", "99 * * * *", "'99 * * * *' is no cron of five fields"),
+        ("SCHEDULE", "* * * *", "is no cron"),
+        ("SCHEDULE", "*/0 * * * *", "is no cron"),
+        ("SPARK_MEMORY", "lots", "'lots' is no amount of memory"),
+        ("SPARK_MEMORY", "0g", "is no amount of memory"),
+    ],
+)
+def test_a_setting__that_cannot_be_is_refused_and_shows_no_password(home, monkeypatch, variable, value, said):
+    monkeypatch.setenv(f"FORESCALE_{variable}", value)
+    with pytest.raises(ValidationError) as error:
+        Settings()
+    assert said in str(error.value)
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize("cron", ["5 * * * *", "*/15 6-22 * * mon-fri", "0,30 0 1 jan 7", "@daily", "none"])
+def test_schedule__takes_what_airflow_takes(home, monkeypatch, cron):
+    monkeypatch.setenv("FORESCALE_SCHEDULE", cron)
+    assert Settings().schedule == cron
+
+
+def test_shown__hides_all_of_an_address_that_cannot_be_taken_apart(home):
+    settings = Settings(override_users="anna@example.com").model_copy(update={"mlflow_uri": "http:/anna:canary@h"})
+    assert settings.shown()["mlflow_uri"] == settings.shown()["tracking_uri"] == "***"
+    assert settings.shown()["override_users"] == "anna@example.com"
+
+
 def test_history_uri__takes_the_place_of_the_folder_of_histories(home):
     assert Settings().history_dir == home / "history"
     write(home, "FORESCALE_HISTORY_URI=s3://forescale-prod/stream/history/\n")

@@ -69,6 +69,16 @@ class ScheduledStep:
     price_per_hour: float | None = None
     more_per_hour: float | None = None
 
+    @property
+    def runs_from(self) -> datetime:
+        """When the job is back with this plan, by the model."""
+        return self.in_place_at - timedelta(seconds=self.catch_up_s)
+
+    @property
+    def catches_up(self) -> bool:
+        """Whether the backlog of the change is gone before the plan of the next step is to run."""
+        return self.in_place_at < self.needed_until or self.catch_up_s <= 0
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -129,11 +139,11 @@ class ScalingSchedule:
         """Whether a step is due before a review of review_s is over."""
         return step.deploy_at < self.made_at + timedelta(seconds=self.review_s)
 
-    def plans_in_place(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
-        """Which plan carries the load from when to when, over the horizon: each from when it has caught up, by the
-        model.
+    def plans_running(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
+        """Which plan runs from when to when, over the horizon: each from when the job is back after its change, by the
+        model. It may still have a backlog then, until its step's in_place_at.
         """
-        changes = [(self.current, self.start), *((step.plan, step.in_place_at) for step in self.steps)]
+        changes = [(self.current, self.start), *((step.plan, step.runs_from) for step in self.steps)]
         ends = [*(min(start, self.end) for _, start in changes[1:]), self.end]
         return [(plan, start, end) for (plan, start), end in zip(changes, ends, strict=True) if end > start]
 

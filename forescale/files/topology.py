@@ -155,6 +155,15 @@ class TopologyConfig(_Strict):
         return {name: timezone for name, timezone in named.items() if timezone != UTC_NAME}
 
     @property
+    def local_timezone(self) -> str:
+        """Time zone for times that people read: that of all sources, UTC if they have several. A source without one has
+        that of the clock times in its raw data.
+        """
+        raw = getattr(self.arrivals_section, "timezone", UTC_NAME)
+        zones = {self.timezones.get(name, raw) for name in self.as_topology().sources}
+        return zones.pop() if len(zones) == 1 else UTC_NAME
+
+    @property
     def like(self) -> dict[str, list[str]]:
         """Siblings by source, of sources that name any."""
         return {name: entry.like for name, entry in self.sources.items() if entry.like}

@@ -18,12 +18,13 @@ from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.last_day import day_before
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, planning_case, question_of, running_start
+from forescale.jobs.proposals import proposal_of
 from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
-from forescale.report.decision.verdict import FLOOR_MODE, schedule_summary
-from forescale.report.kit.decision_words import basis_summary, causes_words
+from forescale.report.decision.brief import markdown
+from forescale.report.kit.decision_words import causes_words
 from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
@@ -263,7 +264,7 @@ def published(
         _accrue(settings, config, ledger)
     report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
     track_schedule(settings, request.entries, entry, report)
-    return _planned(entry, ledger, forecasts, report, last_day)
+    return _planned(config, entry, ledger, forecasts, report, last_day)
 
 
 def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
@@ -300,7 +301,12 @@ def earlier_schedule(request: PlanRequest, ledger: Ledger) -> ScheduleEntry | No
 
 
 def _planned(
-    entry: ScheduleEntry, ledger: Ledger, forecasts: Mapping[str, Forecast], report: Path, last_day: LastDay | None
+    config: TopologyConfig,
+    entry: ScheduleEntry,
+    ledger: Ledger,
+    forecasts: Mapping[str, Forecast],
+    report: Path,
+    last_day: LastDay | None,
 ) -> PlannedSchedule:
     schedule, steps = entry.schedule, ledger.steps(schedule_id=entry.id)
     return PlannedSchedule(
@@ -331,7 +337,7 @@ def _planned(
         },
         budget=budget_use(ledger, entry),
         report=report,
-        summary=schedule_summary(_why(schedule), schedule, steps),
+        summary=markdown(proposal_of(config, entry, [str(step.state) for step in steps], entry.schedule.made_at)),
         shadow=entry.shadow,
         floor=schedule.basis.floor,
         asks=needs_review(ledger, entry),
@@ -345,10 +351,3 @@ def _planned(
         # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
     )
-
-
-def _why(schedule: ScalingSchedule) -> str:
-    """The reason with rung and mode, for the reviewer; a held plan already states its cause."""
-    basis = schedule.basis
-    why = f"{schedule.why} ({basis_summary(basis)})" if basis.rung is Rung.PROFILE else schedule.why
-    return f"{why}. {FLOOR_MODE}." if basis.floor and schedule.steps else why

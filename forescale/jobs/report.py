@@ -21,6 +21,7 @@ from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
+from forescale.report.kit.local_time import LocalTime
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
@@ -104,7 +105,6 @@ def write_schedule_report(
     max_utilisation = planning.max_utilisation or 1.0
     profiles = Workspace(settings).situation(config).profiles
     peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
-    largest = max((schedule.current, *(step.plan for step in schedule.steps)), key=lambda plan: plan.instances)
 
     estimates = dict[str, Estimate]()
 
@@ -124,12 +124,16 @@ def write_schedule_report(
         schedule=schedule,
         history=_recent_history(config, settings, schedule.made_at),
         forecasts=forecasts,
-        capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_in_place()) if peak else (),
+        capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_running()) if peak else (),
         profiles=profiles,
         max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
         now_estimate=estimated(schedule.current, peak) if peak else None,
-        then_estimate=estimated(largest, peak) if peak and schedule.steps else None,
+        step_estimates={
+            index: evaluate(topology, profiles, step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)
+        }
+        if peak
+        else {},
         declared=config.declared_profiles(),
         links=_run_links(settings, forecasts),
         states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=entry.id))},
@@ -137,6 +141,7 @@ def write_schedule_report(
         shadow_days=_shadow_days(ledger, entry) if entry.shadow else None,
         past=past_minutes(ledger, config.topology, schedule.made_at, shadow=entry.shadow),
         last_day=last_day,
+        local=LocalTime(config.local_timezone),
     )
     folder = settings.reports_dir / config.topology
     write_whole(decision_picture(decision), folder / f"{entry.id}.svg")

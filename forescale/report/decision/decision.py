@@ -6,11 +6,12 @@ from datetime import datetime
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.forecast import Forecast
+from forescale.report.decision.proposal import Proposal
 from forescale.report.kit.error import ReportError
+from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from modeling.estimate import Estimate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.decision_basis import Rung
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome, ShadowDay
 from planner.ledger.minute_records import MinuteCount
@@ -20,7 +21,7 @@ from planner.scaling_schedule import ScalingSchedule
 
 @dataclass(frozen=True)
 class CapacityStep:
-    """What the scheduled plan can carry over [start, end).
+    """What the plan that runs over [start, end) can process.
 
     mst_per_s: maximum sustainable throughput per source. usable_per_s: mst_per_s less headroom.
     """
@@ -51,11 +52,12 @@ class DecisionReport:
 
     history: recent arrivals, None if there are none. forecasts: per source. capacity: of the schedule, oldest first.
     profiles: as the model used them; declared: from the topology file. max_utilisation, max_lag_s: the targets.
-    now_estimate, then_estimate: the current and the largest scheduled plan under the planned peak; None if there is no
-    forecast of it, the latter also if nothing is scheduled. links: MLflow run URL per source. states: of a step in the
-    ledger, by index into the schedule's steps; a step without one is proposed. shadow_days: of a schedule made in
-    shadow mode, those accrued by then; None for any other. past: minutes of the week before it, of the shadow in shadow
-    mode. last_day: the day before it under other policies, None if unknown.
+    now_estimate: the current plan under the planned peak, None if there is no forecast of it. step_estimates: each
+    step's plan under its own planned load, by index, empty without a forecast. local: time zone of its times.
+    links: MLflow run URL per source. states: of a step in the ledger, by index into the schedule's steps; a step
+    without one is proposed. shadow_days: of a schedule made in shadow mode, those accrued by then; None for any other.
+    past: minutes of the week before it, of the shadow in shadow mode. last_day: the day before it under other policies,
+    None if unknown.
     Raises ReportError if parts belong to different topologies or a step index does not exist.
     """
 
@@ -69,13 +71,14 @@ class DecisionReport:
     max_utilisation: float
     max_lag_s: float
     now_estimate: Estimate | None
-    then_estimate: Estimate | None = None
+    step_estimates: Mapping[int, Estimate] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[int, str] = field(default_factory=dict)
     outcome: DecisionOutcome | None = None
     shadow_days: tuple[ShadowDay, ...] | None = None
     past: MinuteCount | None = None
     last_day: LastDay | None = None
+    local: LocalTime = UTC_TIME
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"
@@ -99,16 +102,23 @@ class DecisionReport:
         return self.schedule.topology
 
     @property
-    def rung(self) -> Rung:
-        return self.schedule.basis.rung
-
-    @property
-    def in_shadow(self) -> bool:
-        return self.shadow_days is not None
+    def proposal(self) -> Proposal:
+        """What the first screen says, as it stands when the decision is made."""
+        return Proposal(
+            self.schedule_id,
+            self.schedule,
+            self.schedule.made_at,
+            self.local,
+            self.states,
+            self.shadow_days is not None,
+            self.max_lag_s,
+            self.past,
+            self.outcome is not None,
+        )
 
     @property
     def quantile(self) -> float:
         return self.schedule.quantile
 
     def state(self, step: int) -> str:
-        return self.states.get(step, "proposed")
+        return self.proposal.state(step)

@@ -7,24 +7,23 @@ from forecasting.forecast import BacktestScore, Forecast
 from forecasting.selection import DEPLOYED
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.decision_words import basis_rows
+from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from forescale.report.kit.table import Cell, Column, Table, numbers, safe_href, texts
 from forescale.report.kit.wording import (
     duration,
-    moment,
     number,
     percent,
     quantile_name,
     rate,
     service_time,
     shortened,
-    span,
 )
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.wording import count_of
 
 
 def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None) -> Table | None:
-    """Quantiles of the largest rate within each horizon; the planned quantile is named in its column."""
+    """Quantiles of the largest rate within each horizon; the planned quantile stands out."""
     quantiles = sorted({q for forecast in forecasts.values() for q in forecast.quantiles})
     rows = [
         (
@@ -34,8 +33,7 @@ def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None)
         for source, forecast in sorted(forecasts.items())
         for horizon_s in sorted(forecast.peak_per_s)
     ]
-    named = [quantile_name(q) + (" (planned for)" if q == planned else "") for q in quantiles]
-    columns = (*_head_columns(forecasts, "Within"), *numbers(*named))
+    columns = (*_head_columns(forecasts, "Within"), *numbers(*map(quantile_name, quantiles)))
     return Table(columns, tuple(rows), compact=True) if rows else None
 
 
@@ -131,27 +129,27 @@ def _against_declared(profile: OperatorProfile, declared: OperatorProfile) -> st
 
 def provenance(decision: DecisionReport) -> tuple[tuple[str, Cell], ...]:
     """What is needed to reproduce the decision, as pairs of name and value."""
-    current = decision.schedule.current
+    current, local = decision.schedule.current, decision.local
     forecasts = (
-        (f"Forecast of {source}", run_cell(forecast, decision.links.get(source, "")))
+        (f"Forecast of {source}", run_cell(forecast, decision.links.get(source, ""), local))
         for source, forecast in sorted(decision.forecasts.items())
     )
     return (
-        ("Schedule", Cell(decision.schedule_id, (f"decided {moment(decision.schedule.made_at)} UTC",))),
+        ("Schedule", Cell(decision.schedule_id, (f"decided {local.moment(decision.schedule.made_at)}",))),
         ("Current plan", Cell(current.brief(), (f"plan {current.plan_id}",))),
         *forecasts,
         *((name, Cell(text)) for name, text in basis_rows(decision.schedule.basis)),
     )
 
 
-def run_cell(forecast: Forecast, link: str) -> Cell:
+def run_cell(forecast: Forecast, link: str, local: LocalTime = UTC_TIME) -> Cell:
     """The run of a forecast, linked if the link is plain http(s), and what reproduces it."""
     version = f", model version {forecast.model_version}" if forecast.model_version else ""
     run = f"MLflow run {forecast.run_id}" if forecast.run_id else "not tracked in MLflow"
     href = safe_href(link)
     notes = (
-        f"issued {moment(forecast.issued_at)} UTC, seed {forecast.seed}",
-        f"trained on {span(forecast.trained_from, forecast.trained_to)} UTC, "
+        f"issued {local.moment(forecast.issued_at)} {local.name}, seed {forecast.seed}",
+        f"trained on {local.span(forecast.trained_from, forecast.trained_to)} {local.name}, "
         f"history {shortened(forecast.history_digest, 17)}{_snapshot(forecast)}",
         *([link] if link and not href else []),
         *forecast.notes,

@@ -1,13 +1,14 @@
 """The day before a decision in plain sentences: what ran, and the cost of the guard alone and of hindsight."""
 
-from forescale.report.kit.wording import instance_hours, moment, number, percent
+from forescale.report.kit.local_time import UTC_TIME, LocalTime
+from forescale.report.kit.wording import instance_hours, number, percent
 from modeling.wording import count_of
 from planner.replay.last_day import DayCost, LastDay
 
 
-def last_day_sentences(day: LastDay) -> tuple[str, ...]:
+def last_day_sentences(day: LastDay, local: LocalTime = UTC_TIME) -> tuple[str, ...]:
     """The guard and hindsight, simulated with the real arrivals; what ran, as far as known."""
-    span = f"{moment(day.start)} to {moment(day.end)} UTC"
+    span = f"{local.moment(day.start)} to {local.moment(day.end)} {local.name}"
     return (
         f"What ran from {span}: {_ran(day)}.",
         f"The reactive guard alone, on that day's arrivals, would have cost {_cost(day.guard)}"

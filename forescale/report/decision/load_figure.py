@@ -8,13 +8,14 @@ import plotly.graph_objects as go
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
-from forescale.report.decision.capacity_traces import capacity_label, capacity_line, deploy_marks
+from forescale.report.decision.capacity_traces import capacity_label, capacity_line, catch_up_line, deploy_marks
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.figure import (
     ARRIVED,
     BAND,
     CAME,
     CAPACITY,
+    CATCH_UP,
     FORECAST,
     KeyEntry,
     ReportFigure,
@@ -23,6 +24,7 @@ from forescale.report.kit.figure import (
     plotly_times,
     vertical_line,
 )
+from forescale.report.kit.local_axis import in_local_time
 from forescale.report.kit.traces import (
     MISSING_KEY,
     Named,
@@ -35,9 +37,9 @@ from forescale.report.kit.traces import (
     stepped,
     traces,
 )
-from forescale.report.kit.wording import moment, percent, quantile_name
+from forescale.report.kit.wording import percent, quantile_name
 
-SHOWN_HISTORY = timedelta(days=2)
+SHOWN_HISTORY = timedelta(days=1)
 PHONE_HISTORY = timedelta(hours=12)
 UNFORECAST_STEP_S = 300
 
@@ -62,10 +64,12 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
     if forecast is not None:
         parts += _forecast(forecast)
     if capacity:
-        usable = f"usable capacity ({percent(decision.max_utilisation)} of what saturates)"
-        parts.append((capacity_line(capacity, source), KeyEntry(usable, "line", CAPACITY)))
+        if caught := catch_up_line(decision, capacity, source):
+            parts.append((caught, KeyEntry("catching up after a change", "band", CATCH_UP)))
+        headroom = f" (at most {percent(decision.max_utilisation)} busy)" if decision.max_utilisation < 1 else ""
+        parts.append((capacity_line(capacity, source), KeyEntry(f"what runs can process{headroom}", "line", CAPACITY)))
     if deployed := deploy_marks(decision, capacity, source):
-        parts.append((deployed, KeyEntry("deploy, by step number", "mark", CAPACITY)))
+        parts.append((deployed, KeyEntry("change, by step number", "mark", CAPACITY)))
     if decision.outcome and source in decision.outcome.arrivals.series:
         after = _stepped(decision.outcome.arrivals.series[source], forecast)
         parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("real arrivals", "dot", CAME)))
@@ -76,15 +80,19 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
     notes = [note, capacity_label(capacity, source, start, end)] if capacity else [note]
     plot.update_layout(shapes=[*(gap_shading(*gap) for gap in gaps), shape], annotations=notes)
     on_a_phone = plotly_times([max(start, now - PHONE_HISTORY), end])
-    return ReportFigure(
-        title=f"Load and capacity of {source}",
-        description=f"Arrivals, forecast and usable capacity of {source}, {moment(start)} to {moment(end)} UTC.",
+    local = decision.local
+    figure = ReportFigure(
+        title=f"Load and capacity of {source}, in {local.name}",
+        description=(
+            f"Arrivals, forecast and capacity of {source}, {local.moment(start)} to {local.moment(end)} {local.name}."
+        ),
         plot=plot,
         key=key(parts),
-        wide=look(380, 56, 10, top=26) | {"xaxis.range": plotly_times([start, end]), "annotations": notes},
+        wide=look(320, 56, 10, top=26) | {"xaxis.range": plotly_times([start, end]), "annotations": notes},
         # No room for labels on lines; they are in the key below.
         narrow=look(300, 44, 5, right=8, top=26) | {"xaxis.range": on_a_phone, "annotations": [note]},
     )
+    return in_local_time(figure, local, now)
 
 
 def _recent(series: ArrivalSeries | None, forecast: Forecast | None, now: datetime) -> ArrivalSeries | None:

@@ -9,7 +9,7 @@ from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.report.decision.decision import DecisionOutcome, DecisionReport
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import day_moment, duration, moment, percent, quantile_name, rate
+from forescale.report.kit.wording import duration, percent, quantile_name, rate
 from modeling.wording import count_of
 from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScheduledStep
@@ -47,7 +47,7 @@ def _peak(decision: DecisionReport, forecast: Forecast, series: ArrivalSeries) -
         return f"{forecast.source}: no arrivals were recorded."
     peak_per_s = float(np.nanmax(came_per_s))
     at = arrivals.start + timedelta(seconds=arrivals.window_s * int(np.nanargmax(came_per_s)))
-    came = f"{forecast.source}: {rate(peak_per_s)} at {moment(at)} UTC"
+    came = f"{forecast.source}: {rate(peak_per_s)} at {decision.local.moment(at)}"
     planned = decision.now_estimate
     planned_per_s = planned.load_per_s.get(forecast.source, 0.0) if planned else 0.0
     if planned_per_s <= 0:
@@ -60,17 +60,20 @@ def _peak(decision: DecisionReport, forecast: Forecast, series: ArrivalSeries) -
 def outcome_table(decision: DecisionReport, outcome: DecisionOutcome) -> Table | None:
     """Per step: expected against measured."""
     rows = [_row(decision, index, step, outcome.steps.get(index)) for index, step in enumerate(decision.schedule.steps)]
-    times = texts("Step", "In place (UTC)", "Expected by (UTC)")
+    times = texts("Step", "Caught up", "Expected by")
     columns = (*times, *numbers("Downtime", "Expected downtime", "Catch-up", "Expected catch-up"))
     return Table(columns, tuple(rows)) if rows else None
 
 
 def _row(decision: DecisionReport, index: int, step: ScheduledStep, outcome: Outcome | None) -> tuple[Cell, ...]:
-    size = count_of(step.plan.instances, "instance")
+    size, local = count_of(step.plan.instances, "instance"), decision.local
     return (
         Cell(f"{index + 1}", (decision.state(index), size), strong=True),
-        Cell(day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured", strong=True),
-        Cell(day_moment(step.in_place_at)),
+        Cell(
+            decision.local.day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured",
+            strong=True,
+        ),
+        Cell(decision.local.day_moment(step.in_place_at)),
         Cell(duration(outcome.downtime_s) if outcome and outcome.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
         Cell(_catch_up(outcome)),

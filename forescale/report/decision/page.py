@@ -1,5 +1,6 @@
 """The report of a decision."""
 
+from forescale.report.decision.brief import brief_of
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.evidence_tables import (
     deployed_table,
@@ -12,11 +13,16 @@ from forescale.report.decision.instances_figure import instances_figure
 from forescale.report.decision.last_day_words import last_day_sentences
 from forescale.report.decision.load_figure import load_figure
 from forescale.report.decision.outcome_table import outcome_sentences, outcome_table
-from forescale.report.decision.plan_tables import alternatives_table, excuses_table, operators_table, steps_table
+from forescale.report.decision.plan_tables import (
+    alternatives_table,
+    excuses_table,
+    operators_table,
+    planned_peak,
+    steps_table,
+)
 from forescale.report.decision.shadow_table import comparison_sentences, shadow_table
-from forescale.report.decision.verdict import headline, sentences
 from forescale.report.kit.page import rendered
-from forescale.report.kit.wording import moment, percent, quantile_name
+from forescale.report.kit.wording import percent, quantile_name
 
 
 def render_report(decision: DecisionReport) -> str:
@@ -24,14 +30,15 @@ def render_report(decision: DecisionReport) -> str:
     sources = sorted({*(decision.history.series if decision.history else ()), *decision.forecasts})
     loads = [load_figure(decision, source) for source in sources]
     instances = [instances_figure(decision)] if decision.schedule.steps else []
-    outcome = decision.outcome
+    outcome, proposal, local = decision.outcome, decision.proposal, decision.local
     return rendered(
         "report.html.j2",
         "report.js",
         [*loads, *instances],
         decision=decision,
-        headline=headline(decision),
-        sentences=sentences(decision),
+        made_at=local.moment(decision.schedule.made_at),
+        zone=local.name,
+        brief=brief_of(proposal),
         outcome_sentences=outcome_sentences(decision, outcome) if outcome else (),
         outcome_table=outcome_table(decision, outcome) if outcome else None,
         shadow_sentences=comparison_sentences(decision.shadow_days or ()),
@@ -39,18 +46,16 @@ def render_report(decision: DecisionReport) -> str:
         loads=loads,
         instances=instances,
         steps=steps_table(decision),
-        operators=operators_table(decision.now_estimate, decision.then_estimate, decision.max_utilisation)
-        if decision.now_estimate
-        else None,
-        alternatives=alternatives_table(decision),
+        operators=operators_table(decision, decision.now_estimate) if decision.now_estimate else None,
+        peak=planned_peak(decision.now_estimate) if decision.now_estimate else "",
+        alternatives=alternatives_table(proposal),
         excuses=excuses_table(decision),
-        last_day=last_day_sentences(decision.last_day) if decision.last_day else (),
+        last_day=last_day_sentences(decision.last_day, local) if decision.last_day else (),
         deployed=deployed_table(decision.forecasts),
         rivals=rivals_table(decision.forecasts),
         peaks=peaks_table(decision.forecasts, decision.quantile),
         profiles=profiles_table(decision),
         provenance=provenance(decision),
-        moment=moment,
         percent=percent,
         quantile=quantile_name(decision.quantile),
     )

@@ -1,58 +1,91 @@
 """The tables on plans: what will change, which operator limits, which alternatives were considered."""
 
 from collections.abc import Mapping
-from math import isnan
 
 from forescale.report.decision.decision import DecisionReport
-from forescale.report.decision.verdict import NEGLIGIBLE, difference
+from forescale.report.decision.proposal import Proposal
+from forescale.report.decision.verdict import alternative_name, difference, late
+from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
-    day_moment,
     duration,
     instance_hours,
     number,
     parallelism_change,
     percent,
+    quantile_name,
     rate,
-    span,
+    sentence,
 )
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.wording import count_of
-from planner.scaling_schedule import ScheduledStep
+from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.schedule import VIOLATION
+
+
+def brief_steps_table(proposal: Proposal) -> Table:
+    """One line per step: when, what changes, and what it is for."""
+    columns = (
+        *texts("Step", "Requested", "Instances", "Change"),
+        *numbers(f"Load ({quantile_name(proposal.schedule.quantile)})", "Busy then"),
+    )
+    rows = [_brief_row(proposal, index, step) for index, step in enumerate(proposal.schedule.steps)]
+    return Table(columns, tuple(rows))
+
+
+def _brief_row(proposal: Proposal, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
+    return (
+        Cell(f"{index + 1}", (proposal.state(index),), strong=True),
+        Cell(proposal.local.day_moment(step.deploy_at), strong=True),
+        Cell(f"{step.replaces.instances} → {step.plan.instances}", strong=True),
+        Cell(", ".join(parallelism_change(step.replaces, step.plan))),
+        Cell(_load(step)),
+        Cell(percent(step.utilisation), ("falls behind",) if step.utilisation > 1 else ()),
+    )
+
+
+def _load(step: ScheduledStep) -> str:
+    if len(step.load_per_s) == 1:
+        return rate(next(iter(step.load_per_s.values())))
+    return ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in step.load_per_s.items())
 
 
 def steps_table(decision: DecisionReport) -> Table:
-    """One row per step, in the order of deployment."""
-    columns = texts(
-        "Step", "Deploy (UTC)", "Needed (UTC)", "Plan: now → then", "Why", "Expected", "Downtime + catch-up"
-    )
+    """Each step in detail, in the order of deployment."""
+    columns = texts("Step", "Requested → caught up", "Carries the load", "Plan", "Why", "Limit", "Change")
     rows = [_step_row(decision, index, step) for index, step in enumerate(decision.schedule.steps)]
     return Table(columns, tuple(rows))
 
 
 def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
-    load = ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in step.load_per_s.items())
+    local, named = decision.local, ", ".join(f"{source} {rate(per_s)}" for source, per_s in step.load_per_s.items())
+    carries = f"{number(step.headroom_factor)} × that load at most" if any(step.load_per_s.values()) else "no load"
     return (
         Cell(f"{index + 1}", (decision.state(index),), strong=True),
-        Cell(day_moment(step.deploy_at), (f"in place by {day_moment(step.in_place_at)}",), strong=True),
-        Cell(span(step.needed_from, step.needed_until, day_moment), (load,)),
         Cell(
-            ", ".join(parallelism_change(step.replaces, step.plan)),
+            local.day_moment(step.deploy_at),
+            (f"runs from {local.day_moment(step.runs_from)}", catch_up(step, local)),
+            strong=True,
+        ),
+        Cell(local.span(step.needed_from, step.needed_until, brief=True), (f"up to {named}",)),
+        Cell(
+            step.plan.brief(),
             (f"{step.replaces.instances} → {count_of(step.plan.instances, 'instance')}", *_price(step)),
             strong=True,
         ),
         Cell(step.why),
-        Cell(
-            f"{step.bottleneck} {_at_the_peak(step.utilisation, decision.max_utilisation)}",
-            (f"carries {number(step.headroom_factor)} × that load" if any(step.load_per_s.values()) else "no load",),
-        ),
-        Cell(
-            f"{duration(step.downtime_s)} + {duration(step.catch_up_s)}",
-            () if step.disruption is None else (str(step.disruption),),
-        ),
+        Cell(f"{step.bottleneck} {percent(step.utilisation)} busy", (carries,)),
+        Cell(f"stops for {duration(step.downtime_s)}", () if step.disruption is None else (str(step.disruption),)),
     )
+
+
+def catch_up(step: ScheduledStep, local: LocalTime) -> str:
+    """When the backlog of the change is gone, or that it is not before the next plan."""
+    if not step.catches_up:
+        return f"does not catch up before {local.day_moment(step.needed_until)}"
+    return f"caught up by {local.day_moment(step.in_place_at)}"
 
 
 def _price(step: ScheduledStep) -> tuple[str, ...]:
@@ -65,91 +98,88 @@ def _price(step: ScheduledStep) -> tuple[str, ...]:
     return (f"a price of {number(step.price_per_hour)} an hour ({more})",)
 
 
-def _at_the_peak(share: float, max_utilisation: float) -> str:
-    """Note on a step that may exceed max_utilisation at the planned quantile of its peak, as the budget allows."""
-    if share <= max_utilisation:
-        return f"{percent(share)} busy"
-    return f"{percent(share)} busy at that peak: the expected minutes include the queue"
-
-
-def utilisation(share: float, max_utilisation: float) -> str:
-    """What a utilisation means, in words; empty if it is within the limit."""
-    told = f"{percent(share)} busy"
-    return f"{told}, {trouble}" if (trouble := _trouble(share, max_utilisation)) else told
-
-
 def _trouble(share: float, max_utilisation: float) -> str:
     if share >= 1:
-        return "unstable: its queue grows without end"
-    return f"above the {percent(max_utilisation)} allowed" if share > max_utilisation else ""
+        return "falls behind: its queue grows while that load lasts"
+    return f"above the {percent(max_utilisation)} aimed for" if share > max_utilisation else ""
 
 
-def operators_table(now: Estimate, then: Estimate | None, max_utilisation: float) -> Table:
-    """Operators of the current and the largest scheduled plan, under the planned peak."""
-    moments = {"now": now} | ({"then": then} if then is not None else {})
-    named = [f"{what} {word}" for word in moments for what in ("Instances", "Busy")]
+def operators_table(decision: DecisionReport, now: Estimate) -> Table:
+    """How busy each operator is: with today's plan under the peak of the horizon, with the plan of each step under its
+    own load. Columns of a step that repeats an earlier plan under a lower load are left out.
+    """
+    moments = {"now": now} | {
+        f"step {', '.join(str(index + 1) for index in indices)}": decision.step_estimates[indices[0]]
+        for indices in _busiest(decision)
+    }
     rows = [
         (
-            Cell(name, _notes(name, moments, max_utilisation), strong=True),
-            *(cell for estimate in moments.values() for cell in _operator_cells(estimate, name)),
+            Cell(name, _notes(name, moments, decision.max_utilisation), strong=True),
+            *(_operator_cell(estimate, name) for estimate in moments.values()),
         )
         for name in now.operators
     ]
-    return Table((*texts("Operator"), *numbers(*named)), tuple(rows), compact=True)
+    head = [word[0].upper() + word[1:] for word in moments]
+    return Table((*texts("Operator"), *numbers(*head)), tuple(rows), compact=True)
 
 
-def _operator_cells(estimate: Estimate, name: str) -> tuple[Cell, Cell]:
+def planned_peak(now: Estimate) -> str:
+    """The peak of the horizon by source, as planned for."""
+    return ", ".join(f"{source} {rate(load_per_s)}" for source, load_per_s in now.load_per_s.items())
+
+
+def _busiest(decision: DecisionReport) -> list[list[int]]:
+    """Steps grouped by plan, in order; the first of each group has the highest utilisation."""
+    groups: dict[str, list[int]] = {}
+    for index in decision.step_estimates:
+        groups.setdefault(decision.schedule.steps[index].plan.plan_id, []).append(index)
+    busy = {index: estimate.utilisation for index, estimate in decision.step_estimates.items()}
+    return [sorted(group, key=lambda index: -busy[index]) for group in groups.values()]
+
+
+def _operator_cell(estimate: Estimate, name: str) -> Cell:
     operator = estimate.operators[name]
-    return Cell(str(operator.parallelism)), Cell(percent(operator.utilisation), strong=operator.utilisation >= 1)
+    busy = percent(operator.utilisation)
+    return Cell(busy, (count_of(operator.parallelism, "instance"),), strong=operator.utilisation >= 1)
 
 
 def _notes(name: str, moments: Mapping[str, Estimate], max_utilisation: float) -> tuple[str, ...]:
-    """The numbers of the row in words: a limit, a breach, the arrivals."""
+    """The numbers of the row in words: where it limits, and where it is above the limit."""
     limiting = [word for word, estimate in moments.items() if estimate.bottleneck == OperatorLimit(name)]
     breaches = [
-        f"{word} {trouble}"
+        f"{word}: {trouble}"
         for word, estimate in moments.items()
         if (trouble := _trouble(estimate.operators[name].utilisation, max_utilisation))
     ]
-    arrivals = next(iter(moments.values())).operators[name].arrival_rate_per_s
-    when = f" {' and '.join(limiting)}" if len(moments) > 1 else ""
-    bottleneck = [f"the bottleneck{when}"] if limiting else []
-    return (*bottleneck, *breaches, f"arrivals {rate(arrivals)}")
+    return (*([f"limits {', '.join(limiting)}"] if limiting else []), *breaches)
 
 
-def alternatives_table(decision: DecisionReport) -> Table:
+def alternatives_table(proposal: Proposal) -> Table:
     """The schedule first, then its alternatives, cheapest first."""
-    schedule = decision.schedule
-    name = "this schedule" if schedule.steps else "this decision: hold"
+    schedule = proposal.schedule
     own = _schedule_row(
-        name,
+        "this schedule" if schedule.steps else "this decision: keep today's plan",
         "",
         schedule.cost_instance_hours,
         schedule.price,
         "–",
         len(schedule.steps),
-        _minutes(schedule.violation_minutes),
+        late(schedule.violation_minutes),
     )
     others = [
         _schedule_row(
-            other.name,
+            alternative_name(other.name),
             other.excuse,
             other.cost_instance_hours,
             other.price,
-            difference(other, schedule.cost_instance_hours),
+            difference(other.cost_instance_hours, schedule.cost_instance_hours),
             other.rescales,
-            _minutes(other.violation_minutes),
+            late(other.violation_minutes),
         )
         for other in sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
     ]
-    columns = (*texts("Schedule"), *numbers("Instance-hours", "Against this", "Rescales", "Violation expected"))
+    columns = (*texts("Schedule"), *numbers("Instance-hours", "Against this", "Rescales", "Expected"))
     return Table(columns, (own, *others), compact=True)
-
-
-def _minutes(minutes: float) -> str:
-    if isnan(minutes):
-        return number(minutes)
-    return "none" if minutes < NEGLIGIBLE else f"{number(minutes)} min"
 
 
 def _schedule_row(
@@ -163,15 +193,26 @@ def _schedule_row(
 def excuses_table(decision: DecisionReport) -> Table:
     """Rejected candidate plans, each with the bound it broke and what would help."""
     rows = [_excuse_row(excuse, decision) for excuse in decision.schedule.excuses]
-    columns = texts("Candidate", "Rejected because", "What would help")
+    columns = texts("Plan", "Rejected because", "What would help")
     return Table(columns, tuple(rows))
 
 
 def _excuse_row(excuse: Excuse, decision: DecisionReport) -> tuple[Cell, ...]:
     change = parallelism_change(decision.schedule.current, excuse.plan)
-    of = f" of {excuse.operator}" if excuse.operator else ""
     return (
         Cell(", ".join(change), (count_of(excuse.plan.instances, "instance"),), strong=True),
-        Cell(f"{excuse.target}{of}: {number(excuse.value)}, bound {number(excuse.bound)}"),
+        Cell(_rejection(excuse, decision.schedule)),
         Cell(excuse.remedy),
     )
+
+
+def _rejection(excuse: Excuse, schedule: ScalingSchedule) -> str:
+    """Late minutes against the budget, a share of time busy, or the reason in the words of the model."""
+    if excuse.target == VIOLATION:
+        allowed = schedule.allowed_minutes
+        if allowed is not None and excuse.value > allowed:
+            return f"{late(excuse.value)} expected, {number(allowed)} min allowed"
+        return f"{late(excuse.value)} expected, {number(excuse.bound)} with this schedule"
+    if excuse.target == "utilisation":
+        return f"{excuse.operator or 'it'} would be {percent(excuse.value)} busy, {percent(excuse.bound)} allowed"
+    return sentence(excuse.reason)

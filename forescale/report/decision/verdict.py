@@ -1,197 +1,246 @@
-"""What a reviewer reads first: what will change, when, why, at what cost, and what to decide."""
+"""What a reviewer reads first: what will change, what it costs and risks, what is asked and until when."""
 
-from collections.abc import Sequence
+from math import isnan
 
-from forescale.report.decision.decision import DecisionReport
-from forescale.report.kit.decision_words import RUNGS, basis_summary, past_in_violation
+from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
+from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
+from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
     duration,
     instance_hours,
-    moment,
     number,
     parallelism_change,
     percent,
     quantile_name,
-    rate,
     sentence,
 )
-from modeling.estimate import Estimate
 from modeling.wording import count_of
 from planner.decision_basis import Rung
-from planner.ledger.entries import StepEntry
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
-from planner.schedule import HOLD
+from planner.schedule import CANDIDATE, HOLD, STATIC
 
 FLOOR_MODE = (
     "Floor mode (planning.mode): each plan is a lower bound, and a reactive scaler or a person decides above it"
 )
-OPEN_STATES = frozenset({"proposed"})
-NEGLIGIBLE = 0.005
-"""Violation minutes below which none are mentioned."""
+AT_ONCE_S = 60.0
+"""A step due this soon after the decision is due at once."""
 
 
-def headline(decision: DecisionReport) -> str:
+def headline(proposal: Proposal) -> str:
     """One sentence: what will change, and what it is planned by if not by a forecast."""
-    rung = decision.rung
-    return _change(decision) if rung is Rung.FORECAST else f"{_change(decision)} ({RUNGS[rung]})"
+    rung = proposal.schedule.basis.rung
+    return _change(proposal) if rung is Rung.FORECAST else f"{_change(proposal)} ({RUNGS[rung]})"
 
 
-def _change(decision: DecisionReport) -> str:
-    schedule = decision.schedule
-    running = f"{count_of(schedule.current.instances, 'instance')}"
-    would = decision.in_shadow
+def _change(proposal: Proposal) -> str:
+    schedule, moment = proposal.schedule, proposal.local.moment
+    running, would = count_of(schedule.current.instances, "instance"), proposal.in_shadow
     if not schedule.steps:
         hold = "Would hold" if would else "Hold"
-        return f"{hold} {decision.topology} at its {running} until {moment(schedule.end)} UTC"
+        return f"{hold} {schedule.topology} at its {running} until {moment(schedule.end)}"
     sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
     way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
+    last = moment(schedule.steps[-1].deploy_at)
     if schedule.basis.floor:
-        last = moment(schedule.steps[-1].deploy_at)
-        return f"Move the floor of {decision.topology} {times} by {last} UTC: {way} instances at least"
-    rescale = "Would rescale" if would else "Rescale"
-    return f"{rescale} {decision.topology} {times} by {moment(schedule.steps[-1].deploy_at)} UTC: {way} instances"
+        return f"Move the floor of {schedule.topology} {times} by {last}: {way} instances at least"
+    return f"{'Would rescale' if would else 'Rescale'} {schedule.topology} {times} by {last}: {way} instances"
 
 
-def sentences(decision: DecisionReport) -> tuple[Sentence, ...]:
-    """When, why, at what cost, and what to decide; later also what happened."""
+def warnings(proposal: Proposal) -> tuple[str, ...]:
+    """What stands before everything else: a broken budget and what keeps it, steps that are past their time."""
+    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal))))
+
+
+def _broken_budget(proposal: Proposal) -> str:
+    schedule, allowed = proposal.schedule, proposal.schedule.allowed_minutes
+    if not proposal.schedule.basis.rung.plans or allowed is None or not proposal.breaks_budget:
+        return ""
+    plan = "This schedule" if schedule.steps else "Keeping today's plan"
+    span_s = (schedule.end - schedule.start).total_seconds()
+    broken = (
+        f"{plan} breaks its budget by its own estimate: {late(schedule.violation_minutes)} expected over "
+        f"{duration(span_s)}, {number(allowed)} min allowed."
+    )
+    if not proposal.keeping:
+        return f"{broken} No other plan that was costed keeps it."
+    first, *others = proposal.keeping
+    held = next((each for each in others if each.name == HOLD), None)
+    offers = [_offer(proposal, each) for each in (first, held) if each is not None]
+    return " ".join((broken, *offers))
+
+
+def _offer(proposal: Proposal, keeping: Alternative) -> str:
+    name = alternative_name(keeping.name)
+    hours = f"{instance_hours(keeping.cost_instance_hours)} instance-hours"
+    more = difference(keeping.cost_instance_hours, proposal.schedule.cost_instance_hours)
+    how = " Veto this schedule to keep today's plan." if keeping.name == HOLD and proposal.asks else ""
+    return f"{name[0].upper()}{name[1:]} keeps it, for {hours} ({more}).{how}"
+
+
+def _too_late(proposal: Proposal) -> str:
+    waiting = proposal.waiting
+    if not proposal.asks or not proposal.schedule.is_too_late_for_review(first := proposal.schedule.steps[waiting[0]]):
+        return ""
+    return too_late(proposal.schedule, first, proposal.local)
+
+
+def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime) -> str:
+    """Why the first step that needs approval is due before a review can be over, and what happens then."""
     return (
-        *([Sentence("First step", _first(decision))] if decision.schedule.steps else []),
-        Sentence("Why", sentence(decision.schedule.why)),
-        *([Sentence("Planned by", sentence(told))] if (told := basis_summary(decision.schedule.basis)) else []),
-        *([Sentence("Peak", _peak(decision, decision.now_estimate))] if decision.now_estimate else []),
-        Sentence("Risk", _risk(decision)),
-        Sentence("Cost", _cost(decision)),
-        *([Sentence("Mode", _mode())] if decision.schedule.basis.floor else []),
-        Sentence("Asked of you", _to_decide(decision)),
+        f"It is too late for a review of {duration(schedule.review_s)} (planning.review_s): the load comes sooner. "
+        f"Without an answer {count_of(first.replaces.instances, 'instance')} "
+        f"{'runs' if first.replaces.instances == 1 else 'run'} on; a late approval deploys the step at once, until "
+        f"{local.moment(first.needed_until)}."
     )
 
 
-def schedule_summary(why: str, schedule: ScalingSchedule, steps: Sequence[StepEntry]) -> str:
-    """The decision in Markdown: whether it is too late for a review, why, and a line for each step."""
-    waiting = [each for each, step in zip(schedule.steps, steps, strict=True) if step.state.value in OPEN_STATES]
-    late = [f"**{too_late(schedule, each)}**\n" for each in waiting[:1] if schedule.is_too_late_for_review(each)]
-    lines = [f"- {step.deploy_at:%a %H:%M} UTC: {step.plan.brief()} ({step.reason})" for step in steps]
-    return "\n".join([*late, why, *lines])
+def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
+    """What is asked, what it costs, what it risks."""
+    held = proposal.schedule.why if not proposal.schedule.steps else ""
+    return (
+        Sentence("Asked of you", asked(proposal)),
+        *([Sentence("Why", sentence(held))] if held else []),
+        Sentence("Cost", cost(proposal)),
+        Sentence("Risk", risk(proposal)),
+        *([Sentence("Planned by", sentence(told))] if (told := basis_summary(proposal.schedule.basis)) else []),
+        *([Sentence("Mode", _mode())] if proposal.schedule.basis.floor else []),
+    )
 
 
 def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
-def _first(decision: DecisionReport) -> str:
-    step = decision.schedule.steps[0]
-    change = ", ".join(parallelism_change(step.replaces, step.plan))
-    ahead_s = (step.deploy_at - decision.schedule.made_at).total_seconds()
-    if ahead_s < 60:
-        return f"{change} at once ({moment(step.deploy_at)} UTC)."
-    return f"{change} at {moment(step.deploy_at)} UTC, {duration(ahead_s)} after this decision."
-
-
-def _peak(decision: DecisionReport, now: Estimate) -> str:
-    parts = []
-    for source, load_per_s in now.load_per_s.items():
-        usable_per_s = now.mst_per_s[source] * decision.max_utilisation
-        parts.append(
-            f"{source}: {rate(load_per_s)} planned for ({quantile_name(decision.quantile)}), "
-            f"the current plan carries {rate(usable_per_s)} within its headroom"
-        )
-    told = "; ".join(parts)
-    if now.utilisation >= 1:
-        return f"{told}. Under that peak {now.bottleneck} would be unstable at {percent(now.utilisation)}."
-    return f"{told}. Under that peak {now.bottleneck} would be {percent(now.utilisation)} busy."
-
-
-def _cost(decision: DecisionReport) -> str:
-    schedule = decision.schedule
+def cost(proposal: Proposal) -> str:
+    """Instance-hours of the horizon, against the other ways that were costed."""
+    schedule = proposal.schedule
     span_s = (schedule.end - schedule.start).total_seconds()
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
         own = (
-            f"{own}, at a price of {number(schedule.price)} "
-            f"(an instance-hour is weighed as {number(schedule.instance_price_per_hour)})"
+            f"{own}, at a price of {number(schedule.price)} (an instance-hour is weighed as "
+            f"{number(schedule.instance_price_per_hour)})"
         )
-    if not schedule.alternatives:
-        return f"{own}. No alternative was costed."
-    others = sorted(schedule.alternatives, key=lambda other: other.cost_instance_hours)
-    return f"{own}. " + " ".join(_against(other, schedule.cost_instance_hours) for other in others)
+    compared = [_against(each, schedule.cost_instance_hours) for each in _compared(proposal)]
+    return f"{own}: {'; '.join(compared)}." if compared else f"{own}. No other way was costed."
 
 
-def _risk(decision: DecisionReport) -> str:
-    """Expected violations, with the schedule and without any step."""
-    schedule = decision.schedule
-    if not decision.rung.plans:
-        return "Not known: there is no forecast to compare the running plan with."
-    told = f"{violation(schedule.violation_minutes)}, with a probability of {percent(schedule.violation_probability)}"
-    if schedule.allowed_minutes is not None:
-        told = f"{told}; the budget allows {number(schedule.allowed_minutes)} min over this horizon"
-    if decision.past is not None and decision.past.known:
-        told = f"{told}. {past_in_violation(decision.past, in_shadow=decision.in_shadow)}"
-    held = [other for other in schedule.alternatives if other.name == HOLD]
-    if schedule.steps and held:
-        told = f"{told}. Without any step: {violation(held[0].violation_minutes)}"
-    return f"{told[0].upper()}{told[1:]}."
+def _compared(proposal: Proposal) -> list[Alternative]:
+    """Today's plan first, then the others without a person's candidates."""
+    others = [each for each in proposal.schedule.alternatives if not each.name.startswith(CANDIDATE)]
+    return sorted(others, key=lambda each: (each.name != HOLD, each.cost_instance_hours))
 
 
 def _against(other: Alternative, own_hours: float) -> str:
-    hours = f"{instance_hours(other.cost_instance_hours)} ({difference(other, own_hours)})"
-    return f"“{other.name}” costs {hours} with {violation(other.violation_minutes)}."
+    name, hours = alternative_name(other.name), instance_hours(other.cost_instance_hours)
+    return f"{difference(own_hours, other.cost_instance_hours)} against {name} ({hours})"
 
 
-def violation(minutes: float) -> str:
-    """Expected minutes in violation, in words."""
-    return "no violation expected" if minutes < NEGLIGIBLE else f"{number(minutes)} min in violation expected"
+def risk(proposal: Proposal) -> str:
+    """Expected late minutes, with the schedule and without, and those of the past week."""
+    schedule = proposal.schedule
+    if not proposal.schedule.basis.rung.plans:
+        return "Not known: there is no forecast to compare today's plan with."
+    told = f"{late(schedule.violation_minutes)} expected"
+    if schedule.violation_minutes >= NEGLIGIBLE:
+        told = f"{told} ({percent(schedule.violation_probability)} probability of any)"
+    if schedule.allowed_minutes is not None:
+        told = f"{told}; {number(schedule.allowed_minutes)} min allowed"
+    if schedule.steps and (without := _without(proposal)):
+        told = f"{told}. {without}"
+    if proposal.past is not None and proposal.past.known:
+        told = f"{told}. {past_late(proposal.past, in_shadow=proposal.in_shadow)}"
+    if proposal.max_lag_s is not None:
+        told = f"{told}. Late: a minute with more than {duration(proposal.max_lag_s)} of lag"
+    return f"{told[0].upper()}{told[1:]}."
 
 
-def difference(other: Alternative, own_hours: float) -> str:
-    """Cost of an alternative relative to the schedule."""
-    if own_hours <= 0:
+def _without(proposal: Proposal) -> str:
+    """Late minutes of the other ways."""
+    told = "; ".join(f"{alternative_name(each.name)}: {late(each.violation_minutes)}" for each in _compared(proposal))
+    return f"{told[:1].upper()}{told[1:]}"
+
+
+def alternative_name(name: str) -> str:
+    """A costed alternative as a person calls it."""
+    return {HOLD: "keeping today's plan", STATIC: "a fixed plan sized for the peak"}.get(name, name)
+
+
+def late(minutes: float) -> str:
+    """Expected late minutes, in words.
+
+    >>> [late(minutes) for minutes in (0.0, 0.3, 20.6)]
+    ['no minute late', '0.3 min late', '20.6 min late']
+    """
+    if isnan(minutes):
+        return "minutes late unknown"
+    return "no minute late" if minutes < NEGLIGIBLE else f"{number(minutes)} min late"
+
+
+def difference(hours: float, against: float) -> str:
+    """Cost relative to another.
+
+    >>> difference(178.0, 384.0).replace(NBSP, " "), difference(384.0, 178.0).replace(NBSP, " "), difference(1.0, 1.0)
+    ('−54 %', '+116 %', 'the same')
+    """
+    if against <= 0:
         return "–"
-    share = other.cost_instance_hours / own_hours - 1
+    share = hours / against - 1
     if abs(share) < 0.005:
         return "the same"
     return f"{'+' if share > 0 else '−'}{percent(abs(share))}"
 
 
-def _to_decide(decision: DecisionReport) -> str:
-    steps = decision.schedule.steps
-    if decision.in_shadow:
-        return "Nothing: in shadow mode (planning.mode) nothing is deployed; “current” is the plan that would run."
-    if not decision.rung.plans:
+def asked(proposal: Proposal) -> str:
+    """What a person has to do, and by when."""
+    steps, local = proposal.schedule.steps, proposal.local
+    if proposal.in_shadow:
+        return "Nothing: in shadow mode (planning.mode) nothing is deployed; today's plan is the one that would run."
+    if not proposal.schedule.basis.rung.plans:
         return "Nothing to review: see to the cause. Steps that were approved before stand."
     if not steps:
-        return "Nothing: the current plan stays, and the next decision looks again."
-    waiting = [step for index, step in enumerate(steps) if decision.state(index) in OPEN_STATES]
-    if decision.outcome is not None or not waiting:
-        return f"Nothing: {_states(decision)}."
+        return "Nothing: today's plan stays, and the next decision looks again."
+    if not proposal.asks:
+        return f"Nothing: {_states(proposal)}."
+    waiting = proposal.waiting
     which = f"{len(waiting)} of {len(steps)} steps" if len(waiting) < len(steps) else _all(len(steps))
-    schedule, first = decision.schedule, waiting[0]
-    at = moment(first.deploy_at)
-    due = f"before {at} UTC" if first.deploy_at > schedule.made_at else "now: the first is due already"
-    late = schedule.is_too_late_for_review(first)
-    silence = (
-        too_late(schedule, first) if late else "A step that nobody approves expires, and the plan before it stays."
-    )
-    return f"Approve, edit or veto {which} {due}. {silence}"
-
-
-def too_late(schedule: ScalingSchedule, first: ScheduledStep) -> str:
-    """Why the first step that needs approval is due before a review can be over, and what happens then."""
-    return (
-        f"It is too late for a review of {duration(schedule.review_s)} (planning.review_s): the load comes sooner. "
-        f"Without an answer {count_of(first.replaces.instances, 'instance')} "
-        f"{'runs' if first.replaces.instances == 1 else 'run'} on; a late approval deploys the step at once, until "
-        f"{moment(first.needed_until)} UTC."
-    )
+    left_s = (steps[waiting[0]].deploy_at - proposal.at).total_seconds()
+    by = f"by {local.moment(steps[waiting[0]].deploy_at)}, in {duration(left_s)}" if left_s >= AT_ONCE_S else "now"
+    late_review = proposal.schedule.is_too_late_for_review(steps[waiting[0]])
+    silence = "" if late_review else " A step that nobody approves expires, and the plan before it stays."
+    return f"Approve, veto or edit {which} {by}.{silence}"
 
 
 def _all(count: int) -> str:
     return "the step" if count == 1 else "both steps" if count == 2 else f"all {count} steps"
 
 
-def _states(decision: DecisionReport) -> str:
-    states = [decision.state(index) for index in range(len(decision.schedule.steps))]
+def _states(proposal: Proposal) -> str:
+    states = [proposal.state(index) for index in range(len(proposal.schedule.steps))]
     seen = dict.fromkeys(states)
     return ", ".join(f"{count_of(states.count(state), 'step')} {state}".replace(" ", NBSP, 1) for state in seen)
+
+
+def overload_note(proposal: Proposal) -> str:
+    """Why steps are planned that cannot take their whole planned load; empty if there are none."""
+    schedule = proposal.schedule
+    beyond = [index + 1 for index, step in enumerate(schedule.steps) if step.utilisation > 1]
+    if not beyond:
+        return ""
+    which = f"Step {beyond[0]} falls" if len(beyond) == 1 else f"Steps {', '.join(map(str, beyond))} fall"
+    minutes, allowed = schedule.violation_minutes, schedule.allowed_minutes
+    counted = (
+        f"{which} behind for a while if the {quantile_name(schedule.quantile)} load comes; the expected late minutes"
+    )
+    if allowed is None or proposal.breaks_budget:
+        return f"{counted} include that."
+    return f"{counted} include that and stay within the budget ({number(minutes)} of {number(allowed)} min)."
+
+
+def step_change(proposal: Proposal, index: int) -> str:
+    """Parallelism of a step, before and after."""
+    step = proposal.schedule.steps[index]
+    return ", ".join(parallelism_change(step.replaces, step.plan))

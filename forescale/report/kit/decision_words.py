@@ -169,17 +169,17 @@ def budget_words(facts: BudgetFacts) -> str:
     if not facts.past_minutes:
         lacking = "no whole day of the shadow" if facts.in_shadow else "no lag"
         return f"{lacking} is known for the past {PACED.days} days, so none of their minutes count"
-    past = past_in_violation(MinuteCount(int(facts.past_minutes), int(facts.used_minutes)), in_shadow=facts.in_shadow)
+    past = past_late(MinuteCount(int(facts.past_minutes), int(facts.used_minutes)), in_shadow=facts.in_shadow)
     if facts.allowed_minutes is None:
         return f"{past}; each costs {facts.price_h or 0.0:g} instance-hours"
     return f"{past}; {facts.allowed_minutes:g} are allowed"
 
 
-def past_in_violation(past: MinuteCount, *, in_shadow: bool) -> str:
-    """Violation minutes of the past week, and the number of known minutes."""
+def past_late(past: MinuteCount, *, in_shadow: bool) -> str:
+    """Late minutes of the past week, and the number of known minutes."""
     were = "would have been" if in_shadow else "was" if past.in_violation == 1 else "were"
     known = "of whole days" if in_shadow else "known"
-    return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} in violation"
+    return f"{past.in_violation:,} of {count_of(past.known, 'minute')} {known} in {PACED.days} days {were} late"
 
 
 def basis_rows(basis: DecisionBasis) -> Iterable[tuple[str, str]]:

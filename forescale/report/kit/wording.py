@@ -1,13 +1,10 @@
 """How the report writes numbers, times and untrusted names: with units, sanely rounded, the same in every locale."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from math import inf, isfinite, isnan
 
+from forescale.report.kit.local_time import UTC_TIME
 from modeling.inputs.physical_plan import PhysicalPlan
-
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 NBSP = "\N{NO-BREAK SPACE}"
 KEPT = frozenset({NBSP, "\n"})
@@ -91,13 +88,14 @@ def duration(seconds: float) -> str:
 
 
 def service_time(seconds: float, error_s: float = 0.0) -> str:
-    """Seconds of one tuple, in the unit that reads best, with the standard error if there is one.
+    """Seconds of one tuple, in the unit that reads best, with the standard error if it is known and shows.
 
-    >>> [service_time(*v).replace(NBSP, " ") for v in ((8.12, 0.162), (0.005,), (0.00026, 0.0000052))]
-    ['8.12 ± 0.16 s', '5 ms', '260 ± 5.2 µs']
+    >>> [service_time(*v).replace(NBSP, " ") for v in ((8.12, 0.162), (0.005,), (0.00026, 0.0000052), (8.4, 1e-9))]
+    ['8.12 ± 0.16 s', '5 ms', '260 ± 5.2 µs', '8.4 s']
     """
     unit, width = next(((u, w) for u, w in (("s", 1.0), ("ms", 1e-3)) if seconds >= w), ("µs", 1e-6))
-    error = f"{NBSP}±{NBSP}{number(float(f'{error_s / width:.2g}'))}" if error_s > 0 else ""
+    shows = isfinite(error_s) and error_s >= 0.0005 * seconds > 0
+    error = f"{NBSP}±{NBSP}{number(float(f'{error_s / width:.2g}'))}" if shows else ""
     return f"{number(seconds / width)}{error}{NBSP}{unit}"
 
 
@@ -107,14 +105,12 @@ def instance_hours(hours: float) -> str:
 
 def moment(at: datetime) -> str:
     """`Fri 24 Oct 06:24`, in UTC."""
-    utc = at.astimezone(UTC)
-    return f"{DAYS[utc.weekday()]} {utc.day} {MONTHS[utc.month - 1]} {utc:%H:%M}"
+    return UTC_TIME.moment(at)
 
 
 def day_moment(at: datetime) -> str:
     """`Fri 06:24`, in UTC: enough within a week."""
-    utc = at.astimezone(UTC)
-    return f"{DAYS[utc.weekday()]} {utc:%H:%M}"
+    return UTC_TIME.day_moment(at)
 
 
 def sentence(text: str) -> str:
@@ -123,14 +119,9 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def span(start: datetime, end: datetime, format_moment: Callable[[datetime], str] = moment) -> str:
-    """`Fri 24 Oct 06:50–09:30`, in UTC; the day, as format_moment writes it, is repeated only if it changes."""
-    same_day = start.astimezone(UTC).date() == end.astimezone(UTC).date()
-    return (
-        f"{format_moment(start)}–{end.astimezone(UTC):%H:%M}"
-        if same_day
-        else f"{format_moment(start)} – {format_moment(end)}"
-    )
+def span(start: datetime, end: datetime) -> str:
+    """`Fri 24 Oct 06:50–09:30`, in UTC; the day is repeated only if it changes."""
+    return UTC_TIME.span(start, end)
 
 
 def parallelism_change(old: PhysicalPlan, new: PhysicalPlan) -> tuple[str, ...]:

@@ -17,6 +17,19 @@
   fit();
   narrow.addEventListener("change", fit);
 
+  // Below Airflow's pages there is a form to answer in; a file has none.
+  const below = window.location.pathname.split("/scaling/topologies/");
+  document.querySelectorAll("[data-airflow]").forEach((link) => {
+    if (below.length < 2) return;
+    link.href = `${below[0]}/${link.dataset.airflow}`;
+    link.hidden = false;
+  });
+
+  // Figures that are folded away have no width until they are opened.
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", () => {
+    fold.querySelectorAll(".plot").forEach((div) => Plotly.Plots.resize(div));
+  }));
+
   // Paper is narrower than most windows, and shows nothing that is folded away.
   window.addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((fold) => { fold.open = true; });

@@ -34,13 +34,20 @@ def step(hours: float, replaces: int, count: int) -> ScheduledStep:
     )
 
 
-def test_plan__is_in_place_once_it_has_caught_up_until_the_next_one_has() -> None:
-    # The third step catches up at 18:05, five minutes after the end: nothing of it is in place within the horizon.
-    steps = (step(1, 1, 2), step(3, 2, 4), step(5.92, 4, 1))
+def test_plan__runs_from_when_the_job_is_back_until_it_stops_being_the_plan() -> None:
+    # Each step is in place ten minutes after its request, of which 570 s are catch-up: it runs after 30 s.
+    steps = (step(1, 1, 2), step(3, 2, 1), step(6, 1, 4))
     schedule = ScalingSchedule("words", NOON, NOON, NOON + timedelta(hours=6), 0.95, plan(1), steps, 20.0, "rescale")
-    first, second = (NOON + timedelta(hours=hours, minutes=10) for hours in (1, 3))
-    assert schedule.plans_in_place() == [
+    first, second = (NOON + timedelta(hours=hours, seconds=30) for hours in (1, 3))
+    # The third step's plan runs 30 s after the end: nothing of it within the horizon.
+    assert schedule.plans_running() == [
         (plan(1), NOON, first),
         (plan(2), first, second),
-        (plan(4), second, schedule.end),
+        (plan(1), second, schedule.end),
     ]
+
+
+def test_step__catches_up_only_if_its_backlog_is_gone_before_the_next_plan() -> None:
+    # Needed until 18:00: asked for at 17:49 it is in place at 17:59, asked for at 17:50 only at 18:00.
+    assert step(5 + 49 / 60, 1, 2).catches_up
+    assert not step(5 + 50 / 60, 1, 2).catches_up

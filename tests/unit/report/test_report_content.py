@@ -67,9 +67,9 @@ def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts(
 def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
     decision = sample_decision()
     week = replace(decision, past=MinuteCount(10_080, 12))
-    assert ". 12 of 10,080 minutes known in 7 days were in violation. Without any step: 255 min" in read(week)
+    assert ". 12 of 10,080 minutes known in 7 days were late. Without any step: 255 min" in read(week)
     shadow = replace(week, shadow_days=(), past=MinuteCount(2_880, 2))
-    assert "2 of 2,880 minutes of whole days in 7 days would have been in violation." in read(shadow)
+    assert "2 of 2,880 minutes of whole days in 7 days would have been late." in read(shadow)
     for unknown in (None, MinuteCount(0, 0)):
         assert "in 7 days" not in read(replace(decision, past=unknown))
 

@@ -248,7 +248,9 @@ def sample_decision(source: str = SOURCE) -> DecisionReport:
         max_utilisation=MAX_UTILISATION,
         max_lag_s=180,
         now_estimate=estimate(CURRENT, 2.21, source),
-        then_estimate=estimate(plan(22, 3), 2.21, source),
+        step_estimates={
+            index: estimate(step.plan, step.load_per_s[source], source) for index, step in enumerate(steps)
+        },
         declared=declared(),
         links={source: "http://127.0.0.1:5000/#/experiments/1/runs/4be1c0ffee5d4a7e9b60c2c1a7f3d9e8"},
         states={0: "approved"},

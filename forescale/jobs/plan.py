@@ -24,7 +24,7 @@ from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.brief import markdown
-from forescale.report.kit.decision_words import causes_words
+from forescale.report.kit.decision_words import basis_summary, causes_words
 from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace

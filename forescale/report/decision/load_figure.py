@@ -39,7 +39,7 @@ from forescale.report.kit.traces import (
 )
 from forescale.report.kit.wording import percent, quantile_name
 
-SHOWN_HISTORY = timedelta(days=1)
+SHOWN_HISTORY = timedelta(hours=36)
 PHONE_HISTORY = timedelta(hours=12)
 UNFORECAST_STEP_S = 300
 

@@ -70,10 +70,10 @@ def _row(decision: DecisionReport, index: int, step: ScheduledStep, outcome: Out
     return (
         Cell(f"{index + 1}", (decision.state(index), size), strong=True),
         Cell(
-            decision.local.day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured",
+            local.day_moment(outcome.verified_at) if outcome and outcome.verified_at else "not measured",
             strong=True,
         ),
-        Cell(decision.local.day_moment(step.in_place_at)),
+        Cell(local.day_moment(step.in_place_at)),
         Cell(duration(outcome.downtime_s) if outcome and outcome.downtime_s is not None else "not measured"),
         Cell(duration(step.downtime_s)),
         Cell(_catch_up(outcome)),

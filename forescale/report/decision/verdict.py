@@ -4,7 +4,7 @@ from math import isnan
 
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
-from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -87,7 +87,7 @@ def _too_late(proposal: Proposal) -> str:
     return too_late(proposal.schedule, first, proposal.local)
 
 
-def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime) -> str:
+def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime = UTC_TIME) -> str:
     """Why the first step that needs approval is due before a review can be over, and what happens then."""
     return (
         f"It is too late for a review of {duration(schedule.review_s)} (planning.review_s): the load comes sooner. "

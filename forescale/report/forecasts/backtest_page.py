@@ -51,7 +51,7 @@ def render_backtest_page(trace: ReplayedTrace) -> str:
     peaks = _peak_figures(trace, origins)
     return rendered(
         "backtest.html.j2",
-        "report.js",
+        "drawing.js report.js",
         [history, *peaks],
         trace=shortened(trace.name, 200),
         headline=_headline(trace),

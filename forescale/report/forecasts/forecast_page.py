@@ -21,7 +21,7 @@ def render_forecast_page(report: ForecastReport) -> str:
     own = {forecast.source: forecast}
     return rendered(
         "forecast.html.j2",
-        "report.js",
+        "drawing.js report.js",
         [load, *tracks],
         forecast=forecast,
         issued=moment(forecast.issued_at),

@@ -23,7 +23,7 @@ def render_history_page(points: Mapping[str, BinnedWindows], span: HistorySpan, 
     drawn = [points[name] for name in points if name in most]
     return rendered(
         "history.html.j2",
-        "history.js",
+        "drawing.js history.js",
         [history_figure(bins, span) for bins in drawn],
         topology=span.topology,
         start=f"{span.start:%Y-%m-%d %H:%M}",

@@ -15,9 +15,12 @@ from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.wording import visible
 
 
-def rendered(template: str, script: str, figures: list[ReportFigure], **shown: object) -> str:
-    """The template with its figures and the script that draws them. shown: its other variables."""
-    plotly_js, own_js = Markup(get_plotlyjs()), Markup(_asset(script))  # noqa: S704 - both are ours, none is input
+def rendered(template: str, scripts: str, figures: list[ReportFigure], **shown: object) -> str:
+    """The template with its figures. scripts: names of those that it runs, one after the other. shown: its other
+    variables.
+    """
+    own = "\n".join(_asset(script) for script in scripts.split())
+    plotly_js, own_js = Markup(get_plotlyjs()), Markup(own)  # noqa: S704 - both are ours, none is input
     return (
         _environment()
         .get_template(template)

@@ -25,7 +25,7 @@ def render_replay_page(timeline: Timeline, against: str | None = None) -> str:
     over_time, pareto = timeline_figure(timeline, shown), pareto_figure(found, timeline.policies)
     return rendered(
         "replay.html.j2",
-        "report.js",
+        "drawing.js report.js",
         [pareto, over_time],
         topology=timeline.topology,
         headline=_headline(alike),

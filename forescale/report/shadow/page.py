@@ -24,7 +24,7 @@ def render_shadow_page(
     figures = [days_figure(days)] if days else []
     return rendered(
         "shadow.html.j2",
-        "report.js",
+        "drawing.js report.js",
         figures,
         topology=topology,
         headline=_headline(topology, days),

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const figures = drawing.figures();
   const narrow = window.matchMedia("(max-width: 640px)");
   const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
   const divs = figures.map((_, index) => document.getElementById(`figure-${index}`));

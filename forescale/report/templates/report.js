@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const figures = drawing.figures();
   const narrow = window.matchMedia("(max-width: 640px)");
   const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
   const divs = figures.map((_, index) => document.getElementById(`figure-${index}`));
@@ -16,14 +16,6 @@
   });
   fit();
   narrow.addEventListener("change", fit);
-
-  // Below Airflow's pages there is a form to answer in; a file has none.
-  const below = window.location.pathname.split("/scaling/topologies/");
-  document.querySelectorAll("[data-airflow]").forEach((link) => {
-    if (below.length < 2) return;
-    link.href = `${below[0]}/${link.dataset.airflow}`;
-    link.hidden = false;
-  });
 
   // Figures that are folded away have no width until they are opened.
   document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", () => {

@@ -31,7 +31,7 @@ def render_whatif_page(whatif: WhatIf) -> str:
     packed = [len(each.resources.containers) for each in whatif.estimates.values()]
     return rendered(
         "whatif.html.j2",
-        "report.js",
+        "drawing.js report.js",
         [*over_loads, *operators, *containers],
         topology=shortened(whatif.topology.name, 200),
         headline=headline(whatif),

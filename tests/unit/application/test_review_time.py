@@ -59,7 +59,7 @@ def test_a_load_that_comes_sooner__is_not_waited_for_and_the_proposal_says_so() 
     assert schedule.is_too_late_for_review(step)
     assert too_late(schedule, step) == (
         f"It is too late for a review of {duration(1800)} (planning.review_s): the load comes sooner. Without an "
-        f"answer 4 instances run on; a late approval deploys the step at once, until {moment(step.needed_until)} UTC."
+        f"answer 4 instances run on; a late approval deploys the step at once, until {moment(step.needed_until)}."
     )
 
 

@@ -337,7 +337,7 @@ def _planned(
         },
         budget=budget_use(ledger, entry),
         report=report,
-        summary=markdown(proposal_of(config, entry, [str(step.state) for step in steps], entry.schedule.made_at)),
+        summary=markdown(proposal_of(config, entry, steps, schedule.made_at)),
         shadow=entry.shadow,
         floor=schedule.basis.floor,
         asks=needs_review(ledger, entry),

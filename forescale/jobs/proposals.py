@@ -6,25 +6,27 @@ from datetime import datetime
 from forescale.files.topology import TopologyConfig
 from forescale.report.decision.proposal import Proposal
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from planner.ledger.entries import ScheduleEntry
+from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.minute_records import MinuteCount
+from planner.ledger.step_state import StepState
 
 
 def proposal_of(
     config: TopologyConfig | None,
     entry: ScheduleEntry,
-    states: Sequence[str],
+    steps: Sequence[StepEntry],
     at: datetime,
     past: MinuteCount | None = None,
 ) -> Proposal:
-    """states: of its steps in the ledger, in order. config: None if its topology file cannot be read."""
+    """steps: of the schedule in the ledger, in order. config: None if its topology file cannot be read."""
     return Proposal(
         entry.id,
         entry.schedule,
         at,
         UTC_TIME if config is None else LocalTime(config.local_timezone),
-        dict(enumerate(states)),
+        {index: str(step.state) for index, step in enumerate(steps)},
         entry.shadow,
         None if config is None else config.planning.max_lag_s,
         past,
+        reasons={index: step.reason for index, step in enumerate(steps) if step.state is not StepState.PROPOSED},
     )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from forescale.report.decision.plan_tables import brief_steps_table
-from forescale.report.decision.proposal import Proposal
+from forescale.report.decision.proposal import PROPOSED, Proposal
 from forescale.report.decision.verdict import headline, overload_note, sentences, step_change, warnings
 from forescale.report.kit.table import Sentence, Table
 from forescale.report.kit.wording import shortened, visible
@@ -59,7 +59,7 @@ def markdown(proposal: Proposal) -> str:
     asked = next(each.text for each in brief.sentences if each.label == "Asked of you")
     changes = [
         f"{index + 1}. {local.day_moment(step.deploy_at)}: {step.replaces.instances} → {step.plan.instances} instances "
-        f"({_plain(step_change(proposal, index))})"
+        f"({_plain(step_change(proposal, index))}){_state(proposal, index)}"
         for index, step in enumerate(steps[:MAX_STEPS])
     ]
     more = [f"\n… and {len(steps) - MAX_STEPS} more, in the report."] if len(steps) > MAX_STEPS else []
@@ -67,6 +67,14 @@ def markdown(proposal: Proposal) -> str:
     note = [f"\n{_plain(brief.note)}"] if brief.note else []
     parts = [*head, f"**{_plain(asked)}**", "\n".join(lines), "\n".join([*times, *changes, *more, *note])]
     return "\n\n".join(part.strip("\n") for part in parts if part)
+
+
+def _state(proposal: Proposal, index: int) -> str:
+    """The state of a step that is no longer proposed, with its reason."""
+    if (state := proposal.state(index)) == PROPOSED:
+        return ""
+    reason = proposal.reasons.get(index, "")
+    return _plain(f", {state}: {reason}" if reason else f", {state}")
 
 
 def _plain(text: str) -> str:

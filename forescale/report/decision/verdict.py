@@ -99,10 +99,11 @@ def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime =
 
 def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
     """What is asked, what it costs, what it risks."""
-    held = proposal.schedule.why if not proposal.schedule.steps else ""
+    schedule = proposal.schedule
+    why = schedule.why if schedule.basis.edit is not None or not schedule.steps else ""
     return (
         Sentence("Asked of you", asked(proposal)),
-        *([Sentence("Why", sentence(held))] if held else []),
+        *([Sentence("Why", sentence(why))] if why else []),
         Sentence("Cost", cost(proposal)),
         Sentence("Risk", risk(proposal)),
         *([Sentence("Planned by", sentence(told))] if (told := basis_summary(proposal.schedule.basis)) else []),

@@ -98,7 +98,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
     again = plan(settings, NAME)
     assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
-    assert again.summary.startswith("edited by anna")
+    assert "Why: Edited by anna" in again.summary
 
     later = edited(settings, again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
     assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)

@@ -1,6 +1,5 @@
 """Servers that answer with JSON over HTTP. Every failure becomes the caller's own error type and names the place."""
 
-import errno
 import random
 import ssl
 import time
@@ -16,6 +15,7 @@ from pydantic import SecretStr
 from engines.deadline import Deadline
 from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
+from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 Failure = Callable[[str], Exception]
 """Makes an error from a message: the caller chooses the type that is raised."""
@@ -270,15 +270,15 @@ def _certificates(
     try:
         certificates = httpx.create_ssl_context(trust_env=False)
         if ca_file is not None:
-            # Reading a pipe would block forever.
-            if Path(ca_file).exists() and not Path(ca_file).is_file():
-                raise OSError(errno.EINVAL, "it is no regular file")
+            check_regular(Path(ca_file), MAX_SECRET_BYTES)
             certificates = ssl.create_default_context(cafile=ca_file)
     except OSError as error:
         reason = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
         raise failure(f"{name}: ca_file {ca_file} cannot be read: {reason}; give a file of certificates") from None
     if certificate_file is not None:
         try:
+            for file in filter(None, (certificate_file, key_file)):
+                check_regular(Path(file), MAX_SECRET_BYTES)
             # Pass an empty password: without one, OpenSSL prompts for that of an encrypted key.
             certificates.load_cert_chain(certificate_file, key_file, password="")
         except OSError as error:

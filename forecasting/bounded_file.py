@@ -1,20 +1,20 @@
 """Reads files from people or other tools within bounds: only regular files of bounded size, compressed or not.
 
-All such files are opened here. A pipe would block forever, a device would never end, and a small compressed file may
-expand beyond memory. Refusals are OSErrors with a reason, so callers report them like files that cannot be opened.
+A small compressed file may expand beyond memory. Refusals are OSErrors with a reason, so callers report them like files
+that cannot be opened.
 """
 
 import bz2
 import errno
 import gzip
 import lzma
-import os
-import stat
 import zlib
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
+
+from engines.regular_file import opened_regular, too_large
 
 MAX_BYTES = 64 << 20
 """Limit for a file of settings, profiles or samples, a forecast or a manifest."""
@@ -29,12 +29,12 @@ _BROKEN = (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException)
 
 def check_regular(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> None:
     """Raises OSError unless the path is a regular file of at most max_bytes."""
-    _opened(path, max_bytes).close()
+    opened_regular(path, max_bytes).close()
 
 
 def bounded_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """The content of a file. Raises OSError unless it is a regular file of at most max_bytes."""
-    with _opened(path, max_bytes) as file:
+    with opened_regular(path, max_bytes) as file:
         return _all_of(file, path, max_bytes)
 
 
@@ -52,7 +52,7 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
         raise OSError(errno.EINVAL, "it is an archive of files; unpack it, and give the file that it holds", str(path))
     if kind not in PACKED:
         return bounded_bytes(path, max_bytes)
-    with _opened(path, max_bytes) as file:
+    with opened_regular(path, max_bytes) as file:
         try:
             with _unpacking(file, kind) as unpacked:
                 return _all_of(unpacked, path, max_bytes)
@@ -63,23 +63,6 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
             raise OSError(
                 errno.EINVAL, f"it is not packed as {kind} says, or cut short ({cause}); pack it again", str(path)
             ) from None
-
-
-def _opened(path: Path, max_bytes: int) -> IO[bytes]:
-    # Without O_NONBLOCK, opening a pipe would block until somebody writes to it.
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123, SIM115 - a descriptor
-    try:
-        status = os.fstat(file.fileno())
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is a pipe, a socket or a device; give a regular file", str(path))
-        if status.st_size > max_bytes:
-            raise too_large(path, max_bytes)
-    except BaseException:
-        file.close()
-        raise
-    return file
 
 
 def _unpacking(file: IO[bytes], kind: str) -> IO[bytes]:
@@ -100,8 +83,3 @@ def _all_of(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise too_large(path, max_bytes)
     return content
-
-
-def too_large(place: Path | str, max_bytes: int) -> OSError:
-    """The error for more than max_bytes in that place."""
-    return OSError(errno.EFBIG, f"it holds more than {max_bytes >> 20} MiB, the maximum; give less", str(place))

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSe
 
 from engines.address import can_be_taken_apart, is_http_address
 from engines.redaction import without_credentials
+from engines.regular_file import MAX_SECRET_BYTES, check_regular
 from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forescale.cron import is_cron
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
@@ -125,6 +126,14 @@ class Settings(BaseSettings):
             if variable.upper().startswith(PREFIX) and variable != SERVICES_OF:
                 _check_known(settings_cls, "the environment", variable)
         home = Path(init_settings().get("home") or env_settings().get("home") or default_home())
+        try:
+            check_regular(home / SETTINGS_FILE, MAX_SECRET_BYTES)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise SettingsFileError(
+                f"{home / SETTINGS_FILE} cannot be read: {error.strerror}; put a file of settings there"
+            ) from None
         try:
             return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
         except UnicodeDecodeError:

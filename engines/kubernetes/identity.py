@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engines.http import Failure
+from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -53,13 +54,14 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
     default = Path(config.KUBE_CONFIG_DEFAULT_LOCATION.split(":")[0]).expanduser()
     try:
         if named or default.exists():
+            check_regular(identity.kubeconfig or default, MAX_SECRET_BYTES)
             file = None if identity.kubeconfig is None else str(identity.kubeconfig)
             config.load_kube_config(file, identity.context, client_configuration=settings, persist_config=False)
         else:
             config.load_incluster_config(client_configuration=settings)
     except config.ConfigException as error:
         raise failure(_unusable(identity, default, str(error), named=named)) from None
-    except (yaml.YAMLError, OSError, ValueError, TypeError, KeyError):
+    except (yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise failure(
             f"kubeconfig {identity.kubeconfig or default} cannot be read; see whether `kubectl` can use it"
         ) from None

@@ -73,8 +73,20 @@ def _as_text(value: Any) -> str:
 
 
 def _copy_whole(source: Path, target: Path) -> None:
-    """Copy to a temporary folder and rename: an interruption leaves no folder that looks complete."""
+    """Copy to a temporary folder and rename: an interruption leaves no folder that looks complete.
+
+    Raises FileError with the first file that cannot be copied, and leaves nothing.
+    """
     aside = target.with_name(f".{target.name}.part")
     shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(source, aside, ignore=shutil.ignore_patterns("__pycache__"))
-    aside.rename(target)
+    try:
+        shutil.copytree(source, aside, ignore=shutil.ignore_patterns("__pycache__"))
+        aside.rename(target)
+    except shutil.Error as error:
+        _, file, reason = error.args[0][0]
+        raise FileError(
+            f"{Path(file).relative_to(aside)} of {target} cannot be written: {str(reason).partition(': ')[0]}; "
+            "free space on that disk, or name another folder"
+        ) from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

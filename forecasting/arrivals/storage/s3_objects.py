@@ -10,9 +10,9 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 
+from engines.regular_file import too_large
 from forecasting.arrivals.storage.directory import S3Directory
 from forecasting.arrivals.storage.s3_client import LATE, answer_of, refusal_code
-from forecasting.bounded_file import too_large
 from forecasting.errors import HistoryStoreError
 
 PROBE = "_conditional-puts"

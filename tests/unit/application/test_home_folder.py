@@ -2,6 +2,8 @@
 
 import json
 import stat
+import subprocess
+import sys
 
 import pytest
 from dotenv import dotenv_values
@@ -126,3 +128,25 @@ def test_a_home_elsewhere__has_a_tracking_store_of_its_own(tmp_path, monkeypatch
     """Without a settings file it shared the checkout's with the demo."""
     monkeypatch.delenv("FORESCALE_MLRUNS", raising=False)
     assert Settings(home=tmp_path / "home").mlruns == tmp_path / "home" / "mlruns"
+
+
+def test_config_init__on_a_full_disk_names_a_file_and_leaves_no_part(tmp_path):
+    """A limit of 2 kB on each file stands for the disk: larger examples cannot be written."""
+    home = tmp_path / "home"
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+    code = f"{limited}; from forescale.cli.main import main; main(['config', 'init', {str(home)!r}])"
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{limited}from forescale.cli.main import main; main(['config', 'init', {str(home)!r}])",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("forescale: ")
+    assert f"{home}/examples cannot be written: [Errno 27] File too large; free space" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not [path.name for path in home.iterdir() if "part" in path.name or path.name == "examples"]

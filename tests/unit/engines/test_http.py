@@ -236,7 +236,25 @@ def test_ca_file__that_holds_no_certificate_is_told(tmp_path: Path) -> None:
     empty.write_text("")
     pipe = tmp_path / "pipe.pem"
     os.mkfifo(pipe)
-    refused = {empty: "it holds no certificate in PEM", tmp_path / "none.pem": "No such file", pipe: "no regular file"}
+    refused = {empty: "it holds no certificate in PEM", tmp_path / "none.pem": "No such file", pipe: "it is a pipe"}
     for file, why in refused.items():
         with pytest.raises(HistoryError, match=f"Storm: ca_file {file} cannot be read: .*{why}"):
             JsonServer("Storm", "https://ui", HistoryError, ca_file=str(file))
+
+
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "50 MB"])
+def test_a_file_of_the_login__that_is_none_is_refused_at_once(tmp_path: Path, name: str, kind: str) -> None:
+    whole, path = tmp_path / "whole.pem", tmp_path / "bad.pem"
+    whole.write_text("")
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"#" * (50 << 20))
+    pair = {"ca_file": None, "certificate_file": str(whole), "key_file": str(whole)}
+    with pytest.raises(HistoryError, match=r"it is a pipe|Is a directory|more than 4 MiB"):
+        JsonServer("Storm", "https://ui", HistoryError, **{**pair, name: str(path)})

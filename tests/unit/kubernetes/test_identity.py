@@ -1,5 +1,6 @@
 """As whom the API server is asked, and what is said where that is not known."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -53,6 +54,21 @@ def test_identity__that_cannot_be_used_is_told_without_its_secrets(
     assert said in str(told.value)
     assert str(path) in str(told.value)
     assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "50 MB"])
+def test_kubeconfig__that_is_no_file_of_bounded_size_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "kubeconfig"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"#" * (50 << 20))
+    with pytest.raises(ClusterError, match=f"kubeconfig {path} cannot be read"):
+        api_client(Identity(path), ClusterError)
 
 
 def test_client__that_is_not_installed_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

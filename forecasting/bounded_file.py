@@ -39,8 +39,11 @@ def bounded_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def bounded_text(path: Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8-sig") -> str:
-    """Like bounded_bytes, as text. Also raises UnicodeDecodeError."""
-    return bounded_bytes(path, max_bytes).decode(encoding)
+    """Like bounded_bytes, as text. Also raises UnicodeDecodeError, and OSError for a null byte, which no text holds."""
+    text = bounded_bytes(path, max_bytes).decode(encoding)
+    if "\0" in text:
+        raise OSError(errno.EINVAL, "it holds a null byte, and so is no text; write it again", str(path))
+    return text
 
 
 def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:

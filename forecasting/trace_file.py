@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from forecasting.arrivals.grid import EPOCH, LATEST
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.bounded_file import PACKED, unpacked_bytes
 from forecasting.errors import HistoryError
 
 COLUMNS = ("timestamp", "count")
 _MAX_WINDOWS = 20_000_000
+MAX_COUNT = 1e15
+"""Of a window; floats count exactly up to here, and no source delivers as much."""
 _OFFSET = r":\d{2}(?:\.\d+)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 
 
@@ -31,9 +34,10 @@ def read_trace(path: Path) -> ArrivalSeries:
     A compressed file (.gz, .bz2, .xz, .zst) is decompressed.
     """
     try:
-        rows = pd.read_csv(
-            BytesIO(unpacked_bytes(path)), dtype=str, usecols=lambda name: name in COLUMNS, keep_default_na=False
-        )
+        content = unpacked_bytes(path)
+        if b"\0" in content:
+            raise ValueError("it holds a null byte")
+        rows = pd.read_csv(BytesIO(content), dtype=str, usecols=lambda name: name in COLUMNS, keep_default_na=False)
     except FileNotFoundError:
         raise HistoryError(f"trace {path} does not exist; check the path") from None
     except OSError as error:
@@ -45,6 +49,12 @@ def read_trace(path: Path) -> ArrivalSeries:
             raise HistoryError(f"trace {path} has no column {name!r}; name its columns timestamp and count")
     times = _times(path, rows["timestamp"])
     counts = _counts(path, rows["count"])
+    if (outside := np.flatnonzero((times < 0) | (times >= LATEST.timestamp()))).size:
+        at = int(outside[0])
+        raise HistoryError(
+            f"trace {path}, row {at + 2}: timestamp {rows['timestamp'][at]} is not between {EPOCH.year} and "
+            f"{LATEST.year - 1}; correct it"
+        )
     if times.size < 2:
         raise HistoryError(
             f"trace {path} has {times.size} rows; at least two are needed to know the width of its windows"
@@ -94,10 +104,10 @@ def _counts(path: Path, texts: "pd.Series[str]") -> np.ndarray:
     stripped = texts.str.strip()
     unknown = stripped.str.lower().isin(["", "nan", "null"]).to_numpy()
     counts = pd.to_numeric(stripped.mask(unknown, "0"), errors="coerce").to_numpy(dtype=np.float64)
-    if (bad := ~(np.isfinite(counts) & (counts >= 0))).any():
+    if (bad := ~((counts >= 0) & (counts <= MAX_COUNT))).any():
         at = int(np.flatnonzero(bad)[0])
         raise HistoryError(
-            f"trace {path}, row {at + 2}: count {texts[at]!r:.200}; give a number that is not negative, or nothing "
+            f"trace {path}, row {at + 2}: count {texts[at]!r:.200}; give a number from 0 to {MAX_COUNT:g}, or nothing "
             "where it is missing"
         )
     return np.where(unknown, np.nan, counts)

@@ -13,10 +13,12 @@ from pydantic import (
     field_validator,
 )
 
+from engines.address import is_http_address
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.counting.event_files import EventColumns
 from forecasting.arrivals.grid import DAY_S
 from forescale.files.bounded_numbers import Moment, NotNegative, Positive
+from forescale.files.events_section import TimeZone
 from forescale.files.http_access import EnvironmentVariable, HttpAccess, http_address, secret
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -66,7 +68,7 @@ class EventsEntry(_Arrivals):
     format: Literal["parquet", "csv", "jsonl"] = "parquet"
     columns: EventColumns
     source: str | None = None
-    timezone: str = "UTC"
+    timezone: TimeZone = "UTC"
     coverage: str | None = None
     max_silence_s: Positive = 3600
     max_copy_gap_s: NotNegative = 86400
@@ -91,6 +93,17 @@ class KafkaEntry(_Arrivals):
     password_env: EnvironmentVariable | None = None
     timeout_s: Positive = 30
     settle_s: NotNegative = 10
+
+    @field_validator("servers")
+    @classmethod
+    def _are_addresses(cls, servers: str) -> str:
+        for server in servers.split(","):
+            if not is_http_address(f"http://{server.strip().rpartition('://')[2]}") or "@" in server:
+                raise ValueError(
+                    "is no list of brokers (it is not shown); give it like broker-1:9092,broker-2:9092, ports up to "
+                    "65535"
+                )
+        return servers
 
     @field_validator("settings")
     @classmethod

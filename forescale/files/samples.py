@@ -183,6 +183,8 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
 
 def _number(where: str, cell: str, *, signed: bool) -> float:
     try:
+        if "_" in cell or not cell.isascii():  # Python reads 1_0 and the digits of other scripts
+            raise ValueError
         number = float(cell)
     except ValueError:
         raise FileError(f"{where}: {cell!r} is not a number; give one with a decimal point, and no unit") from None

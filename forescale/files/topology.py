@@ -102,6 +102,15 @@ class ForecastSection(_Strict):
     every_s: Annotated[int, Field(ge=60, le=DAY_S)] = 3600
     prophet: bool = False
 
+    @model_validator(mode="after")
+    def _looks_a_step_ahead(self) -> "ForecastSection":
+        if self.step_s > self.horizon_s:
+            raise ValueError(
+                f"step_s {self.step_s} is above horizon_s {self.horizon_s}: nothing would be forecast; lower one or "
+                "raise the other"
+            )
+        return self
+
 
 SiblingName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}/\S", max_length=300)]
 """Name of a source of this or another topology, as topology/source."""

@@ -9,7 +9,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.key_assignment import key_shares, key_shares_are_exact
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.topology import Engine, Grouping
+from modeling.inputs.topology import SHARES_TOLERANCE, Engine, Grouping
 
 POINTWISE = (Grouping.FORWARD, Grouping.RESCALE, Grouping.LOCAL_OR_SHUFFLE)
 """Groupings under which an instance's input depends on the sending instance."""
@@ -117,6 +117,6 @@ def _given(downstream: int, shares: Sequence[float] | None) -> Floats:
             f"a custom grouping gives {given.size} shares for {downstream} instances; give one for each, as its "
             "routing to another number is unknown"
         )
-    if not np.isfinite(given).all() or (given < 0).any() or abs(given.sum() - 1) > 1e-6:
+    if not np.isfinite(given).all() or (given < 0).any() or abs(given.sum() - 1) > SHARES_TOLERANCE:
         raise ModelError(f"shares {given.tolist()} of a custom grouping; give numbers from 0 to 1 that add up to 1")
     return given

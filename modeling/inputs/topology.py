@@ -73,6 +73,10 @@ class Operator:
         return self.max_parallelism if self.partitions is None else min(self.max_parallelism, self.partitions)
 
 
+SHARES_TOLERANCE = 1e-6
+"""By which custom shares may miss 1, as written with six digits."""
+
+
 @dataclass(frozen=True)
 class Stream:
     """An edge from one operator to another.
@@ -138,6 +142,11 @@ class Topology:
         first: dict[str, Stream] = {}
         for stream in (stream for stream in self.streams if stream.grouping is Grouping.CUSTOM):
             count, reader = len(stream.shares), stream.downstream
+            if stream.shares and abs(sum(stream.shares) - 1) > SHARES_TOLERANCE:
+                raise ModelError(
+                    f"{where}: stream {stream.name} gives shares that add up to {sum(stream.shares):.6g}; give numbers "
+                    "from 0 to 1 that add up to 1"
+                )
             if count > most[reader]:
                 raise ModelError(
                     f"{where}: stream {stream.name} gives {count} shares, more than the max_parallelism {most[reader]} "

@@ -136,11 +136,7 @@ def test_config_init__on_a_full_disk_names_a_file_and_leaves_no_part(tmp_path):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
     code = f"{limited}; from forescale.cli.main import main; main(['config', 'init', {str(home)!r}])"
     ended = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"{limited}from forescale.cli.main import main; main(['config', 'init', {str(home)!r}])",
-        ],
+        [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,

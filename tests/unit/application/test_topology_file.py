@@ -66,6 +66,42 @@ def test_number_that_cannot_be__is_named_with_its_value(
         read_topology_file(written(tmp_path, body))
 
 
+KAFKA: dict[str, Any] = {"kind": "kafka", "servers": "b:9092", "topics": {"ingest": "calls"}}
+PROMETHEUS: dict[str, Any] = {"kind": "prometheus", "url": "http://p:9090", "queries": {"ingest": "calls_total"}}
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "said"),
+    [
+        ("forecast", {"step_s": 3600, "horizon_s": 900}, "forecast: step_s 3600 is above horizon_s 900"),
+        ("arrivals", PROMETHEUS | {"url": "nope"}, "arrivals.url: is no address of a server"),
+        ("arrivals", PROMETHEUS | {"url": "anna:canary@p:9090"}, "arrivals.url: is no address of a server"),
+        ("arrivals", PROMETHEUS | {"url": "javascript:alert(1)"}, "arrivals.url: is no address of a server"),
+        ("arrivals", PROMETHEUS | {"url": "http://p:99999"}, "arrivals.url: is no address of a server"),
+        ("arrivals", KAFKA | {"servers": "b:9092,c:99999"}, "arrivals.servers: is no list of brokers"),
+        ("arrivals", KAFKA | {"servers": "anna:canary@b:9092"}, "arrivals.servers: is no list of brokers"),
+        (
+            "arrivals",
+            {"path": "e", "columns": {"time": "t"}, "source": "ingest", "timezone": "Mars/Olympus"},
+            "arrivals.timezone: time zone 'Mars/Olympus' is not known",
+        ),
+    ],
+)
+def test_a_section__that_cannot_be_is_refused_and_shows_no_password(
+    tmp_path: Path, body: dict[str, Any], section: str, value: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(FileError) as error:
+        read_topology_file(written(tmp_path, body | {section: value}))
+    assert said in str(error.value)
+    assert "canary" not in str(error.value)
+
+
+def test_shares__add_up_to_one(tmp_path: Path, body: dict[str, Any]) -> None:
+    body["streams"][0] |= {"grouping": "custom", "shares": [0.3, 0.3]}
+    with pytest.raises(FileError, match=r"shares that add up to 0\.6; give numbers from 0 to 1 that add up to 1"):
+        read_topology_file(written(tmp_path, body))
+
+
 def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, body: dict[str, Any]) -> None:
     del body["cluster"]["parallelism"]["count"]
     with pytest.raises(FileError, match="nothing for operator 'count'"):

@@ -43,9 +43,15 @@ def test_times__have_an_offset_or_are_in_utc_and_other_columns_are_passed_over(t
             ["2003-03-03T07:00:00Z,1", "2003-03-03T07:05:00Z,2", "2003-03-03T07:10:00Z,3", "2003-03-03T07:11:00Z,4"],
             r"row 5: timestamp 2003-03-03T07:11:00Z is not on the grid of 300 s",
         ),
+        (["2003-03-03T07:00:00Z,1e308", "2003-03-03T07:05:00Z,2"], r"row 2: count '1e308'; give a number from 0 to"),
+        (["1900-01-01T00:00:00Z,1", "1900-01-01T01:00:00Z,2"], r"row 2: .*1900.* is not between 1970 and 2200"),
+        (["2003-01-01T00:00:00Z,1", "2250-01-01T01:00:00Z,2"], r"row 3: .*2250.* is not between 1970 and 2200"),
+        (["2003-03-03T07:00:00Z,1\0", "2003-03-03T07:05:00Z,2"], "holds a null byte"),
+        (["2003-03-03T07:00:00Z,1_0", "2003-03-03T07:05:00Z,2"], r"row 2: count '1_0'"),
+        (["2003-03-03T07:00:00Z,１", "2003-03-03T07:05:00Z,2"], r"row 2: count '１'"),
         (["2003-03-03T07:00:00Z,1"], "has 1 rows"),
         ([], "has 0 rows"),
-        (["1903-01-01T00:00:00Z,1", "1903-01-01T00:00:01Z,1", "2003-03-03T07:00:00Z,1"], "correct the timestamps"),
+        (["1973-01-01T00:00:00Z,1", "1973-01-01T00:00:01Z,1", "2003-03-03T07:00:00Z,1"], "correct the timestamps"),
     ],
 )  # fmt: skip
 def test_trace__that_cannot_be_used_is_refused_with_row_value_and_remedy(

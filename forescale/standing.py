@@ -38,6 +38,7 @@ class Standing:
 
     no_file: why its topology file is missing or unreadable, empty if it can be read; without a file calibrated_at,
     learned and budget are None. damaged: what is wrong with its ledger rows; the other fields ignore those rows.
+    timezone: of the times that people read.
     """
 
     topology: str
@@ -58,6 +59,7 @@ class Standing:
     barred: Sequence[BarredPair] = ()
     busy: Mapping[str, float] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
+    timezone: str = "UTC"
 
     @property
     def next_step(self) -> StepEntry | None:

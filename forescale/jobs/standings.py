@@ -99,6 +99,7 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
             calibrated_at=measured_at(profiles) if profiles.exists() else None,
             learned=learned_planning(Workspace(settings).situation(config), ledger).learned,
             budget=recorded_budget(config, ledger, now),
+            timezone=config.local_timezone,
         )
     else:
         stands = replace(stands, no_file=str(config or f"it has no topology file in {settings.topologies}"))

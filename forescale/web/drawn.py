@@ -9,6 +9,7 @@ from forecasting.errors import HistoryError
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.history_page import history_page
+from forescale.jobs.proposals import proposal_of
 from forescale.jobs.standings import MAX_DECISIONS, decided, shown_standing
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import render_topology_page
@@ -65,10 +66,17 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
                 pages[f"How good the forecasts of {source} were"] = below_airflow(forecast_path(name, source))
     if has_replay_file(settings, name):
         pages["The last replay"] = below_airflow(topology_path(name, "replay"))
+    now, known = clock_of(settings).now(), config if isinstance(config, TopologyConfig) else None
+    newest = stands.schedule
+    proposal = None
+    if newest is not None:
+        proposal = proposal_of(known, newest, readable.steps(schedule_id=newest.id), now)
     return render_topology_page(
         replace(stands, damaged=tuple(dict.fromkeys((*stands.damaged, *readable.damaged)))),
         decisions,
-        clock_of(settings).now(),
+        now,
+        proposal=proposal,
+        report=_reports(settings, [newest]).get(newest.id, "") if newest is not None else "",
         picture=_picture(settings, stands),
         pages=pages,
         overview=below_airflow(overview_path()),

@@ -24,6 +24,13 @@ from planner.ledger.minute_records import MinuteCount
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
 
 SHOWN_DRIFTS = 3
+_QUALITY = {
+    "min_observed": ("windows were observed", "needed"),
+    "max_quarantined": ("rows are in quarantine", "allowed"),
+    "max_late": ("rows came too late", "allowed"),
+    "max_duplicates": ("rows are duplicates", "allowed"),
+}
+"""What a bound of arrivals.quality counts, and whether its value is needed or allowed."""
 RUNGS = {
     Rung.FORECAST: "forecast",
     Rung.PROFILE: "time-of-week profile",
@@ -79,8 +86,9 @@ def _grids(cause: Cause) -> Iterator[tuple[datetime, float]]:
 
 
 def _poor(cause: Cause) -> str:
-    setting = f"arrivals.quality.{cause.setting}"
-    return f"history of {cause.source} breaks {setting}: {cause.value or 0.0:.3g}, {cause.bound or 0.0:g}"
+    what, side = _QUALITY.get(cause.setting, (cause.setting, "allowed"))
+    value, bound = (f"{100 * (share or 0.0):.3g} %" for share in (cause.value, cause.bound))
+    return f"history of {cause.source}: {value} of the {what}, {bound} {side} (arrivals.quality.{cause.setting})"
 
 
 def calibration_words(facts: CalibrationFacts) -> str:

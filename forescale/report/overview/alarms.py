@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-from forescale.report.kit.decision_words import basis_summary
-from forescale.report.kit.wording import duration, moment
+from forescale.report.kit.decision_words import basis_summary, causes_words
+from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.wording import duration
 from forescale.standing import SourceStanding, Standing
+from planner.decision_basis import Rung
 from planner.ledger.step_state import StepState
 
 
@@ -21,18 +23,21 @@ def alarms(standing: Standing) -> tuple[str, ...]:
 
 
 def _of_steps(standing: Standing) -> Iterator[str]:
+    local = LocalTime(standing.timezone)
     if standing.ended and (last := standing.ended[-1]).state is StepState.ROLLED_BACK:
-        yield f"the step of {moment(last.deploy_at)} UTC was rolled back: {last.reason}"
+        yield f"the step of {local.moment(last.deploy_at)} was rolled back: {last.reason}"
 
 
 def _of_schedule(standing: Standing) -> Iterator[str]:
     if standing.schedule is None:
         return
-    schedule = standing.schedule.schedule
+    schedule, local = standing.schedule.schedule, LocalTime(standing.timezone)
     if schedule.end <= standing.at:
-        yield f"the newest schedule ended {moment(schedule.end)} UTC; run `forescale plan {standing.topology}`"
-    if told := basis_summary(schedule.basis):
-        yield f"planned by: {told}"
+        yield f"the newest schedule ended {local.moment(schedule.end)}; run `forescale plan {standing.topology}`"
+    if schedule.basis.rung is Rung.FORECAST and (causes := causes_words(schedule.basis)):
+        yield f"the forecast is used in spite of a warning: {causes}"
+    elif told := basis_summary(schedule.basis):
+        yield f"planned without a forecast, by {told}" if schedule.basis.rung.plans else f"nothing to plan by, {told}"
 
 
 def _of_guard(standing: Standing) -> Iterator[str]:
@@ -47,4 +52,4 @@ def _of_source(source: SourceStanding) -> Iterator[str]:
         yield f"{source.source}: {source.cause}"
     for drift in source.drifts:
         if drift.alarmed:
-            yield f"{source.source} drifts within {duration(drift.horizon_s)}: {drift.reason}"
+            yield f"forecasts of {source.source} {duration(drift.horizon_s)} ahead have become worse: {drift.reason}"

@@ -43,7 +43,7 @@ def render_overview(
         at=moment(at),
         news=[] if actions is None else actions.news,
         links={} if actions is None else actions.links,
-        columns=(*texts("Runs", "Next step"), *numbers("Violation", "Budget used"), *texts("Drift and alarms")),
+        columns=(*texts("Runs", "Next step"), *numbers("Risk", "Budget used"), *texts("Alarms")),
         lines=[
             {
                 "topology": each.topology,

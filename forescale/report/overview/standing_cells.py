@@ -1,7 +1,9 @@
 """A standing in words, the same on the page of all topologies and on the page of one."""
 
+from forescale.report.decision.verdict import late
+from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.table import Cell
-from forescale.report.kit.wording import day_moment, moment, number, parallelism_change, percent
+from forescale.report.kit.wording import number, parallelism_change, percent
 from forescale.report.overview.alarms import alarms
 from forescale.standing import Standing
 from modeling.wording import count_of
@@ -21,28 +23,27 @@ def running_cell(standing: Standing) -> Cell:
             if step.state is StepState.VERIFIED:
                 running, since = step.plan, step.updated_at
     would = ("would run; shadow mode deploys nothing",) if shadow else ()
-    return Cell(running.brief(), (f"as of {moment(since)} UTC", *would))
+    return Cell(running.brief(), (f"as of {LocalTime(standing.timezone).moment(since)}", *would))
 
 
 def next_step_cell(standing: Standing) -> Cell:
     """The next step, with expired steps of the newest schedule as notes."""
-    lost = tuple(f"the step of {day_moment(step.deploy_at)} UTC expired" for step in standing.lost[-1:])
+    local = LocalTime(standing.timezone)
+    lost = tuple(f"the step of {local.day_moment(step.deploy_at)} expired" for step in standing.lost[-1:])
     step = standing.next_step
     if step is None:
         return Cell("none", (*(("the plan is held",) if standing.schedule else ()), *lost))
     change = ", ".join(parallelism_change(step.replaces, step.plan))
     more = len(standing.ahead) - 1
     after = (f"{count_of(more, 'step')} after it",) if more else ()
-    return Cell(f"{day_moment(step.deploy_at)} UTC, {step.state}", (change, *after, *lost), strong=True)
+    return Cell(f"{local.day_moment(step.deploy_at)}, {step.state}", (change, *after, *lost), strong=True)
 
 
 def risk_cell(standing: Standing) -> Cell:
     if standing.schedule is None:
         return Cell(UNKNOWN)
     schedule = standing.schedule.schedule
-    return Cell(
-        percent(schedule.violation_probability), (f"{number(schedule.violation_minutes)} min in violation expected",)
-    )
+    return Cell(f"{late(schedule.violation_minutes)} expected", (f"any: {percent(schedule.violation_probability)}",))
 
 
 def budget_cell(standing: Standing) -> Cell:

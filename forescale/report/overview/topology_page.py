@@ -4,10 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from forescale.report.decision.brief import brief_of
+from forescale.report.decision.proposal import Proposal
+from forescale.report.decision.verdict import late
+from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
-from forescale.report.kit.wording import moment, percent, shortened
-from forescale.report.overview.standing_cells import alarms_cell, budget_cell, next_step_cell, risk_cell, running_cell
+from forescale.report.kit.wording import shortened
+from forescale.report.overview.alarms import alarms
+from forescale.report.overview.standing_cells import budget_cell, next_step_cell, running_cell
 from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.ledger.entries import ScheduleEntry
@@ -27,46 +32,50 @@ def render_topology_page(
     decisions: Sequence[Decided],
     at: datetime,
     *,
+    proposal: Proposal | None = None,
     picture: str,
     pages: Mapping[str, str],
     overview: str,
+    report: str = "",
 ) -> str:
-    """The whole page. pages: addresses by title; overview: address of the page of all topologies."""
+    """The whole page. proposal: the newest decision, None without one. pages: addresses by title; overview: address of
+    the page of all topologies; report: of the newest decision, empty without one.
+    """
+    local = LocalTime(standing.timezone)
     cells = {
         "Runs": running_cell(standing),
         "Next step": next_step_cell(standing),
-        "Violation": risk_cell(standing),
         "Budget used": budget_cell(standing),
     }
-    alarmed = alarms_cell(standing)
     return rendered(
         "topology.html.j2",
-        "fleet.js",
+        "answer.js",
         [],
         topology=standing.topology,
-        at=moment(at),
-        sentences=[
-            *(Sentence(label, "; ".join((cell.text, *cell.notes))) for label, cell in cells.items()),
-            Sentence("Drift and alarms", "\n".join((alarmed.text, *alarmed.notes))),
-        ],
+        at=local.moment(at),
+        zone=local.name,
+        state=[Sentence(label, "; ".join((cell.text, *cell.notes))) for label, cell in cells.items()],
+        brief=None if proposal is None else brief_of(proposal),
+        alarms=alarms(standing),
         picture=picture,
+        report=report,
         pages=pages,
         overview=overview,
-        decisions=_decisions_table(decisions) if decisions else None,
+        decisions=_decisions_table(decisions, local) if decisions else None,
     )
 
 
-def _decisions_table(decisions: Sequence[Decided]) -> Table:
+def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:
     rows = []
     for each in decisions:
         schedule = each.made.schedule
         states = ", ".join(f"{count_of(count, 'step')} {state}" for state, count in each.states.items())
         rows.append(
             (
-                Cell(f"{moment(schedule.made_at)} UTC", href=each.report),
+                Cell(local.moment(schedule.made_at), href=each.report),
                 Cell(states or "hold", (shortened(schedule.why, 200),)),
-                Cell(percent(schedule.violation_probability)),
+                Cell(late(schedule.violation_minutes)),
                 Cell(f"{schedule.cost_instance_hours:,.1f}"),
             )
         )
-    return Table((*texts("Decided", "Steps"), *numbers("Violation", "Instance-hours")), tuple(rows))
+    return Table((*texts("Decided", "Steps"), *numbers("Expected", "Instance-hours")), tuple(rows))

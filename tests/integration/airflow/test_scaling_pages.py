@@ -172,7 +172,7 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     drawn.scroll_into_view_if_needed()
     assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
     assert drawn.bounding_box()["width"] >= 280
-    assert "time-of-week profile" in frame.locator("td[data-label='Drift and alarms']").inner_text()
+    assert "time-of-week profile" in frame.locator("td[data-label='Alarms']").inner_text()
 
     frame.get_by_role("link", name=NAME).click()
     decided = frame.locator("td[data-label=Decided] a")

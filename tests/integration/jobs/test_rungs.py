@@ -265,7 +265,7 @@ def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path:
 
 def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forecast(tmp_path: Path) -> None:
     made = install(tmp_path / "a", missing=0.25)
-    bound = "history of left breaks arrivals.quality.min_observed: 0.75, 0.9"
+    bound = "history of left: 75 % of the windows were observed, 90 % needed (arrivals.quality.min_observed)"
     assert plan(made, NAME).cause.endswith(f"no profile: {bound}")
     for source in SOURCES:
         forecast(made, source)

@@ -122,7 +122,9 @@ def test_a_schedule_that_is_over__is_an_alarm(settings: Settings, ledger: Ledger
 def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
     told = replace(schedule_of(4), basis=DecisionBasis(Rung.PROFILE, (Cause(CauseKind.NO_FORECAST, "ingest"),)))
     ledger.record_schedule(told, forecasts=[])
-    assert alarms(stands(settings, ledger)) == ("planned by: time-of-week profile: there is no forecast of ingest",)
+    assert alarms(stands(settings, ledger)) == (
+        "planned without a forecast, by time-of-week profile: there is no forecast of ingest",
+    )
 
 
 def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:
@@ -135,7 +137,7 @@ def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(handed_over(TopologyPages(pages))))
     assert alarms(stands(settings, ledger)) == (
-        "ingest drifts within 1\N{NO-BREAK SPACE}h: the p95 was exceeded in 9 of the last 60",
+        "forecasts of ingest 1\N{NO-BREAK SPACE}h ahead have become worse: the p95 was exceeded in 9 of the last 60",
         "other: nothing came for 5 h",
     )
 

@@ -8,6 +8,7 @@ from report_page import ReportPage
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
 from forecasting.drift import ForecastDrift
+from forescale.report.kit.local_time import LocalTime
 from forescale.report.overview.actions import Actions, Activity
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page
@@ -52,10 +53,10 @@ def overview(*standings: Standing) -> ReportPage:
 def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_is_used() -> None:
     text = overview(STANDING).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "1 topology: 1 with a step to review, none with an alarm" in text
-    assert f"{SCHEDULE.current.brief()} as of Thu 23 Oct 21:30 UTC" in text
+    assert f"{SCHEDULE.current.brief()} as of Thu 23 Oct 21:30" in text
     assert "proposed" in text
     assert "1 step after it" in text
-    assert "7 % 1.5 min in violation expected" in text
+    assert "1.5 min late expected any: 7 %" in text
     assert "50 % 25 minutes of 10,000; 50 allowed" in text  # .005 of 10,000 are 50, and 25 / 50
 
 
@@ -112,8 +113,7 @@ def test_topology_page__gives_each_alarm_a_line_of_its_own() -> None:
         pages={},
         overview="/",
     )
-    assert "<dd>row 1 is damaged; restore it\nrow 2 is damaged; restore it</dd>" in page
-    assert "white-space: pre-line" in page
+    assert "<li>row 1 is damaged; restore it</li><li>row 2 is damaged; restore it</li>" in page
 
 
 def test_topology_page__links_to_the_reports_that_are_there() -> None:
@@ -127,17 +127,32 @@ def test_overview__tells_the_price_of_a_violation_where_it_has_no_share() -> Non
     priced = Budget(0.005, past_minutes=10_000, used_minutes=25, price_h=2.5)
     text = overview(replace(STANDING, budget=priced)).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "25 minutes of 10,000 each costs 2.5 instance-hours" in text
-    assert "allowed " not in text.partition("Drift and alarms")[2]
+    assert "allowed " not in text.partition("Alarms")[2]
 
 
 def test_overview__shows_the_step_that_is_deployed_before_those_that_wait() -> None:
     deploying = replace(AFTER, state=StepState.DEPLOYING)
     text = overview(replace(STANDING, ahead=(STEP, deploying))).text
-    assert "UTC, deploying" in text
+    assert ", deploying" in text
     assert "1 topology: 1 with a step to review" in text  # the other one still waits
 
 
 def test_overview__tells_of_a_step_whose_time_went_by() -> None:
     expired = replace(STEP, state=StepState.EXPIRED, deploy_at=NOW)
     text = overview(replace(STANDING, ahead=(), lost=(expired,))).text
-    assert "none the plan is held the step of Thu 21:30 UTC expired" in text
+    assert "none the plan is held the step of Thu 21:30 expired" in text
+
+
+def test_topology_page__begins_with_its_state_and_its_decision_in_local_time() -> None:
+    # 21:40 UTC on 23 October is 23:40 in Zurich, where summer time ends three days later.
+    proposal = replace(sample_decision().proposal, local=LocalTime("Europe/Zurich"), states={})
+    stands = replace(STANDING, timezone="Europe/Zurich", sources=(DRIFTED,))
+    page = render_topology_page(
+        stands, [], NOW, proposal=proposal, picture="/s", pages={}, overview="/", report="/reports/s1"
+    )
+    text = ReportPage(page).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Thu 23 Oct 23:30 · times in Europe/Zurich" in text
+    assert "Approve, veto or edit all 4 steps by Thu 23 Oct 23:40, in 10 min." in text
+    assert "1 proposed Thu 23:40 16 → 8" in text
+    assert text.index("Runs") < text.index("Asked of you") < text.index("Alarms")
+    assert 'data-airflow="required_actions?response_received=false"' in page

@@ -43,7 +43,7 @@ from forescale.wiring.parts import ledger_of
 from planner.clusters.simulator_store import SimulatorStore
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY
 
 HOUR = timedelta(hours=1)
 AGAIN = timedelta(minutes=5)
@@ -52,7 +52,7 @@ KEPT, KEPT_FOR = 24, timedelta(days=1)
 """Daily pruning keeps the last day, and this many runs and models of each topology."""
 AT_ONCE = max(1, min(8, os.cpu_count() or 1))
 """Number of topologies decided on in parallel."""
-IN_MOTION = (StepState.APPROVED, StepState.DUE, StepState.DEPLOYING)
+IN_MOTION = (*TO_DEPLOY, *UNDER_WAY)
 
 
 class Soak:

@@ -9,7 +9,7 @@ from forecasting.track_scores import TrackScore
 from planner.horizon.budget import Budget
 from planner.learned_rescale import LearnedRescale
 from planner.ledger.entries import ActionCount, BarredPair, GuardAction, Outcome, ScheduleEntry, StepEntry
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import UNDER_WAY, StepState
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Standing:
     @property
     def next_step(self) -> StepEntry | None:
         """The step being deployed now, or the first waiting one."""
-        deploying = (step for step in self.ahead if step.state is StepState.DEPLOYING)
+        deploying = (step for step in self.ahead if step.state in UNDER_WAY)
         return next(deploying, self.ahead[0] if self.ahead else None)
 
 

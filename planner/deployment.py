@@ -27,14 +27,7 @@ from planner.errors import ClusterError, LedgerError, PlanError
 from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import WAITING, StepState
-
-NEVER_ASKED = "cut short before the cluster took it"
-"""Prefix of the reason of a step that was rolled back before the cluster was asked."""
-_UNDOING = "being undone: "
-"""Prefix of the reason of a step that is being undone: after an interruption, undoing goes on and the step is not
-retried.
-"""
+from planner.ledger.step_state import UNDER_WAY, WAITING, StepState
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,7 @@ def deploy_step(
     """
     step = ledger.step(step_id)
     refuse_shadow(step)
-    again = step.state is StepState.DEPLOYING
+    again = step.state in UNDER_WAY
     floor = None
     if floor_within is not None and step.schedule_id is not None:
         floor = FloorStep(step.id, ledger, cluster, clock, by, floor_within, patience.timeout_s, patience.poll_s)
@@ -167,24 +160,21 @@ def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deploy
         raise PlanError(f"step {step.id} is not approved; approve its schedule, or veto it")
     if now < step.deploy_at:
         raise PlanError(f"step {step.id} is due at {step.deploy_at}, and it is {now}; wait until then")
-    if step.state is StepState.APPROVED:
-        ledger.transition(
-            step.id, expected=StepState.APPROVED, to=StepState.DUE, at=now, by=by, why="its time has come"
-        )
+    if step.state in (StepState.APPROVED, StepState.WITHHELD):
+        ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why="its time has come")
     return None
 
 
 def _taken_up(step: StepEntry, attempt: _Attempt) -> Deployment | None:
     """The end of a deployment that was cut short; None if the cluster is to be asked again."""
     ledger, by, now = attempt.ledger, attempt.by, attempt.clock.now()
-    if step.reason.startswith(_UNDOING):
-        ledger.resume(step.id, at=now, by=by, why=step.reason)
-        why = step.reason.removeprefix(_UNDOING)
-        return _rolled_back(step, Accepted(step.plan, step.replaces, now), why, attempt)
+    if step.state is StepState.UNDOING:
+        ledger.resume(step.id, expected=step.state, at=now, by=by, why=step.reason)
+        return _undone(step, Accepted(step.plan, step.replaces, now), step.reason, attempt)
     if now > step.expires_at and _never_asked(step, attempt):
-        late = f"{NEVER_ASKED}, and its time has gone by at {step.expires_at}; nothing changed"
-        return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by)
-    ledger.resume(step.id, at=now, by=by, why="taken up again after it was cut short")
+        late = f"cut short before the cluster took it, and its time has gone by at {step.expires_at}; nothing changed"
+        return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by, never_asked=True)
+    ledger.resume(step.id, expected=step.state, at=now, by=by, why="taken up again after it was cut short")
     return None
 
 
@@ -254,14 +244,20 @@ def _rolled_back(step: StepEntry, accepted: Accepted, why: str, attempt: _Attemp
     """Undo what was accepted. The ledger records first that undoing has begun, so that another attempt resumes it."""
     ledger, clock, by = attempt.ledger, attempt.clock, attempt.by
     try:
-        ledger.remark(step.id, expected=StepState.DEPLOYING, at=clock.now(), by=by, why=f"{_UNDOING}{why}")
+        expected, to = StepState.DEPLOYING, StepState.UNDOING
+        step = ledger.transition(step.id, expected=expected, to=to, at=clock.now(), by=by, why=why)
     except LedgerError as error:
         return _ended_by_another(step, StepState.DEPLOYING, ledger, error)
-    undone = _undone(accepted, attempt)
-    return _ended(step, StepState.ROLLED_BACK, f"{why}; {undone}", ledger, clock.now(), by)
+    return _undone(step, accepted, why, attempt)
 
 
-def _undone(accepted: Accepted, attempt: _Attempt) -> str:
+def _undone(step: StepEntry, accepted: Accepted, why: str, attempt: _Attempt) -> Deployment:
+    """The end of a step in state UNDOING."""
+    detail = f"{why}; {_undo(accepted, attempt)}"
+    return _ended(step, StepState.ROLLED_BACK, detail, attempt.ledger, attempt.clock.now(), attempt.by)
+
+
+def _undo(accepted: Accepted, attempt: _Attempt) -> str:
     answer = attempt.setter.undo(accepted)
     if isinstance(answer, Refusal):
         return f"could not be undone: {answer.reason}"
@@ -271,10 +267,20 @@ def _undone(accepted: Accepted, attempt: _Attempt) -> str:
     return f"undoing it failed too: {back.reason}"
 
 
-def _ended(step: StepEntry, state: StepState, detail: str, ledger: Ledger, now: datetime, by: str) -> Deployment:
-    before = step.state if state is StepState.EXPIRED else StepState.DEPLOYING
+def _ended(
+    step: StepEntry,
+    state: StepState,
+    detail: str,
+    ledger: Ledger,
+    now: datetime,
+    by: str,
+    *,
+    never_asked: bool = False,
+) -> Deployment:
+    kept = state is StepState.EXPIRED or step.state is StepState.UNDOING
+    before = step.state if kept else StepState.DEPLOYING
     try:
-        ledger.transition(step.id, expected=before, to=state, at=now, by=by, why=detail)
+        ledger.transition(step.id, expected=before, to=state, at=now, by=by, why=detail, never_asked=never_asked)
     except LedgerError as error:
         return _ended_by_another(step, before, ledger, error)
     return Deployment(step.id, state, detail)

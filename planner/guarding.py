@@ -14,7 +14,7 @@ from modeling.inputs.topology import Topology
 from planner.clock import Clock
 from planner.clusters.cluster import Backlogs, Cluster, ClusterState, Status
 from planner.clusters.waiting import waiting
-from planner.deployment import NEVER_ASKED, Patience, deploy_step
+from planner.deployment import Patience, deploy_step
 from planner.guard.actions import Action, ActionKind, Schedule
 from planner.guard.assessment import Assessment, assessed
 from planner.guard.diagnoses import DiagnosisKind
@@ -23,10 +23,10 @@ from planner.guard.look import look_of
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window, window_of
 from planner.ledger.entries import GuardAction, StepEntry
-from planner.ledger.guard_records import GUARD, is_guards
+from planner.ledger.guard_records import GUARD
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import UNDER_WAY, WAITING, Maker, StepState
 from planner.withheld_steps import withheld_because
 
 ADVISED_AGAIN = timedelta(hours=1)
@@ -142,7 +142,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
     if step.state in WAITING and not guarded.acts:
         why = "the guard only advises now (planning.guard.mode, planning.mode)"
         ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=clock.now(), by=GUARD, why=why)
-    elif step.state in (*WAITING, StepState.DEPLOYING):
+    elif step.state in (*WAITING, *UNDER_WAY):
         with guarded.alone(step.id) as alone:
             if not alone:
                 return opened
@@ -154,7 +154,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
             most = guarded.terms.limits.max_instances
             ledger.guard.rebase(step.replaces, step.plan, max_instances=most, at=clock.now())
         return opened
-    failed = step.state is StepState.ROLLED_BACK and not step.reason.startswith(NEVER_ASKED)
+    failed = step.state is StepState.ROLLED_BACK and not step.never_asked
     kind = VerdictKind.INEFFECTIVE if failed else VerdictKind.MOOT
     verdict = Verdict(kind, f"not deployed, the step is {step.state}: {step.reason}", {})
     return _closed(opened, verdict, guarded, ledger, clock.now())
@@ -189,7 +189,7 @@ def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime
     # A step that is never deployed, or whose deployment was cut short, must not block the guard forever.
     long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
     for step in _planned(guarded, ledger):
-        begun = _deploying_since(step, ledger) if step.state is StepState.DEPLOYING else step.deploy_at
+        begun = _deploying_since(step, ledger) if step.state in UNDER_WAY else step.deploy_at
         if not long_ago < begun <= now:
             continue
         if not withheld_because(step, guarded.topology, guarded.terms, ledger, cluster, now):
@@ -206,15 +206,15 @@ def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
 def _elsewhere(action: GuardAction, ledger: Ledger) -> str:
     """Set if another process deploys the action's step, so that its result is unknown; empty otherwise."""
     step = ledger.step(str(action.step_id))
-    if step.state not in (*WAITING, StepState.DEPLOYING):
+    if step.state not in (*WAITING, *UNDER_WAY):
         return ""
     return f"step {step.id} of the {action.action} is deployed by another process right now"
 
 
 def _planned(guarded: Guarded, ledger: Ledger) -> list[StepEntry]:
     """Steps to come or under way that the guard did not make."""
-    steps = ledger.steps(topology=guarded.topology.name, states=(*WAITING, StepState.DEPLOYING))
-    return [step for step in steps if not is_guards(step)]
+    steps = ledger.steps(topology=guarded.topology.name, states=(*WAITING, *UNDER_WAY))
+    return [step for step in steps if step.made_by is not Maker.GUARD]
 
 
 def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
@@ -224,7 +224,9 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
     plans = [_wanted(step, guarded, ledger) for step in planned if step.deploy_at <= soon]
     made = ledger.schedules(guarded.topology.name, limit=_NEWEST)
     in_force = next((each for each in made if not each.shadow and each.schedule.start <= now < each.schedule.end), None)
-    if in_force is not None:
+    if in_force is not None and in_force.replaced_by:
+        plans.append(ledger.step(in_force.replaced_by).plan)  # a person decided what runs
+    elif in_force is not None:
         verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
         plans.append(_wanted(verified[-1], guarded, ledger) if verified else in_force.schedule.current)
     names = guarded.topology.order

@@ -1,6 +1,6 @@
 """Due steps of a schedule that wait because the job needs what they would take away (planner/guard/withheld.py).
 
-A withheld step stays due and is checked again until a later step or schedule replaces it, or it expires.
+A withheld step is checked again until a later step or schedule replaces it, or it expires.
 """
 
 from datetime import datetime
@@ -14,10 +14,7 @@ from planner.guard.window import window_of
 from planner.guard.withheld import withheld
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
-from planner.ledger.withheld_places import WITHHELD
-
-_APPROVED = (StepState.APPROVED, StepState.DUE)
+from planner.ledger.step_state import TO_DEPLOY, StepState
 
 
 def withheld_because(
@@ -29,7 +26,7 @@ def withheld_because(
     never wait. Raises ClusterError if the cluster does not answer.
     """
     before = step.replaces.parallelism
-    if step.schedule_id is None or step.state not in _APPROVED or not step.deploy_at <= now < step.expires_at:
+    if step.schedule_id is None or step.state not in TO_DEPLOY or not step.deploy_at <= now < step.expires_at:
         return ""
     if any(plan.keys() != set(topology.order) for plan in (before, step.plan.parallelism)):
         return ""  # the topology has changed; the deployment reports that
@@ -56,18 +53,15 @@ def _grown_unforeseen(step: StepEntry, ledger: Ledger, state: ClusterState) -> b
 
 
 def withhold(step: StepEntry, why: str, ledger: Ledger, now: datetime, by: str) -> str:
-    """Record once why a step waits, and return the message."""
-    reason = f"{WITHHELD}: {why}"
+    """Record once that a step waits and why, and return the message."""
     try:
-        if step.state is StepState.APPROVED:
-            ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why=reason)
-        elif not step.reason.startswith(WITHHELD):
-            ledger.remark(step.id, expected=step.state, at=now, by=by, why=reason)
+        if step.state is not StepState.WITHHELD:
+            ledger.transition(step.id, expected=step.state, to=StepState.WITHHELD, at=now, by=by, why=why)
     except LedgerError:
         # Another process changed the step first; what it recorded holds.
         if ledger.step(step.id).state is step.state:
             raise
     return (
-        f"step {step.id} ({step.plan.brief()}) is {reason}; it is tried again until the next schedule or "
+        f"step {step.id} ({step.plan.brief()}) is withheld: {why}; it is tried again until the next schedule or "
         f"{step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
     )

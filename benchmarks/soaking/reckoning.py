@@ -14,13 +14,12 @@ from datetime import datetime, timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.entries import StepEntry, StepEvent
-from planner.ledger.step_state import StepState
-from planner.ledger.withheld_places import WITHHELD
+from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, StepState
 
 GRACE = timedelta(minutes=10)
 """How long after its time a step may wait until another schedule takes its place: deployments start by the minute."""
-_APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
-_NOT_BEGUN = frozenset({StepState.PROPOSED, StepState.APPROVED, StepState.DUE})
+_APPROVED = frozenset(TO_DEPLOY)
+_NOT_BEGUN = frozenset(WAITING)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _came(step: SteppedStep, ended: datetime) -> bool:
 
 def _lost_because(step: SteppedStep, deployed: Deployed) -> str:
     entry, last = step.entry, step.events[-1]
-    if any(event.why.startswith(WITHHELD) for event in step.events) or last.why.startswith(WITHHELD):
+    if any(event.to_state is StepState.WITHHELD for event in step.events):
         return ""
     until = min(entry.expires_at, last.at if last.to_state is StepState.SUPERSEDED else deployed.ended)
     if any(span.meets(entry.deploy_at, until) for span in deployed.hindered):
@@ -146,7 +145,7 @@ def _lost_because(step: SteppedStep, deployed: Deployed) -> str:
         return "expired"
     if last.to_state is StepState.SUPERSEDED and last.at > entry.deploy_at + GRACE:
         return "was called off after its time"
-    if last.to_state in _NOT_BEGUN | {StepState.DEPLOYING} and deployed.ended > entry.deploy_at + GRACE:
+    if last.to_state in _NOT_BEGUN | frozenset(UNDER_WAY) and deployed.ended > entry.deploy_at + GRACE:
         return f"is still {last.to_state}"
     return ""
 

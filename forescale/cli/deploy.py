@@ -101,6 +101,8 @@ def list_steps(
     as_json: AsJson = False,
 ) -> None:
     """Every step of a topology, or of all, and where it stands."""
+    from forescale.report.kit.decision_words import reason_words
+
     settings = settings_of(context)
     name = None if topology is None else topology_config(topology, settings).topology
     steps = ledger_of(settings).steps(topology=name)
@@ -113,7 +115,7 @@ def list_steps(
                 "deploy_at": step.deploy_at,
                 "state": str(step.state),
                 "parallelism": dict(step.plan.parallelism),
-                "reason": step.reason,
+                "reason": reason_words(step),
             }
             for step in steps
         ]
@@ -121,7 +123,7 @@ def list_steps(
         return
     for each in sorted({step.topology for step in steps} if name is None else {name}):
         rows = [
-            (s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), s.reason)
+            (s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), reason_words(s))
             for s in steps
             if s.topology == each
         ]

@@ -6,14 +6,12 @@ from forescale.files.topology import TopologyConfig
 from planner.auto_approval import ApprovalBounds
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
 
 AUTO_APPROVE = "auto_approve"
 """Name of the approver in the ledger."""
 SAME_WITHIN = timedelta(minutes=10)
 """Tolerance of a deploy time: schedule steps are minutes wide, and a new forecast may move one by a step."""
-
-_APPROVED = (StepState.APPROVED, StepState.DUE)
 
 
 def settle(config: TopologyConfig, ledger: Ledger, entry: ScheduleEntry, at: datetime) -> None:
@@ -32,7 +30,7 @@ def needs_review(ledger: Ledger, entry: ScheduleEntry) -> bool:
         return False
     if any(step.state is StepState.PROPOSED for step in steps):
         return True
-    return all(step.state in _APPROVED for step in steps) and bool(ledger.approvals.standing(entry.id))
+    return all(step.state in TO_DEPLOY for step in steps) and bool(ledger.approvals.standing(entry.id))
 
 
 def _approve_small(bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry, at: datetime) -> None:
@@ -42,10 +40,10 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry,
         return
     small, asked = _within_bounds(bounds, ledger, entry, steps)
     for step_id, why in asked.items():
-        ledger.approvals.ask(step_id, at=at, by=AUTO_APPROVE, why=why)
+        ledger.approvals.ask(step_id, why=why)
     if (small or not asked) and not _of_people(ledger, entry):
         why = bounds.within(entry.schedule)
-        ledger.approve_schedule(entry.id, at=at, by=AUTO_APPROVE, why=why, only=small)
+        ledger.approve_schedule(entry.id, at=at, by=AUTO_APPROVE, why=why, only=small, how=Approval.BOUNDS)
 
 
 def _within_bounds(
@@ -57,7 +55,7 @@ def _within_bounds(
     if not beyond and (standing := _of_people(ledger, entry)):
         beyond = f"it would call off step {standing[0].id}, which {ledger.approvals.approver(standing[0].id)} approved"
     for step in steps:
-        if step.state in _APPROVED:
+        if step.state in TO_DEPLOY:
             continue
         if why := beyond or bounds.step_beyond(step.replaces, step.plan):
             asked[step.id] = why
@@ -69,4 +67,4 @@ def _within_bounds(
 
 def _of_people(ledger: Ledger, entry: ScheduleEntry) -> list[StepEntry]:
     standing = ledger.approvals.standing(entry.id)
-    return [step for step in standing if ledger.approvals.approver(step.id) != AUTO_APPROVE]
+    return [step for step in standing if ledger.approvals.approved(step.id)[1] is not Approval.BOUNDS]

@@ -36,9 +36,8 @@ from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.horizon.horizon_plan import Change, Present
 from planner.ledger.entries import StepEntry
-from planner.ledger.guard_records import is_guards
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker
 from planner.withheld_steps import withheld_because, withhold
 
 logger = logging.getLogger(__name__)
@@ -191,7 +190,7 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
     ledger, now = ledger_of(settings), clock_of(settings).now()
     expired = ledger.expire_steps(now, by="deploy", topology=config.topology)
     deployed, failed, held = [], {}, {}
-    cut_short = ledger.steps(topology=config.topology, states=(StepState.DEPLOYING,))
+    cut_short = ledger.steps(topology=config.topology, states=UNDER_WAY)
     for step in (*cut_short, *ledger.due_steps(now, topology=config.topology)):
         if why := _withheld_because(config, step):
             held[step.id] = why
@@ -207,7 +206,7 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
 
 def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, ...]:
     """The approved steps of a schedule, whoever approved them."""
-    steps = ledger_of(settings).steps(schedule_id=schedule_id, states=(StepState.APPROVED, StepState.DUE))
+    steps = ledger_of(settings).steps(schedule_id=schedule_id, states=TO_DEPLOY)
     return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
 
 
@@ -215,7 +214,7 @@ def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
     """Why a step is not deployed in shadow mode; empty if it is. A deployment that has begun is finished, and a plan
     that a person requested is deployed.
     """
-    of_person = step.schedule_id is None and not is_guards(step)
+    of_person = step.made_by is Maker.PERSON
     if not config.planning.shadow or of_person or step.state not in WAITING:
         return ""
     return (

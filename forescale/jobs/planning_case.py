@@ -38,13 +38,13 @@ from planner.horizon.horizon_plan import (
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import TO_DEPLOY, StepState
 from planner.limits import Limits
 from planner.plan_model import PlanModel
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule import make_schedule
 
-APPROVED = frozenset({StepState.APPROVED, StepState.DUE})
+APPROVED = frozenset(TO_DEPLOY)
 STILL_TO_COME = APPROVED | {StepState.PROPOSED, StepState.SHADOW}
 DAYS_CHANGES = 200
 HELD_IN_A_ROW = 48

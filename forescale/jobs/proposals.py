@@ -5,6 +5,7 @@ from datetime import datetime
 
 from forescale.files.topology import TopologyConfig
 from forescale.report.decision.proposal import Proposal
+from forescale.report.kit.decision_words import reason_words
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.minute_records import MinuteCount
@@ -28,5 +29,5 @@ def proposal_of(
         entry.shadow,
         None if config is None else config.planning.max_lag_s,
         past,
-        reasons={index: step.reason for index, step in enumerate(steps) if step.state is not StepState.PROPOSED},
+        reasons={at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED},
     )

@@ -26,7 +26,7 @@ from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from planner.errors import LedgerError
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import UNDER_WAY, WAITING, StepState
 
 logger = logging.getLogger(__name__)
 
@@ -73,8 +73,8 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
     now, ledger = clock_of(settings).now(), ledger.past_damage()
     newest = next(iter(ledger.schedules(name, limit=1)), None)
     since = now - timedelta(days=1) if newest is None else newest.schedule.made_at
-    open_steps = ledger.steps(topology=name, states=(*WAITING, StepState.DEPLOYING))
-    ahead = [step for step in open_steps if step.state is StepState.DEPLOYING or step.expires_at > now]
+    open_steps = ledger.steps(topology=name, states=(*WAITING, *UNDER_WAY))
+    ahead = [step for step in open_steps if step.state in UNDER_WAY or step.expires_at > now]
     expired = ledger.steps(topology=name, states=(StepState.EXPIRED,), changed_since=since)
     verified = ledger.outcomes(name, states=(StepState.VERIFIED,), limit=1)
     stands = Standing(

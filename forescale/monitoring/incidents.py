@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
-from forescale.report.kit.decision_words import RUNGS, causes_words
+from forescale.report.kit.decision_words import RUNGS, causes_words, reason_words
 from forescale.standing import Standing
 from forescale.web.addresses import decision_path, overview_path, topology_path
 from planner.decision_basis import Rung
@@ -89,7 +89,7 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
     proposed = ledger.steps(schedule_id=made.id, states=(StepState.PROPOSED,))
     waiting = [step for step in proposed if step.expires_at > standing.at]
     if waiting:
-        lines = [f"{step.deploy_at:%a %d %b %H:%M} UTC: {step.plan.brief()}: {step.reason}" for step in waiting]
+        lines = [f"{step.deploy_at:%a %d %b %H:%M} UTC: {step.plan.brief()}: {reason_words(step)}" for step in waiting]
         yield Incident(
             standing.topology,
             IncidentKind.REVIEW,
@@ -110,7 +110,7 @@ def _steps(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
                 IncidentKind.STEP,
                 (step.id,),
                 f"{standing.topology}: a step {what}",
-                f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {step.reason}",
+                f"Step {step.id} ({step.plan.brief()}) {what} at {step.updated_at:%a %H:%M} UTC: {reason_words(step)}",
                 *_pages(step.topology, step.schedule_id, report),
             )
 

@@ -60,9 +60,13 @@ def _of_horizon(
 
 
 def _of_schedule(name: str, help_text: str, value: Callable[[ScalingSchedule], Value]) -> MetricDefinition:
-    return _one(
-        name, help_text, lambda standing: None if standing.schedule is None else value(standing.schedule.schedule)
-    )
+    """Of the schedule in force; none if a plan deployed by hand took its place."""
+
+    def in_force(standing: Standing) -> Value:
+        made = standing.schedule
+        return None if made is None or made.replaced_by else value(made.schedule)
+
+    return _one(name, help_text, in_force)
 
 
 def _of_budget(name: str, help_text: str, value: Callable[[Budget], Value]) -> MetricDefinition:

@@ -69,7 +69,7 @@ def topology_page(settings: Settings, ledger: Ledger, name: str) -> str:
     now, known = clock_of(settings).now(), config if isinstance(config, TopologyConfig) else None
     newest = stands.schedule
     proposal = None
-    if newest is not None:
+    if newest is not None and not newest.replaced_by:
         proposal = proposal_of(known, newest, readable.steps(schedule_id=newest.id), now)
     return render_topology_page(
         replace(stands, damaged=tuple(dict.fromkeys((*stands.damaged, *readable.damaged)))),
@@ -105,6 +105,6 @@ def _reports(settings: Settings, schedules: Sequence[ScheduleEntry]) -> dict[str
 
 def _picture(settings: Settings, stands: Standing) -> str:
     made = stands.schedule
-    if made is None or not has_decision_file(settings, made, ".svg"):
+    if made is None or made.replaced_by or not has_decision_file(settings, made, ".svg"):
         return ""
     return below_airflow(picture_path(stands.topology, made.id))

@@ -9,14 +9,12 @@ from sqlalchemy.orm import Session
 from planner.ledger.database import Database
 from planner.ledger.entries import StepEntry, step_entry
 from planner.ledger.schedule_rows import is_newest, schedule_row_of
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import TO_DEPLOY, Approval, StepState
 from planner.ledger.tables import StepEventTable, StepTable
-from planner.ledger.transitions import move_step, remark, step_row
+from planner.ledger.transitions import ask_because, move_step, step_row
 
 INHERITED = "earlier approval"
 """Approver, in the ledger, of a step that inherits the approval of an equal one."""
-ASKED = "; asked because "
-"""Separates a proposed step's reason from why a person must approve it."""
 
 
 class Approvals:
@@ -47,13 +45,14 @@ class Approvals:
                     continue
                 nearest = min(before, key=lambda other: abs(other.deploy_at - step.deploy_at))
                 standing.remove(nearest)
-                first, by = given
+                first, by, _ = given
                 expected, to = StepState.APPROVED, StepState.SUPERSEDED
                 why = f"step {step.id} is the same and takes its place"
                 move_step(session, nearest.id, expected=expected, to=to, at=at, by=INHERITED, why=why)
                 expected, to = StepState.PROPOSED, StepState.APPROVED
                 why = f"approved before by {by}, as step {first.id} at {first.deploy_at:%a %H:%M}: {step.reason}"
-                move_step(session, step.id, expected=expected, to=to, at=at, by=INHERITED, why=why)
+                how = Approval.INHERITED
+                move_step(session, step.id, expected=expected, to=to, at=at, by=INHERITED, why=why, approval=how)
                 inherited.append(step.id)
         return inherited
 
@@ -63,28 +62,30 @@ class Approvals:
         """
         with self._database.session() as session:
             row = schedule_row_of(session, schedule_id)
-            return _others(session, row.topology, schedule_id, (StepState.APPROVED, StepState.DUE))
+            return _others(session, row.topology, schedule_id, TO_DEPLOY)
 
     def approver(self, step_id: str) -> str:
         """Who approved a step, or the one it inherits from; empty if nobody has."""
+        return self.approved(step_id)[0]
+
+    def approved(self, step_id: str) -> tuple[str, Approval | None]:
+        """Who approved a step, or the one it inherits from, and how; empty and None if nobody has."""
         with self._database.session() as session:
             step = step_entry(step_row(session, step_id))
-            query = select(StepEventTable.by).where(
+            query = select(StepEventTable.by, StepEventTable.approval).where(
                 StepEventTable.step_id == step_id, StepEventTable.to_state == StepState.APPROVED.value
             )
-            by = session.scalars(query.order_by(StepEventTable.id).limit(1)).first() or ""
-            if by != INHERITED:
-                return by
-            given = _approval(session, step, None)
-            return given[1] if given else by
+            for by, how in session.execute(query.order_by(StepEventTable.id).limit(1)):
+                if how == Approval.INHERITED.value and (given := _approval(session, step, None)):
+                    return given[1], given[2]
+                return by, Approval(how) if how else None
+        return "", None
 
-    def ask(self, step_id: str, *, at: datetime, by: str, why: str) -> None:
-        """Add to a proposed step's reason why a person must approve it. Idempotent."""
+    def ask(self, step_id: str, *, why: str) -> None:
+        """Store why a person must approve a proposed step. Idempotent."""
         with self._database.session() as session:
-            before = step_row(session, step_id).reason
-            reason = f"{before.partition(ASKED)[0]}{ASKED}{why}"
-            if reason != before:
-                remark(session, step_id, expected=StepState.PROPOSED, at=at, by=by, why=reason)
+            if step_row(session, step_id).asked_because != why:
+                ask_because(session, step_id, why)
 
 
 def _steps(session: Session, topology: str, states: Sequence[StepState]) -> list[StepEntry]:
@@ -106,23 +107,25 @@ def _same(step: StepEntry, other: StepEntry, within: timedelta | None) -> bool:
     return near and other.plan == step.plan and other.replaces.same_parallelism(step.replaces)
 
 
-def _approval(session: Session, step: StepEntry, within: timedelta | None) -> tuple[StepEntry, str] | None:
-    """The last approval that a person gave to an equal step of any schedule, and who gave it."""
+def _approval(
+    session: Session, step: StepEntry, within: timedelta | None
+) -> tuple[StepEntry, str, Approval | None] | None:
+    """The last approval of an equal step of any schedule that was not inherited, who gave it, and how."""
     query = (
-        select(StepTable, StepEventTable.by)
+        select(StepTable, StepEventTable.by, StepEventTable.approval)
         .join(StepEventTable, StepEventTable.step_id == StepTable.id)
         .where(
             StepTable.topology == step.topology,
             StepTable.schedule_id.is_not(None),
             StepEventTable.from_state == StepState.PROPOSED.value,
             StepEventTable.to_state == StepState.APPROVED.value,
-            StepEventTable.by != INHERITED,
+            StepEventTable.approval != Approval.INHERITED.value,
         )
         .order_by(StepEventTable.id.desc())
     )
     if within is not None:
         query = query.where(StepTable.deploy_at.between(step.deploy_at - within, step.deploy_at + within))
-    for row, by in session.execute(query):
+    for row, by, how in session.execute(query):
         if _same(step, entry := step_entry(row), within):
-            return entry, by
+            return entry, by, Approval(how) if how else None
     return None

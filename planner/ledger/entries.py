@@ -7,7 +7,7 @@ from typing import Any
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.guard_state import GuardState
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import Approval, Maker, Moved, StepState
 from planner.ledger.stored_rows import reading_row
 from planner.ledger.tables import (
     Base,
@@ -50,7 +50,8 @@ class ScheduleEntry:
     """A recorded schedule. forecasts: ids of those it was made from; report: path of its report, empty if there is none
     yet.
 
-    shadow: made in shadow mode, so never deployed.
+    shadow: made in shadow mode, so never deployed. replaced_by: id of a step that a person made and whose plan runs
+    instead; empty while the schedule stands.
     """
 
     id: str
@@ -58,13 +59,16 @@ class ScheduleEntry:
     forecasts: tuple[str, ...]
     report: str
     shadow: bool = False
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True)
 class StepEntry:
-    """One step and its state. schedule_id is None for a step that a person made.
+    """One step and its state. schedule_id is None for a step of a person or of the guard.
 
-    reason: why it is in its state. attempt: number of deployments begun.
+    reason: why it is in its state. attempt: number of deployments begun. moved: why it replaces another plan than its
+    schedule says. asked_because: why a person has to approve it, empty if no rule was asked. never_asked: it was rolled
+    back before the cluster was asked.
     """
 
     id: str
@@ -80,11 +84,15 @@ class StepEntry:
     updated_at: datetime
     updated_by: str
     attempt: int
+    made_by: Maker = Maker.SCHEDULE
+    moved: Moved | None = None
+    asked_because: str = ""
+    never_asked: bool = False
 
 
 @dataclass(frozen=True)
 class StepEvent:
-    """One transition. from_state is None for the first."""
+    """One transition. from_state is None for the first. approval: how, for the move to `approved`."""
 
     step_id: str
     from_state: StepState | None
@@ -92,6 +100,7 @@ class StepEvent:
     at: datetime
     by: str
     why: str
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +219,7 @@ def schedule_entry(row: ScheduleTable, forecasts: tuple[str, ...]) -> ScheduleEn
     with reading_row(row):
         schedule = schedule_from_json(row.body)
         _check_schedule(row, schedule)
-        return ScheduleEntry(row.id, schedule, forecasts, row.report, row.shadow)
+        return ScheduleEntry(row.id, schedule, forecasts, row.report, row.shadow, row.replaced_by or "")
 
 
 def _check_schedule(row: ScheduleTable, schedule: ScalingSchedule) -> None:
@@ -231,13 +240,16 @@ def _check_schedule(row: ScheduleTable, schedule: ScalingSchedule) -> None:
 def step_entry(row: StepTable) -> StepEntry:
     with reading_row(row):
         plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
-        return StepEntry(**_columns(StepEntry, row) | plans | {"state": StepState(row.state)})
+        moved = Moved(row.moved) if row.moved else None
+        kinds = {"state": StepState(row.state), "made_by": Maker(row.made_by), "moved": moved}
+        return StepEntry(**_columns(StepEntry, row) | plans | kinds)
 
 
 def step_event(row: StepEventTable) -> StepEvent:
     with reading_row(row):
         before = None if row.from_state is None else StepState(row.from_state)
-        return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why)
+        approval = Approval(row.approval) if row.approval else None
+        return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why, approval)
 
 
 def outcome(row: OutcomeTable) -> Outcome:

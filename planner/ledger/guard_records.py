@@ -13,10 +13,11 @@ from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind, keeps_failing
 from planner.guard.look import Look, look_from_json, look_to_json
 from planner.ledger.database import Database
-from planner.ledger.entries import ActionCount, BarredPair, GuardAction, StepEntry, barred_pair, guard_action
+from planner.ledger.entries import ActionCount, BarredPair, GuardAction, barred_pair, guard_action
 from planner.ledger.guard_state import GuardState
 from planner.ledger.rebase import rebase_steps
 from planner.ledger.schedule_rows import lone_step_row
+from planner.ledger.step_state import Maker
 from planner.ledger.stored_rows import damaged_rows, entries_of, reading_row
 from planner.ledger.tables import GuardActionTable, GuardBlacklistTable, GuardLookTable
 from planner.ledger.transitions import add_step
@@ -26,11 +27,6 @@ GUARD = "guard"
 """The guard's name in the ledger."""
 
 _JUDGED = {kind.value for kind in VerdictKind}
-
-
-def is_guards(step: StepEntry) -> bool:
-    """Whether the guard, not a person, made the step."""
-    return step.schedule_id is None and step.id.startswith(f"{GUARD}-")
 
 
 class GuardRecords:
@@ -68,7 +64,7 @@ class GuardRecords:
                     "wait until it is judged"
                 )
             times = {"deploy_at": at, "expires_at": expires_at, "at": at}
-            add_step(session, lone_step_row(step_id, plan, replaces, by=GUARD, why=action.why, **times))
+            add_step(session, lone_step_row(step_id, plan, replaces, Maker.GUARD, by=GUARD, why=action.why, **times))
             row = _action_row(step_id, plan.topology, action, at, GuardState.OPEN, step_id)
             session.add(row)
             return guard_action(row)

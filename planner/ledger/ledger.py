@@ -13,6 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.approvals import Approvals
+from planner.ledger.by_hand import replace_by_hand
 from planner.ledger.database import Database
 from planner.ledger.entries import (
     ForecastEntry,
@@ -39,7 +40,7 @@ from planner.ledger.schedule_rows import (
 )
 from planner.ledger.schedule_use import ScheduleUses
 from planner.ledger.shadow_records import ShadowRecords
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, Maker, StepState
 from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import (
     ForecastTable,
@@ -55,6 +56,7 @@ from planner.ledger.transitions import (
     begin_again,
     is_called_off,
     move_step,
+    note_never_asked,
     remark,
     step_row,
     supersede_all,
@@ -216,7 +218,14 @@ class Ledger:
         return ""
 
     def approve_schedule(
-        self, schedule_id: str, *, at: datetime, by: str, why: str, only: Collection[str] | None = None
+        self,
+        schedule_id: str,
+        *,
+        at: datetime,
+        by: str,
+        why: str,
+        only: Collection[str] | None = None,
+        how: Approval = Approval.PERSON,
     ) -> None:
         """Approve the schedule's proposed steps, and call off waiting steps of the topology's other schedules.
 
@@ -240,7 +249,7 @@ class Ledger:
                 if only is not None and step_id not in only:
                     continue
                 expected, to = StepState.PROPOSED, StepState.APPROVED
-                move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
+                move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why, approval=how)
             supersede_others(session, row.topology, schedule_id, WAITING, at=at, by=by)
 
     def record_report(self, schedule_id: str, report: str) -> None:
@@ -285,9 +294,8 @@ class Ledger:
             self._database.lock(session.connection(), plan.topology)
             known = session.get(StepTable, step_id)
             if known is None:
-                row = lone_step_row(
-                    step_id, plan, replaces, deploy_at=deploy_at, expires_at=expires_at, at=at, by=by, why=why
-                )
+                times = {"deploy_at": deploy_at, "expires_at": expires_at, "at": at}
+                row = lone_step_row(step_id, plan, replaces, Maker.PERSON, by=by, why=why, **times)
                 add_step(session, row)
             elif not step_entry(known).plan.same_parallelism(plan):
                 raise LedgerError(
@@ -340,7 +348,7 @@ class Ledger:
 
     def due_steps(self, now: datetime, *, topology: str | None = None) -> list[StepEntry]:
         """Approved steps that are due and have not expired."""
-        approved = self.steps(topology=topology, states=(StepState.APPROVED, StepState.DUE))
+        approved = self.steps(topology=topology, states=TO_DEPLOY)
         return [step for step in approved if step.deploy_at <= now < step.expires_at]
 
     def expire_steps(self, now: datetime, *, by: str, topology: str | None = None) -> list[str]:
@@ -356,14 +364,30 @@ class Ledger:
         return [step_id for step_id, _ in expired]
 
     def transition(
-        self, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+        self,
+        step_id: str,
+        *,
+        expected: StepState,
+        to: StepState,
+        at: datetime,
+        by: str,
+        why: str,
+        never_asked: bool = False,
     ) -> StepEntry:
-        """Compare-and-set: move a step on from the expected state. A move to `deploying` counts as an attempt.
+        """Compare-and-set: move a step on from the expected state. A move to `deploying` counts as an attempt. A plan
+        of a person that is verified replaces the schedule whose plan it is not. never_asked: it is rolled back before
+        the cluster was asked.
 
         Raises LedgerError with the step's state if that is another, and for a transition that is not allowed.
         """
         with self._database.session() as session:
             move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
+            if never_asked:
+                note_never_asked(session, step_id)
+            step = step_entry(step_row(session, step_id))
+            if to is StepState.VERIFIED and step.made_by is Maker.PERSON:
+                self._database.lock(session.connection(), step.topology)
+                replace_by_hand(session, step, at=at, by=by)
             return step_entry(step_row(session, step_id))
 
     def assume(
@@ -405,10 +429,10 @@ class Ledger:
             remark(session, step_id, expected=expected, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
 
-    def resume(self, step_id: str, *, at: datetime, by: str, why: str) -> StepEntry:
+    def resume(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> StepEntry:
         """Count another attempt at a step whose deployment was cut short."""
         with self._database.session() as session:
-            begin_again(session, step_id, at=at, by=by, why=why)
+            begin_again(session, step_id, expected=expected, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
 
     def events(self, step_id: str) -> list[StepEvent]:

@@ -12,12 +12,9 @@ from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.entries import StepEntry, step_entry
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import WAITING, Moved, StepState
 from planner.ledger.tables import StepTable
 from planner.ledger.transitions import assume, move_step
-
-FOLLOWS = "; follows on "
-"""Separates a step's reason from the plan it was rebased on."""
 
 
 def rebase_steps(
@@ -60,9 +57,17 @@ def _rebase(
             move_step(session, step.id, expected=step.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
             continue
         plan = _with_more(step.plan, after, max_instances) if runs is after and _raises(after, before) else step.plan
-        reason = step.reason.partition(FOLLOWS)[0]
-        why = f"{reason}{FOLLOWS}{runs.brief()}, which the guard has put in place"
-        assume(session, step.id, expected=step.state, plan=plan, replaces=runs, at=at, by=by, why=why)
+        assume(
+            session,
+            step.id,
+            expected=step.state,
+            plan=plan,
+            replaces=runs,
+            at=at,
+            by=by,
+            why=step.reason,
+            moved=Moved.BY_GUARD,
+        )
         if plan.same_parallelism(step.plan):
             return
         runs = plan

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.codec import Json
 from planner.errors import LedgerError
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import Maker, StepState
 from planner.ledger.tables import ScheduleTable, StepTable
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 from planner.schedule_json import basis_to_json, plan_to_json, schedule_to_json
@@ -69,7 +69,7 @@ def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, sh
         current_plan=plan_to_json(schedule.current),
         body=schedule_to_json(schedule),
         report=report,
-        derived_from=basis_to_json(schedule.basis),
+        basis=basis_to_json(schedule.basis),
         shadow=shadow,
     )
 
@@ -91,6 +91,7 @@ def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str, *, shadow: b
             updated_at=schedule.made_at,
             updated_by=by,
             attempt=0,
+            made_by=Maker.SCHEDULE.value,
         )
         for position, (step, expires_at) in enumerate(zip(schedule.steps, _expiries(schedule.steps), strict=True), 1)
     ]
@@ -100,6 +101,7 @@ def lone_step_row(
     step_id: str,
     plan: PhysicalPlan,
     replaces: PhysicalPlan,
+    made_by: Maker,
     *,
     deploy_at: datetime,
     expires_at: datetime,
@@ -122,6 +124,7 @@ def lone_step_row(
         updated_at=at,
         updated_by=by,
         attempt=0,
+        made_by=made_by.value,
     )
 
 

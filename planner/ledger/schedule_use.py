@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from planner.decision_basis import DecisionBasis
 from planner.ledger.database import Database
 from planner.ledger.entries import ForecastEntry, forecast_entry
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.step_state import UNDER_WAY, WAITING
 from planner.ledger.stored_rows import reading_columns
 from planner.ledger.tables import ForecastTable, ScheduleForecastTable, ScheduleTable, StepTable
 from planner.schedule_json import basis_from_json
 
-UNSETTLED = (*WAITING, StepState.DEPLOYING)
+UNSETTLED = (*WAITING, *UNDER_WAY)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ScheduleUses:
 
     def schedules(self, topology: str, now: datetime) -> list[ScheduleUse]:
         """All schedules of the topology, newest first."""
-        columns = (ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.end_at, ScheduleTable.derived_from)
+        columns = (ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.end_at, ScheduleTable.basis)
         query = select(*columns).where(ScheduleTable.topology == topology)
         with self._database.session() as session:
             rows = session.execute(query.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)).all()
@@ -66,7 +66,7 @@ class ScheduleUses:
                 row.made_at,
                 number == 0 or row.end_at > now or row.id in unsettled,
                 frozenset(rests_on.get(row.id, ())),
-                _basis(row.id, row.derived_from),
+                _basis(row.id, row.basis),
             )
             for number, row in enumerate(rows)
         ]

@@ -1,14 +1,20 @@
-"""The life of a step: its states and their order."""
+"""The life of a step: its states and their order, and who made it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class StepState(StrEnum):
+    """WITHHELD: due, but the job needs what it would take away, so it is tried again. UNDOING: its deployment failed
+    and is being undone.
+    """
+
     PROPOSED = "proposed"
     APPROVED = "approved"
     DUE = "due"
+    WITHHELD = "withheld"
     DEPLOYING = "deploying"
+    UNDOING = "undoing"
     VERIFIED = "verified"
     ROLLED_BACK = "rolled back"
     VETOED = "vetoed"
@@ -21,10 +27,12 @@ _CALLED_OFF = frozenset({StepState.VETOED, StepState.EXPIRED, StepState.SUPERSED
 
 FOLLOWS: Mapping[StepState, frozenset[StepState]] = {
     StepState.PROPOSED: _CALLED_OFF | {StepState.APPROVED},
-    StepState.APPROVED: _CALLED_OFF | {StepState.DUE},
-    StepState.DUE: _CALLED_OFF | {StepState.DEPLOYING},
+    StepState.APPROVED: _CALLED_OFF | {StepState.DUE, StepState.WITHHELD},
+    StepState.DUE: _CALLED_OFF | {StepState.DEPLOYING, StepState.WITHHELD},
+    StepState.WITHHELD: _CALLED_OFF | {StepState.DUE},
     # A step that has touched the cluster can no longer be called off: it holds, or it is undone.
-    StepState.DEPLOYING: frozenset({StepState.VERIFIED, StepState.ROLLED_BACK}),
+    StepState.DEPLOYING: frozenset({StepState.VERIFIED, StepState.UNDOING, StepState.ROLLED_BACK}),
+    StepState.UNDOING: frozenset({StepState.ROLLED_BACK}),
     StepState.VERIFIED: frozenset(),
     StepState.ROLLED_BACK: frozenset(),
     StepState.VETOED: frozenset(),
@@ -35,5 +43,34 @@ FOLLOWS: Mapping[StepState, frozenset[StepState]] = {
 }
 """States that may follow each state; none follows a final one."""
 
-WAITING = (StepState.PROPOSED, StepState.APPROVED, StepState.DUE)
+TO_DEPLOY = (StepState.APPROVED, StepState.DUE, StepState.WITHHELD)
+"""States of a step that is approved and has not touched the cluster."""
+WAITING = (StepState.PROPOSED, *TO_DEPLOY)
 """States of a step that has not touched the cluster and still may."""
+UNDER_WAY = (StepState.DEPLOYING, StepState.UNDOING)
+"""States of a step whose deployment has begun and not ended; after an interruption it goes on from there."""
+
+
+class Maker(StrEnum):
+    """Who made a step."""
+
+    SCHEDULE = "schedule"
+    PERSON = "person"
+    GUARD = "guard"
+
+
+class Moved(StrEnum):
+    """Why a step replaces another plan than its schedule says: GUARD has put that plan in place; WITHHELD: the steps
+    before it never ran.
+    """
+
+    BY_GUARD = "by guard"
+    PAST_WITHHELD = "past withheld"
+
+
+class Approval(StrEnum):
+    """How a step was approved: by a person, within planning.auto_approve, or as an equal step was before."""
+
+    PERSON = "person"
+    BOUNDS = "bounds"
+    INHERITED = "inherited"

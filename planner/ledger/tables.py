@@ -50,6 +50,8 @@ class ForecastTable(Base):
 
 
 class ScheduleTable(Base):
+    """replaced_by: id of a step by hand whose plan runs instead, NULL without one."""
+
     __tablename__ = "schedules"
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -62,8 +64,9 @@ class ScheduleTable(Base):
     current_plan: Mapped[dict[str, Any]]
     body: Mapped[dict[str, Any]]
     report: Mapped[str]
-    derived_from: Mapped[dict[str, Any]]
+    basis: Mapped[dict[str, Any]]
     shadow: Mapped[bool] = mapped_column(server_default=false())
+    replaced_by: Mapped[str | None]
 
     __table_args__ = (Index(None, "topology", "made_at"),)
 
@@ -78,6 +81,10 @@ class ScheduleForecastTable(Base):
 
 
 class StepTable(Base):
+    """moved: why it replaces another plan than its schedule says, empty if it does not. asked_because: why a person has
+    to approve it. never_asked: it was rolled back before the cluster was asked.
+    """
+
     __tablename__ = "steps"
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -93,6 +100,10 @@ class StepTable(Base):
     updated_at: Mapped[datetime]
     updated_by: Mapped[str]
     attempt: Mapped[int] = mapped_column(default=0)
+    made_by: Mapped[str]
+    moved: Mapped[str] = mapped_column(server_default=text("''"))
+    asked_because: Mapped[str] = mapped_column(server_default=text("''"))
+    never_asked: Mapped[bool] = mapped_column(server_default=false())
 
     __table_args__ = (
         Index(None, "topology", "state", "deploy_at"),
@@ -101,6 +112,8 @@ class StepTable(Base):
 
 
 class StepEventTable(Base):
+    """approval: how, for the move to `approved`; empty for any other."""
+
     __tablename__ = "step_events"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -110,6 +123,7 @@ class StepEventTable(Base):
     at: Mapped[datetime]
     by: Mapped[str]
     why: Mapped[str]
+    approval: Mapped[str] = mapped_column(server_default=text("''"))
 
 
 class OutcomeTable(Base):

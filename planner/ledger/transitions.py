@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
-from planner.ledger.step_state import FOLLOWS, StepState
+from planner.ledger.step_state import FOLLOWS, Approval, Maker, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
 from planner.schedule_json import plan_to_json
 
@@ -17,13 +17,25 @@ def add_step(session: Session, step: StepTable) -> None:
     """Insert a step in its first state."""
     session.add(step)
     session.flush()
-    _write_down(session, step.id, None, StepState(step.state), step.updated_at, step.updated_by, step.reason)
+    state = StepState(step.state)
+    approval = Approval.PERSON if state is StepState.APPROVED and step.made_by == Maker.PERSON.value else None
+    _write_down(session, step.id, None, state, step.updated_at, step.updated_by, step.reason, approval)
 
 
 def move_step(
-    session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+    session: Session,
+    step_id: str,
+    *,
+    expected: StepState,
+    to: StepState,
+    at: datetime,
+    by: str,
+    why: str,
+    approval: Approval | None = None,
 ) -> None:
-    """One UPDATE that matches the step only in its expected state. Raises LedgerError if it does not match."""
+    """One UPDATE that matches the step only in its expected state. approval: how, for a move to APPROVED. Raises
+    LedgerError if it does not match.
+    """
     if to not in FOLLOWS[expected]:
         allowed = ", ".join(sorted(FOLLOWS[expected])) or "nothing: it is final"
         raise LedgerError(f"step {step_id}: {to!s} does not follow {expected!s}; what may follow is {allowed}")
@@ -31,14 +43,24 @@ def move_step(
     if to is StepState.DEPLOYING:
         changes["attempt"] = StepTable.attempt + 1
     _change(session, step_id, expected, changes)
-    _write_down(session, step_id, expected, to, at, by, why)
+    _write_down(session, step_id, expected, to, at, by, why, approval)
 
 
-def begin_again(session: Session, step_id: str, *, at: datetime, by: str, why: str) -> None:
-    """Begin another attempt at a deployment that was cut short. Raises LedgerError unless the step is deploying."""
+def begin_again(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
+    """Begin another attempt at a deployment that was cut short. Raises LedgerError unless the step is in that state."""
     changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by, "reason": why}
-    _change(session, step_id, StepState.DEPLOYING, changes)
-    _write_down(session, step_id, StepState.DEPLOYING, StepState.DEPLOYING, at, by, why)
+    _change(session, step_id, expected, changes)
+    _write_down(session, step_id, expected, expected, at, by, why)
+
+
+def ask_because(session: Session, step_id: str, why: str) -> None:
+    """Store why a person has to approve a proposed step. Raises LedgerError unless it is proposed."""
+    _change(session, step_id, StepState.PROPOSED, {"asked_because": why})
+
+
+def note_never_asked(session: Session, step_id: str) -> None:
+    """Store that a step was rolled back before the cluster was asked."""
+    _change(session, step_id, StepState.ROLLED_BACK, {"never_asked": True})
 
 
 def assume(
@@ -51,9 +73,11 @@ def assume(
     at: datetime,
     by: str,
     why: str,
+    moved: Moved | None = None,
 ) -> None:
     """Replace the plans that a step deploys and replaces. Raises LedgerError unless it is in the expected state."""
     changes: dict[str, object] = {"plan": plan_to_json(plan), "replaces": plan_to_json(replaces)}
+    changes |= {"moved": moved.value} if moved is not None else {}
     _change(session, step_id, expected, changes | {"updated_at": at, "updated_by": by, "reason": why})
     _write_down(session, step_id, expected, expected, at, by, why)
 
@@ -127,7 +151,15 @@ def _change(session: Session, step_id: str, expected: StepState, changes: dict[s
 
 
 def _write_down(
-    session: Session, step_id: str, before: StepState | None, after: StepState, at: datetime, by: str, why: str
+    session: Session,
+    step_id: str,
+    before: StepState | None,
+    after: StepState,
+    at: datetime,
+    by: str,
+    why: str,
+    approval: Approval | None = None,
 ) -> None:
-    from_state = None if before is None else before.value
-    session.add(StepEventTable(step_id=step_id, from_state=from_state, to_state=after.value, at=at, by=by, why=why))
+    states = {"from_state": None if before is None else before.value, "to_state": after.value}
+    how = "" if approval is None else approval.value
+    session.add(StepEventTable(step_id=step_id, **states, at=at, by=by, why=why, approval=how))

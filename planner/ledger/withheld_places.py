@@ -6,15 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from planner.ledger.entries import StepEntry, step_entry
-from planner.ledger.rebase import FOLLOWS
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import TO_DEPLOY, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
 from planner.ledger.transitions import assume, move_step, step_row
-
-WITHHELD = "withheld"
-"""Prefix of a withheld step's reason."""
-
-_TO_DEPLOY = (StepState.APPROVED, StepState.DUE)
 
 
 def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: str) -> StepEntry:
@@ -24,7 +18,7 @@ def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: st
     """
     session.execute(select(StepTable.id).where(StepTable.id == step_id).with_for_update())  # no veto in between
     step = step_entry(step_row(session, step_id))
-    if step.schedule_id is None or step.state not in _TO_DEPLOY or not step.deploy_at <= at < step.expires_at:
+    if step.schedule_id is None or step.state not in TO_DEPLOY or not step.deploy_at <= at < step.expires_at:
         return step
     before = select(StepTable).where(StepTable.schedule_id == step.schedule_id, StepTable.position < step.position)
     replaces = step.replaces
@@ -32,24 +26,31 @@ def take_withheld_places(session: Session, step_id: str, *, at: datetime, by: st
         earlier = step_entry(row)
         if not (_withheld(session, earlier) and earlier.plan.same_parallelism(replaces)):
             break
-        if earlier.state is StepState.DUE:
-            why = f"step {step.id} takes its place, which was {earlier.reason}"
+        if earlier.state is StepState.WITHHELD:
+            why = f"step {step.id} takes its place, which was withheld: {earlier.reason}"
             move_step(session, earlier.id, expected=earlier.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
         replaces = earlier.replaces
     if replaces.same_parallelism(step.replaces):
         return step
-    reason = step.reason.partition(FOLLOWS)[0]
-    why = f"{reason}{FOLLOWS}{replaces.brief()}, as the steps before it were withheld"
-    assume(session, step.id, expected=step.state, plan=step.plan, replaces=replaces, at=at, by=by, why=why)
+    assume(
+        session,
+        step.id,
+        expected=step.state,
+        plan=step.plan,
+        replaces=replaces,
+        at=at,
+        by=by,
+        why=step.reason,
+        moved=Moved.PAST_WITHHELD,
+    )
     return step_entry(step_row(session, step.id))
 
 
 def _withheld(session: Session, step: StepEntry) -> bool:
     """Whether a step waits withheld, or expired while it did."""
-    if step.state not in (StepState.DUE, StepState.EXPIRED):
-        return False
-    reasons = select(StepEventTable.why).where(
-        StepEventTable.step_id == step.id, StepEventTable.to_state != StepState.EXPIRED.value
+    if step.state is not StepState.EXPIRED:
+        return step.state is StepState.WITHHELD
+    before = select(StepEventTable.from_state).where(
+        StepEventTable.step_id == step.id, StepEventTable.to_state == StepState.EXPIRED.value
     )
-    why = session.scalars(reasons.order_by(StepEventTable.id.desc()).limit(1)).first()
-    return why is not None and why.startswith(WITHHELD)
+    return session.scalars(before.order_by(StepEventTable.id.desc()).limit(1)).first() == StepState.WITHHELD.value

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from contract.ledger_records_contract import LedgerRecordsContract
@@ -245,16 +246,37 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
         shadow = ledger.record_schedule(steps_at((60, 3), made_at=after(3)), shadow=True)
         assert ledger.approvals.inherit(shadow, within=timedelta(minutes=10), at=after(3)) == []
 
+    def test_a_verified_plan_of_a_person__replaces_the_schedule_that_has_another_in_place(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(3, 4))
+        brought_to(ledger, f"{schedule_id}-1", StepState.VERIFIED)
+        by_hand = asked_by_hand(ledger)
+        for before, to in pairwise((APPROVED, StepState.DUE, DEPLOYING, StepState.VERIFIED)):
+            assert ledger.schedule(schedule_id).replaced_by == ""
+            ledger.transition(by_hand, expected=before, to=to, at=after(90), by="deploy", why="as asked")
+        assert ledger.schedule(schedule_id).replaced_by == by_hand
+        first, second = ledger.steps(schedule_id=schedule_id)
+        assert (first.state, second.state) == (StepState.VERIFIED, StepState.SUPERSEDED)
+        assert "was deployed by hand" in second.reason
+
+    def test_a_verified_plan_of_a_person__leaves_the_schedule_that_has_it_in_place(self, ledger: Ledger) -> None:
+        schedule_id = ledger.record_schedule(schedule_of(9, 4))
+        brought_to(ledger, f"{schedule_id}-1", StepState.VERIFIED)
+        by_hand = asked_by_hand(ledger)
+        for before, to in pairwise((APPROVED, StepState.DUE, DEPLOYING, StepState.VERIFIED)):
+            ledger.transition(by_hand, expected=before, to=to, at=after(90), by="deploy", why="as asked")
+        assert ledger.schedule(schedule_id).replaced_by == ""
+        assert ledger.step(f"{schedule_id}-2").state is PROPOSED
+
     def test_ask__tells_why_once_and_leaves_the_step_proposed(self, ledger: Ledger) -> None:
         step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
         for why in ("it is large", "it is large", "it is dear"):
-            ledger.approvals.ask(step_id, at=after(1), by="auto_approve", why=why)
+            ledger.approvals.ask(step_id, why=why)
         step = ledger.step(step_id)
-        assert (step.state, step.reason) == (PROPOSED, "the morning's calls come; asked because it is dear")
-        assert [event.to_state for event in ledger.events(step_id)] == [PROPOSED] * 3
+        assert (step.state, step.reason) == (PROPOSED, "the morning's calls come")
+        assert step.asked_because == "it is dear"
         brought_to(ledger, step_id, APPROVED)
         with pytest.raises(LedgerError, match=r"is approved since .* not proposed as expected"):
-            ledger.approvals.ask(step_id, at=after(2), by="auto_approve", why="it is late")
+            ledger.approvals.ask(step_id, why="it is late")
 
     def test_record_schedule__on_an_unknown_forecast_records_nothing(self, ledger: Ledger) -> None:
         earlier = ledger.record_schedule(schedule_of(3))

@@ -68,9 +68,9 @@ class LedgerStepsContract:
     def test_resume__counts_another_attempt(self, ledger: Ledger) -> None:
         step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
         with pytest.raises(LedgerError, match=r"is proposed since .* not deploying"):
-            ledger.resume(step_id, at=NOON, by="deploy", why="started again")
+            ledger.resume(step_id, expected=DEPLOYING, at=NOON, by="deploy", why="started again")
         brought_to(ledger, step_id, DEPLOYING)
-        assert ledger.resume(step_id, at=after(1), by="deploy", why="started again").attempt == 2
+        assert ledger.resume(step_id, expected=DEPLOYING, at=after(1), by="deploy", why="started again").attempt == 2
 
     def test_due_steps__are_approved_and_their_time_has_come_and_not_gone(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(3, 4, 5))

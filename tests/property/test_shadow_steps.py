@@ -89,7 +89,7 @@ class ShadowMachine(RuleBasedStateMachine):
     @rule(schedule=schedules)
     def resume(self, schedule: str) -> None:
         with contextlib.suppress(LedgerError):
-            self.ledger.resume(f"{schedule}-1", at=self.now, by="ben", why="a try")
+            self.ledger.resume(f"{schedule}-1", expected=StepState.DEPLOYING, at=self.now, by="ben", why="a try")
 
     @rule()
     def expire(self) -> None:

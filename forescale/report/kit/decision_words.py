@@ -20,7 +20,9 @@ from planner.decision_basis import (
 from planner.edit_facts import Edit, ExpectedValues, brief
 from planner.horizon.budget import PACED
 from planner.learned_rescale import MIN_DEPLOYMENTS
+from planner.ledger.entries import StepEntry
 from planner.ledger.minute_records import MinuteCount
+from planner.ledger.step_state import Moved, StepState
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
 
 SHOWN_DRIFTS = 3
@@ -248,3 +250,14 @@ def hours(seconds: float | None) -> str:
 
 def _minute(at: datetime | None) -> str:
     return "–" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
+def reason_words(step: StepEntry) -> str:
+    """Why a step is in its state, what it follows on if not on what its schedule says, and why a person is asked."""
+    moved = ""
+    if step.moved is Moved.BY_GUARD:
+        moved = f"follows on {step.replaces.brief()}, which the guard has put in place"
+    elif step.moved is Moved.PAST_WITHHELD:
+        moved = f"follows on {step.replaces.brief()}, as the steps before it were withheld"
+    asked = f"asked because {step.asked_because}" if step.asked_because and step.state is StepState.PROPOSED else ""
+    return "; ".join(filter(None, (step.reason, moved, asked)))

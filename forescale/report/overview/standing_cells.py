@@ -8,9 +8,11 @@ from forescale.report.overview.alarms import alarms
 from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.horizon.budget import PACED
+from planner.ledger.entries import ScheduleEntry
 from planner.ledger.step_state import StepState
 
 UNKNOWN = "–"
+REPLACED = "a plan deployed by hand took the schedule's place; the next plan decides anew"
 
 
 def running_cell(standing: Standing) -> Cell:
@@ -32,16 +34,24 @@ def next_step_cell(standing: Standing) -> Cell:
     lost = tuple(f"the step of {local.day_moment(step.deploy_at)} expired" for step in standing.lost[-1:])
     step = standing.next_step
     if step is None:
-        return Cell("none", (*(("the plan is held",) if standing.schedule else ()), *lost))
+        return Cell("none", (*_held(standing.schedule), *lost))
     change = ", ".join(parallelism_change(step.replaces, step.plan))
     more = len(standing.ahead) - 1
     after = (f"{count_of(more, 'step')} after it",) if more else ()
     return Cell(f"{local.day_moment(step.deploy_at)}, {step.state}", (change, *after, *lost), strong=True)
 
 
+def _held(made: ScheduleEntry | None) -> tuple[str, ...]:
+    if made is None:
+        return ()
+    return (REPLACED,) if made.replaced_by else ("the plan is held",)
+
+
 def risk_cell(standing: Standing) -> Cell:
     if standing.schedule is None:
         return Cell(UNKNOWN)
+    if standing.schedule.replaced_by:
+        return Cell(UNKNOWN, (REPLACED,))
     schedule = standing.schedule.schedule
     return Cell(f"{late(schedule.violation_minutes)} expected", (f"any: {percent(schedule.violation_probability)}",))
 

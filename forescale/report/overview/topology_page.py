@@ -70,10 +70,11 @@ def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:
     for each in decisions:
         schedule = each.made.schedule
         states = ", ".join(f"{count_of(count, 'step')} {state}" for state, count in each.states.items())
+        replaced = ("replaced by a plan deployed by hand",) if each.made.replaced_by else ()
         rows.append(
             (
                 Cell(local.moment(schedule.made_at), href=each.report),
-                Cell(states or "hold", (shortened(schedule.why, 200),)),
+                Cell(states or "hold", (*replaced, shortened(schedule.why, 200))),
                 Cell(late(schedule.violation_minutes)),
                 Cell(f"{schedule.cost_instance_hours:,.1f}"),
             )

@@ -179,7 +179,7 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     asked = plan_now(settings)
     assert asked.asks
     assert [step.state for step in asked.steps] == [PROPOSED] * 3
-    reasons = [step.reason.partition("; asked because ")[2] for step in steps_of(settings, asked.schedule_id)]
+    reasons = [step.asked_because for step in steps_of(settings, asked.schedule_id)]
     assert reasons == [
         "it starts or stops 6 instances, planning.auto_approve allows 5",
         *[f"it follows on step {asked.schedule_id}-1, which is not approved"] * 2,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from guard_bench import Bench, after, plan_of
 
+from forescale.report.kit.decision_words import reason_words
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Refusal, SourceBacklog
@@ -226,7 +227,7 @@ def test_a_deployment_that_is_taken_up_again_and_again__keeps_the_guard_away_no_
     for before, to in ((StepState.APPROVED, StepState.DUE), (StepState.DUE, StepState.DEPLOYING)):
         bench.ledger.transition(step, expected=before, to=to, at=bench.clock.now(), by="deploy", why="killed then")
     for minute in range(5, 11):
-        bench.ledger.resume(step, at=bench.clock.now(), by="deploy", why="taken up again")
+        bench.ledger.resume(step, expected=StepState.DEPLOYING, at=bench.clock.now(), by="deploy", why="taken up again")
         bench.until(minute)
     # As after one attempt: a settling time of 300 s after the first, at minute 4.
     assert bench.work > 2
@@ -238,7 +239,10 @@ def test_planned_steps__are_rebased_once(tmp_path: Path) -> None:
     for _ in range(2):
         bench.ledger.guard.rebase(plan_of(2), plan_of(5), max_instances=32, at=after(1))
     assert bench.ledger.step(up).replaces == plan_of(5)
-    assert bench.ledger.step(up).reason == "as planned; follows on read 1 · work 5, which the guard has put in place"
+    assert (
+        reason_words(bench.ledger.step(up))
+        == "as planned; follows on read 1 · work 5, which the guard has put in place"
+    )
     assert [event.to_state for event in bench.ledger.events(up)][-2:] == [StepState.APPROVED] * 2
     # A scale-down leaves planned steps as they are, but for what they follow on.
     bench.ledger.guard.rebase(plan_of(5), plan_of(3), max_instances=32, at=after(2))

@@ -69,7 +69,7 @@ def test_a_step_that_its_forecast_made_knowing_the_guard__waits_while_a_backlog_
     told = withhold(ledger.step(step_id), why(healed, ledger.step(step_id)), ledger, healed.clock.now(), "deploy")
     assert told.startswith(f"step {step_id} (read 1 · work 4) is withheld: a backlog of ")
     step = ledger.step(step_id)
-    assert (step.state, step.reason.startswith("withheld: a backlog of ")) == (StepState.DUE, True)
+    assert (step.state, step.reason.startswith("a backlog of ")) == (StepState.WITHHELD, True)
     # By then nothing waits, and four do 40/s.
     healed.until(12)
     assert why(healed, step) == ""
@@ -158,7 +158,7 @@ def test_steps_that_are_called_off_for_a_later_one__wait_on_where_that_cannot_be
     monkeypatch.setattr("planner.ledger.withheld_places.assume", killed)
     with pytest.raises(KeyboardInterrupt):
         ledger.take_withheld_places(ledger.step(higher), at=after(26), by="deploy")
-    assert ledger.step(lower).state is StepState.DUE
+    assert ledger.step(lower).state is StepState.WITHHELD
 
 
 def test_withholding__that_another_process_was_quicker_with_says_the_same(healed: Bench) -> None:

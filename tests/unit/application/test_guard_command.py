@@ -280,7 +280,7 @@ def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings:
     step_id = f"{schedule_id}-1"
     told = deploy_due(settings, "pair").held[step_id]
     assert "is withheld: 30/s come and 0 tuples wait" in told
-    assert (ledger.step(step_id).state, cluster_of(config, settings, clock).state().plan) == (StepState.DUE, runs)
+    assert (ledger.step(step_id).state, cluster_of(config, settings, clock).state().plan) == (StepState.WITHHELD, runs)
     with pytest.raises(StepWithheld, match="withheld"):
         deploy(settings, step_id)
     # Nobody looks any more, so nothing is known that the forecast did not know.

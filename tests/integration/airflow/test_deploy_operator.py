@@ -69,7 +69,7 @@ def test_deployment__of_a_withheld_step_waits_without_a_worker_and_without_faili
         guard_once(settings, "pair")
         event = asyncio.run(anext(trigger.run()))
         assert event.payload == trigger.moment  # which resumes the task, where success would end it
-    assert ledger_of(settings).step(withheld.step_id).state is StepState.DUE
+    assert ledger_of(settings).step(withheld.step_id).state is StepState.WITHHELD
     clock.wait(240)  # nobody looks any more, and nothing is withheld
     assert taken_over(Deployment, task.look_again({}, event.payload)).state is StepState.VERIFIED
 

@@ -5,7 +5,9 @@ missed by `test_an_example__…` until the example has it, and by `test_a_stored
 """
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -49,6 +51,20 @@ from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.service_shape import ServiceShape
 from planner.clusters.simulator_state import Mark, Minute, OpenMinute, RequestedChange, SimulatorState, Totals
 from planner.clusters.simulator_store import SimulatorStore
+from planner.decision_basis import (
+    ArrivalFacts,
+    BudgetFacts,
+    CalibrationFacts,
+    Cause,
+    CauseKind,
+    DecisionBasis,
+    DriftFacts,
+    LearnedFacts,
+    LearnedNumber,
+    PriceFacts,
+    Rung,
+)
+from planner.edit_facts import Edit, ExpectedValues, LimitKind, LimitPassed
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind
@@ -56,7 +72,7 @@ from planner.guard.look import Look, OperatorLook, Waiting
 from planner.ledger.entries import ForecastEntry, GuardAction, Observation, Outcome, ScheduleEntry, ShadowDay, StepEntry
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import Maker, Moved, StepState
 from planner.pricing.instance_cost import InstanceCost
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
@@ -86,11 +102,34 @@ STEP = ScheduledStep(
     0.75, 1.25, 25.0, 40.0, 6.0, "the peak", 4.5, Disruption(1, 2, 3, 16, 0.5, 2),
     price_per_hour=1.5, more_per_hour=0.5,
 )  # fmt: skip
+BASIS = DecisionBasis(
+    Rung.PROFILE,
+    (
+        Cause(CauseKind.OTHER_GRID, "lines", 900.0, 300.0, "max_late", NOON, "words", LATER, "why"),
+    ),
+    ("f1",), ("h1",), ("profile-1",), "ab12", True, True, "cd34", "ef56", {"b.json": "0123"}, "f0", "c1",
+    CalibrationFacts("words/3", "no answer", ("split",), (DriftFacts("split", "service_s", 0.1, 0.2, 0.01),),
+                     ("lines",), "away", "as before"),
+    (ArrivalFacts("lines", 2.0, 5.0, 0.1, True, 60, 60.0, "too short"),),
+    LearnedFacts(LearnedNumber(25.0, 60.0, 3, 3), LearnedNumber(300.0, 300.0, 1, 1), 2.0, True),
+    PriceFacts(0.2, "site.yaml", "flink_slots", ("split",)),
+    BudgetFacts(725.0, 5.0, 3.5, 0.5, True),
+    "too short a history",
+    Edit(
+        "anna", "a fair", "s0", 1, NOON, {"split": 2},
+        (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON),),
+        (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON),),
+        ExpectedValues(48.0, 3.0, 0.1, 9.5),
+        ExpectedValues(50.0, 2.0, 0.1, 9.9),
+    ),
+    {"arrivals": "as an earlier release said"},
+)  # fmt: skip
+
 SCHEDULE = ScalingSchedule(
     "words", NOON, NOON, NOON + timedelta(days=1), 0.95, BEFORE, (STEP,), 72.0, "the load comes", 3.5, 0.25, 7.2, 1.5,
     (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0),),
     (Excuse(BEFORE, "utilisation", "split", 1.07, 0.8, "beyond it", "raise it", {"split": 2}),),
-    {"forecast": "f1"}, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
+    BASIS, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
 )  # fmt: skip
 
 KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40, KeyType.STRING)
@@ -272,8 +311,26 @@ class _Recorded:
 
 
 RECORDED = _Recorded(
-    ScheduleEntry("", SCHEDULE, ("f1",), "/r.html", True),
-    StepEntry("", "", 1, "words", NOON, STEP.needed_until, PACKED, BEFORE, StepState.SHADOW, "the peak", NOON, "me", 0),
+    ScheduleEntry("", SCHEDULE, ("f1",), "/r.html", True, "hand-1"),
+    StepEntry(
+        "",
+        "",
+        1,
+        "words",
+        NOON,
+        STEP.needed_until,
+        PACKED,
+        BEFORE,
+        StepState.SHADOW,
+        "the peak",
+        NOON,
+        "me",
+        0,
+        Maker.GUARD,
+        Moved.BY_GUARD,
+        "it is large",
+        True,
+    ),
     Outcome("", NOON, 25.0, {"downtime_s": 30.0}, {"downtime_s": 25.0}, 3),
 )
 
@@ -284,6 +341,12 @@ def _recorded(expected: _Recorded, folder: Path) -> _Recorded:
     made_id = ledger.record_schedule(
         expected.made.schedule, forecasts=expected.made.forecasts, report=expected.made.report, by="me", shadow=True
     )
+    with closing(sqlite3.connect(folder / "ledger.db")) as connection:  # what other ways of a step leave behind
+        connection.execute("UPDATE schedules SET replaced_by = 'hand-1'")
+        connection.execute(
+            "UPDATE steps SET made_by = 'guard', moved = 'by guard', asked_because = 'it is large', never_asked = 1"
+        )
+        connection.commit()
     (step,) = ledger.steps(schedule_id=made_id)
     ledger.record_outcome(Outcome(**vars(expected.outcome) | {"step_id": step.id}))
     outcome = ledger.outcome(step.id)

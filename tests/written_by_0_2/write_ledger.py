@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 
 from ledger_decisions import after, asked_by_hand, brought_to, forecast_of, plan_of, schedule_of, steps_at
 
-from planner.deployment import NEVER_ASKED
 from planner.guard.actions import Action, ActionKind
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.ledger.ledger import Ledger
@@ -53,7 +52,7 @@ def write(ledger: Ledger) -> None:
             why = "being undone: it does not hold"
             ledger.remark(step.id, expected=state, at=after(70), by="deploy", why=why)
         elif topology == "never":
-            why = f"{NEVER_ASKED}, and its time has gone by; nothing changed"
+            why = "cut short before the cluster took it, and its time has gone by; nothing changed"
             ledger.transition(step.id, expected=state, to=StepState.ROLLED_BACK, at=after(70), by="deploy", why=why)
         else:
             withhold(step, "a backlog of 5 s", ledger, after(61), "deploy")

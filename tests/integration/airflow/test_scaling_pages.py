@@ -185,3 +185,9 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     frame.locator(".plot .main-svg").first.wait_for()
     assert schedule_id in frame.locator(".over").inner_text()
     assert page.complaints == []
+
+    # The frame's sandbox keeps links in it; this one leaves it.
+    page.goto(f"{running.service.url}/plugin/scaling")
+    frame.get_by_role("link", name="Decide now").click()
+    page.wait_for_url(f"{running.service.url}/dags/aggregate")
+    page.get_by_test_id("trigger-dag-button").wait_for()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from modeling.arrays import Floats
+from modeling.flow.key_assignment import Unplaced
 from modeling.flow.limits import ContainerLimit, Limit, SiteLimit
 from modeling.flow.resources import Resources
 from modeling.rescaling.plan_change import RescaleEstimate
@@ -55,7 +56,7 @@ class Estimate:
     latency_s: mean end-to-end seconds from arrival to the last service at a sink, over the tuples at all sinks,
     including the site's delays, as in evaluate_many; UNSTABLE above saturation. latency: from whole distributions, with
     percentiles, if requested. excess_per_s: growth of the backlog per source (0 when stable). bounds: keyed streams
-    with unknown keys or unknown key assignment, so that their busiest instance is only bounded. resources: of instances
+    whose busiest instance is only bounded or expected, and why. resources: of instances
     and containers. other_limits: factor by which the load could grow until each container's cores, or the fullest link,
     are used up. rescale: cost of replacing the running plan, if given. notes: what the numbers leave out.
     """
@@ -70,7 +71,7 @@ class Estimate:
     latency_s: float
     excess_per_s: Mapping[str, float]
     resources: Resources
-    bounds: tuple[str, ...] = ()
+    bounds: Mapping[str, Unplaced] = field(default_factory=dict)
     latency: LatencyEstimate | None = None
     other_limits: Mapping[SiteLimit, float] = field(default_factory=dict)
     rescale: RescaleEstimate | None = None

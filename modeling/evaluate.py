@@ -9,6 +9,7 @@ from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
 from modeling.evaluate_many import checked_loads
 from modeling.excuse import misfit
 from modeling.flow.crossing import Crossing
+from modeling.flow.key_assignment import Unplaced, unplaced
 from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
 from modeling.flow.plan_rates import rates_of
 from modeling.flow.rates import OperatorFlow
@@ -102,7 +103,7 @@ def evaluate(
             for source, taken in taken_per_s.items()
         },
         resources=needs,
-        bounds=rates.bounds,
+        bounds={name: _unplaced(topology, profiles, name) for name in rates.bounds},
         latency=_latency(topology, stations(topology, flows, arrivals), delays, stable=scale > 1)
         if percentiles
         else None,
@@ -123,6 +124,11 @@ def evaluate(
             *notes(topology, profiles, plan, flows, arrivals, site),
         ),
     )
+
+
+def _unplaced(topology: Topology, profiles: Profiles, stream: str) -> Unplaced:
+    reader = next(each.downstream for each in topology.streams if each.name == stream)
+    return unplaced(topology.engine, profiles[reader].keys_of(stream)) or Unplaced.CHANCE
 
 
 def _fullest_link(limits: Mapping[Limit, float]) -> dict[SiteLimit, float]:

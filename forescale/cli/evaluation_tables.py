@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from forescale.cli.output import console, plain, table
 from forescale.jobs.evaluation import Evaluation
+from forescale.report.kit.wording import balance
 from modeling.estimate import Estimate
 from modeling.flow.limits import ContainerLimit, Limit, OperatorLimit
 from modeling.uncertainty.estimate_intervals import Interval
@@ -90,7 +91,7 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
     for pressure in estimate.resources.over:
         plain(pressure.text)
     for stream in estimate.bounds:
-        plain(f"{stream}: the balance of its keys is unknown; declare key_shares and distinct_keys")
+        plain(f"{stream}: {balance(estimate.bounds[stream])}")
     for note in estimate.notes:
         plain(f"note: {note}")
 
@@ -117,6 +118,9 @@ def _show_lag(evaluation: Evaluation) -> None:
         plain(f"a tuple that arrives now waits {seconds(evaluation.drain_wait_s)} behind the backlog")
 
 
+YEAR_S = 365 * 86400.0
+
+
 def _interval(ends: Interval) -> str:
     return " to ".join(f"{end:.4g}" if math.isfinite(end) else "no bound" for end in ends)
 
@@ -125,6 +129,8 @@ def seconds(value_s: float) -> str:
     """In milliseconds below one second; `unstable` if infinite."""
     if not math.isfinite(value_s):
         return "unstable"
+    if value_s > YEAR_S:
+        return "over a year"
     return f"{value_s * 1e3:.3g} ms" if 0 < value_s < 1 else f"{value_s:.3g} s"
 
 

@@ -1,6 +1,7 @@
 """The assignment of keys to instances, computed as each engine's own code does."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +22,7 @@ cent.
 def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: KeyHistogram | None) -> Floats:
     """Share of a keyed stream per instance, shape (parallelism,), summing to 1; read-only.
 
-    Exact if all keys are named and their hashes are known (key_shares_are_exact). Unnamed light keys, assumed equal,
+    Exact if all keys are named and their hashes are known (unplaced). Unnamed light keys, assumed equal,
     and named keys of unknown hash fall at random on key groups (Flink), tasks (Storm) or instances (Heron): shares are
     then the expected ones of the busiest instance, the second, and so on. If the number of light keys is unknown, the
     fewest possible are assumed, which makes the busiest instance busier on average than more keys would. If Heron's
@@ -45,16 +46,29 @@ def key_shares(engine: Engine, parallelism: int, max_parallelism: int, keys: Key
     return shares
 
 
-def key_shares_are_exact(engine: Engine, keys: KeyHistogram | None) -> bool:
-    """Whether key_shares are exact, neither expected values nor a bound: every key is named and its hash known. Heron
-    hashes the serialised bytes of a key, which only it knows, so the histogram must contain the hashes. Without a
-    histogram the keys are unknown.
+class Unplaced(StrEnum):
+    """Why key_shares are expected values or a bound. KEYS: no key is known. NUMBER: the number of light keys is not.
+    HASHES: nor is the hash of a named key. CHANCE: everything is known that can be, and light keys fall by chance.
     """
-    if keys is None or not keys.whole:
-        return False
-    if engine is Engine.HERON:
-        return set(keys.shares) <= set(keys.hashes)
-    return all(code is not None for code in key_codes(keys).values())
+
+    KEYS = "keys"
+    NUMBER = "number"
+    HASHES = "hashes"
+    CHANCE = "chance"
+
+
+def unplaced(engine: Engine, keys: KeyHistogram | None) -> Unplaced | None:
+    """Why key_shares are not exact; None if every key is named and its hash known. Heron hashes the serialised bytes of
+    a key, which only it knows, so the histogram must contain the hashes.
+    """
+    if keys is None or (not keys.shares and keys.distinct_keys is None):
+        return Unplaced.KEYS
+    codes = keys.hashes if engine is Engine.HERON else key_codes(keys)
+    if any(codes.get(key) is None for key in keys.shares):
+        return Unplaced.HASHES
+    if keys.whole:
+        return None
+    return Unplaced.NUMBER if keys.distinct_keys is None else Unplaced.CHANCE
 
 
 @lru_cache(maxsize=4096)

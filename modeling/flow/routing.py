@@ -7,7 +7,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
-from modeling.flow.key_assignment import key_shares, key_shares_are_exact
+from modeling.flow.key_assignment import key_shares, unplaced
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.topology import SHARES_TOLERANCE, Engine, Grouping
 
@@ -58,7 +58,7 @@ def routing(
             return Routing(only_first)
         case Grouping.FIELDS:
             shared = key_shares(engine, downstream, max_parallelism, keys)
-            return Routing(shared, downstream == 1 or key_shares_are_exact(engine, keys))
+            return Routing(shared, downstream == 1 or unplaced(engine, keys) is None)
         case Grouping.FORWARD | Grouping.RESCALE:
             return Routing(_pointwise(upstream, downstream))
         case Grouping.LOCAL_OR_SHUFFLE:

@@ -7,9 +7,7 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.flow.rates import OperatorFlow
 from modeling.queueing.departures import memory_s
-
-NEARLY_FULL = 1 - 1e-9
-"""Stands for utilisations of 1 and more, to avoid division by 0."""
+from modeling.queueing.queues import NEARLY_FULL
 
 
 class KindLoads:

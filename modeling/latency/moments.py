@@ -20,13 +20,13 @@ from modeling.errors import ModelError
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.topology import Topology
-from modeling.latency.kind_loads import NEARLY_FULL, KindLoads
+from modeling.latency.kind_loads import KindLoads
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, Variability, kinds_of_plans
 from modeling.queueing.batches import firing_waits
 from modeling.queueing.bursts import Arrivals, Levels, burst_waits
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
-from modeling.queueing.queues import UNSTABLE
+from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
 from modeling.queueing.two_moments import third_moment

@@ -100,6 +100,8 @@ class Batches:
             part = of_tuple - whole
             return (1 - part) * _uniform(service, whole) + part * _uniform(service, whole + 1)
         more = mean - 1
+        if more <= _EQUAL:
+            return np.ones_like(service)
         scatter = mean * (of_tuple - mean) / more
         if scatter < 1 - _EQUAL:
             trials = np.ceil(more / (1 - scatter))

@@ -13,9 +13,13 @@ import numpy.typing as npt
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
+from modeling.queueing.queues import NEARLY_FULL
 
-_NEVER = 1e-12
-"""Smallest rate of level changes relative to services: a slower one would be lost to rounding."""
+_NEVER, _ALWAYS = 1e-12, 1e9
+"""Smallest and largest rate of level changes relative to services: beyond them a level lasts, or averages out."""
+
+_APART = 1e-6
+"""Smallest relative distance of the two poles of a wait."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ class BurstWaits:
 
     def moment(self, power: int) -> Floats:
         """E[W], E[W²] or E[W³] in bursts and between them."""
-        return np.asarray((1.0, 2.0, 6.0)[power - 1] * (self.chance * self.mean_s**power).sum(axis=1))
+        moment = (1.0, 2.0, 6.0)[power - 1] * (self.chance * self.mean_s**power).sum(axis=1)
+        return np.asarray(np.maximum(moment, 0.0))  # rounding can give a little less where next to nothing waits
 
     def survival(self, time_s: npt.ArrayLike) -> Floats:
         with np.errstate(under="ignore"):
@@ -161,18 +166,28 @@ def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: L
     rho, unit_s, share, factor, mean_s, pause_factor = np.broadcast_arrays(
         *(
             np.asarray(each, dtype=float)
-            for each in (utilisation, customer_s, levels.share, levels.factor, levels.mean_s, levels.pause_factor)
+            for each in (
+                np.minimum(utilisation, NEARLY_FULL),
+                customer_s,
+                levels.share,
+                levels.factor,
+                levels.mean_s,
+                levels.pause_factor,
+            )
         )
     )
     unit_s = np.maximum(unit_s, 1e-300)
     high, low = rho * factor, rho * pause_factor
-    ending = np.maximum(unit_s / mean_s, _NEVER)
+    ending = np.clip(unit_s / mean_s, _NEVER, _ALWAYS)
     beginning = ending * (share / (1 - share))
     # In units of a customer, t: t (1+t−high)(1+t−low) − (1+t)(beginning (1+t−high) + ending (1+t−low)) = 0.
     both, one, other = ending + beginning, 1 - high, 1 - low
-    weighed = beginning * one + ending * other
+    # beginning · one + ending · other, without cancellation: above 0 below saturation, so no root is 0.
+    weighed = both * (1 - rho)
     roots = _three_roots(one + other - both, one * other - both - weighed, -weighed)
     above, below = roots[2], np.minimum(roots[:2], -1e-300)
+    # Two equal poles have no residues of their own: keep them apart.
+    below[0] = np.minimum(below[0], below[1] * (1 + _APART))
     # g with g · adjoint(above) = 0, adjoint of rows ((t(1+t−high) − ending(1+t), ending(1+t)), …).
     there = above * (1 + above - low) - beginning * (1 + above)
     first = beginning * (1 + above) / np.maximum(there + beginning * (1 + above), 1e-300)
@@ -194,11 +209,20 @@ def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: L
 
 
 def _three_roots(square: Floats, linear: Floats, constant: Floats) -> Floats:
-    """Real roots of x³ + square x² + linear x + constant, ascending; all three are real here (Viète)."""
+    """Real roots of x³ + square x² + linear x + constant, ascending; all three are real here (Viète). Those near 0 are
+    taken from the largest, by division, since the sum of Viète's terms would lose them.
+    """
     third = square / 3
     p = np.maximum(third**2 - linear / 3, 1e-300)
     q = third**3 - third * linear / 2 + constant / 2
     angle = np.arccos(np.clip(-q / p**1.5, -1.0, 1.0)) / 3
     turns = np.array([2 * np.pi / 3, -2 * np.pi / 3, 0.0]).reshape(3, *([1] * square.ndim))
-    roots = 2 * np.sqrt(p) * np.cos(angle + turns) - third
-    return np.sort(roots, axis=0)
+    viete = 2 * np.sqrt(p) * np.cos(angle + turns) - third
+    largest = np.take_along_axis(viete, np.abs(viete).argmax(axis=0)[None], axis=0)[0]
+    largest = np.where(np.abs(largest) > 1e-150, largest, 1e-150)
+    # x³ + … = (x − largest) (x² + b x + c)
+    c = -constant / largest
+    b = (c - linear) / largest
+    far = -(b + np.copysign(np.sqrt(np.maximum(b * b - 4 * c, 0.0)), b)) / 2
+    near = np.where(far != 0, c / np.where(far != 0, far, 1.0), 0.0)
+    return np.sort(np.stack([largest, far, near]), axis=0)

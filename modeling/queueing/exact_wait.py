@@ -8,7 +8,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.queueing.lattice import Lattice, two_moment_lattice
-from modeling.queueing.queues import delay_probability, delayed_cv2, klb_waits_s
+from modeling.queueing.queues import NEARLY_FULL, delay_probability, delayed_cv2, klb_waits_s
 from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
 
@@ -27,6 +27,7 @@ SELDOM = 0.01
 service at most. The lattice's error, from long gaps where transforms wrap around, would be larger: even gaps stay in
 step for long."""
 
+
 _NEVER_ZERO = 1e-15
 """Constant gaps and services have further zeros besides z = 1; otherwise this is below rounding."""
 
@@ -44,12 +45,13 @@ def exact_wait(
     Near saturation, where one lattice cannot represent both waits and services (above a utilisation of about 0.98), the
     closed form is put on the lattice instead; there it is exact in the limit.
     """
+    if utilisation >= 1:
+        return Lattice(1.0, np.zeros(SIZE))
+    utilisation = min(utilisation, NEARLY_FULL)
     mean_s, delayed = (
         float(klb_waits_s(utilisation, service_s, ca2, cs2)),
         float(delay_probability(utilisation, ca2, cs2)),
     )
-    if utilisation >= 1:
-        return Lattice(1.0, np.zeros(SIZE))
     if service_s == 0 or utilisation == 0:
         return Lattice(max(service_s, 1e-9) / MIN_STEPS, np.eye(1, SIZE)[0])
     # Mean wait of those that wait.
@@ -59,18 +61,26 @@ def exact_wait(
         longest_s = max(longest_s, 2 * shape.largest * service_s)
     step_s = longest_s / SIZE
     if step_s > service_s / MIN_STEPS:
-        waited = two_moment_lattice(waited_s, waited_cv2, step_s, SIZE).mass * delayed
-        waited[0] += 1 - delayed
-        return Lattice(step_s, waited)
+        return _closed_form(step_s, delayed, waited_s, waited_cv2)
     gap_s = service_s / utilisation
     gap_steps = int(np.clip(14 * tail_s(gap_s, max(ca2, 1.0)) / step_s, SIZE, MAX_GAP))
     around = 2 ** int(np.ceil(np.log2(SIZE + gap_steps)))
     services = service_lattice(service_s, cs2, shape, step_s, SIZE).mass
     gaps = two_moment_lattice(gap_s, ca2, step_s, around - SIZE).mass
-    return Lattice(step_s, _spitzer(services, gaps))
+    drift = float(gaps @ np.arange(gaps.size) - services @ np.arange(SIZE))
+    if drift <= 0:  # the lattice rounds the last idle time away
+        return _closed_form(step_s, delayed, waited_s, waited_cv2)
+    return Lattice(step_s, _spitzer(services, gaps, drift))
 
 
-def _spitzer(services: Floats, gaps: Floats) -> Floats:
+def _closed_form(step_s: float, delayed: float, waited_s: float, waited_cv2: float) -> Lattice:
+    """waited_s, waited_cv2: of those that wait, a share `delayed`."""
+    masses = two_moment_lattice(waited_s, waited_cv2, step_s, SIZE).mass * delayed
+    masses[0] += 1 - delayed
+    return Lattice(step_s, masses)
+
+
+def _spitzer(services: Floats, gaps: Floats, drift: float) -> Floats:
     """Masses of W from those of S and A; transforms are long enough for both together."""
     size, around = services.size, services.size + gaps.size
     change = np.fft.fft(services, around) * np.conj(np.fft.fft(gaps, around))
@@ -78,7 +88,6 @@ def _spitzer(services: Floats, gaps: Floats) -> Floats:
     if outlasting.sum() < SELDOM:
         return np.concatenate([[1 - outlasting.sum()], outlasting])
     turn = np.exp(2j * np.pi * np.arange(around) / around)
-    drift = float(gaps @ np.arange(gaps.size) - services @ np.arange(size))
     log = np.empty(around, dtype=complex)
     # Both differences are in the right half plane, so principal logarithms are continuous.
     log[1:] = np.log(1 - change[1:] + _NEVER_ZERO) - np.log(1 - turn[1:])

@@ -14,6 +14,9 @@ from modeling.queueing.two_moments import third_moment
 UNSTABLE = float("inf")
 """The wait at a utilisation of 1 or more: the queue grows without bound."""
 
+NEARLY_FULL = 1 - 1e-9
+"""Stands for larger utilisations: waits are then beyond any time that matters, and rounding would decide them."""
+
 _ALMOST_0 = 1e-200
 """Keeps exponents finite without variability or arrivals."""
 

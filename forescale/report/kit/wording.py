@@ -1,9 +1,11 @@
 """How the report writes numbers, times and untrusted names: with units, sanely rounded, the same in every locale."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from math import inf, isfinite, isnan
 
 from forescale.report.kit.local_time import UTC_TIME
+from modeling.flow.key_assignment import Unplaced
 from modeling.inputs.physical_plan import PhysicalPlan
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -97,6 +99,19 @@ def service_time(seconds: float, error_s: float = 0.0) -> str:
     shows = isfinite(error_s) and error_s >= 0.0005 * seconds > 0
     error = f"{NBSP}±{NBSP}{number(float(f'{error_s / width:.2g}'))}" if shows else ""
     return f"{number(seconds / width)}{error}{NBSP}{unit}"
+
+
+_BALANCE: Mapping[Unplaced, str] = {
+    Unplaced.KEYS: "its keys are unknown; declare key_shares and distinct_keys",
+    Unplaced.NUMBER: "the number of its light keys is unknown, and the fewest are assumed; declare distinct_keys",
+    Unplaced.HASHES: "the instance of its heavy keys is unknown; declare key_type, or the hash of each key",
+    Unplaced.CHANCE: "its light keys fall on instances by chance, and the mean is used",
+}
+
+
+def balance(why: Unplaced) -> str:
+    """What is unknown of a keyed stream's balance, and what would tell."""
+    return _BALANCE[why]
 
 
 def instance_hours(hours: float) -> str:

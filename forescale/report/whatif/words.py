@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from forescale.report.kit.table import Sentence
-from forescale.report.kit.wording import duration, number, percent, rate, sentence, service_time, shortened
+from forescale.report.kit.wording import balance, duration, number, percent, rate, sentence, service_time, shortened
 from forescale.report.whatif.whatif import WhatIf
 from modeling.estimate import Estimate
 from modeling.excuse import Excuse
@@ -112,9 +112,8 @@ def _plan(whatif: WhatIf, name: str) -> str:
     if len(over) > MAX_PRESSURES:
         told.append(f"{len(over) - MAX_PRESSURES} more are over their bound.")
     told += [
-        f"The balance of {stream} and the load of its busiest instance are unknown: declare key_shares and "
-        "distinct_keys."
-        for stream in estimate.bounds
+        f"The load of the busiest instance behind {stream} is uncertain: {balance(why)}."
+        for stream, why in estimate.bounds.items()
     ]
     if estimate.rescale is not None:
         told.append(_change(estimate.rescale, estimate.plan_id))

@@ -5,7 +5,7 @@ import pytest
 
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
-from modeling.flow.key_assignment import busiest_share_bounds, key_codes, key_shares, key_shares_are_exact
+from modeling.flow.key_assignment import Unplaced, busiest_share_bounds, key_codes, key_shares, unplaced
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -43,13 +43,13 @@ def test_a_known_hash__goes_before_the_type() -> None:
     # murmur(0) mod 128 = 94, as of the long 0 above
     keys = KeyHistogram({"(a, b)": 1.0}, {"(a, b)": 0}, key_type=KeyType.OTHER)
     assert key_shares(Engine.FLINK, 128, 128, keys).argmax() == 94
-    assert key_shares_are_exact(Engine.FLINK, keys)
+    assert unplaced(Engine.FLINK, keys) is None
 
 
 def test_numbers_of_undeclared_type__are_nobodys_to_place() -> None:
     keys = KeyHistogram({"1": 0.5, "2": 0.5})
     assert key_codes(keys) == {"1": None, "2": None}
-    assert not key_shares_are_exact(Engine.FLINK, keys)
+    assert unplaced(Engine.FLINK, keys) is Unplaced.HASHES
     # Two keys of a half each on two instances: together with probability 1/2, so the busiest gets
     # 1/2 · 1 + 1/2 · 1/2 = 3/4 on average.
     assert key_shares(Engine.FLINK, 2, 128, keys) == pytest.approx([0.75, 0.25], abs=0.03)
@@ -59,7 +59,7 @@ def test_words_of_undeclared_type__are_strings() -> None:
     words = {"storm": 0.5, "7": 0.5}
     undeclared, declared = KeyHistogram(words), KeyHistogram(words, key_type=KeyType.STRING)
     assert key_shares(Engine.FLINK, 4, 128, undeclared).tolist() == key_shares(Engine.FLINK, 4, 128, declared).tolist()
-    assert key_shares_are_exact(Engine.FLINK, undeclared)
+    assert unplaced(Engine.FLINK, undeclared) is None
 
 
 def test_bounds_of_the_busiest__cover_nine_of_ten_random_types() -> None:

@@ -9,7 +9,7 @@ import pytest
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.key_assignment import flink_key_group, key_shares
+from modeling.flow.key_assignment import Unplaced, flink_key_group, key_shares, unplaced
 from modeling.flow.routing import routing
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
@@ -124,7 +124,8 @@ def test_estimate__with_the_number_of_keys_is_that_of_all_keys_and_names_the_str
         found = evaluate_many(topology, profiles, [plan], {"in": [500.0]})
         assert found.latency is not None
         bounds = evaluate(topology, profiles, plan, {"in": 500.0}).bounds
-        assert bounds == (() if len(keys.shares) == KEYS else ("in->count",))
+        why = Unplaced.NUMBER if keys.distinct_keys is None else Unplaced.CHANCE
+        assert bounds == ({} if len(keys.shares) == KEYS else {"in->count": why})
         return 500.0 * float(found.headroom_factor[0, 0]), float(found.latency.mean_s[0, 0]) - 0.01
 
     every = [told(histogram("zipf .5", named=KEYS, of=of)) for of in range(100)]
@@ -135,3 +136,12 @@ def test_estimate__with_the_number_of_keys_is_that_of_all_keys_and_names_the_str
     # A bound on the safe side.
     assert unknown[0] < mst_per_s
     assert unknown[1] > wait_s
+
+
+def test_bounds__name_what_is_unknown_and_not_what_is_declared() -> None:
+    keys = KeyHistogram({"hot": 0.39}, distinct_keys=10)
+    assert unplaced(Engine.FLINK, keys) is Unplaced.CHANCE
+    assert unplaced(Engine.FLINK, KeyHistogram({"hot": 0.39})) is Unplaced.NUMBER
+    assert unplaced(Engine.HERON, keys) is Unplaced.HASHES
+    assert unplaced(Engine.FLINK, KeyHistogram({}, distinct_keys=10)) is Unplaced.CHANCE
+    assert unplaced(Engine.FLINK, None) is Unplaced.KEYS

@@ -142,7 +142,7 @@ def test_page__says_when_no_number_of_instances_is_enough_and_when_keys_are_not_
     text = page_of(keyed({"all": 1.0}, 2)).text
     assert "plan does not carry read 400/s: count is full at 62 % of it" in text
     assert "count: no parallelism helps, as its busiest instance is at 1.6 even with 8: spread its heaviest key" in text
-    assert "The balance of read->count and the load of its busiest instance are unknown" in page_of(keyed({}, 4)).text
+    assert "The load of the busiest instance behind read->count is uncertain" in page_of(keyed({}, 4)).text
 
 
 def test_page__names_the_operator_of_which_there_cannot_be_enough() -> None:

@@ -1,7 +1,7 @@
 """The scaling schedule: which plan from when, why, and which alternatives were considered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from modeling.excuse import Excuse
@@ -138,6 +138,17 @@ class ScalingSchedule:
     def is_too_late_for_review(self, step: ScheduledStep) -> bool:
         """Whether a step is due before a review of review_s is over."""
         return step.deploy_at < self.made_at + timedelta(seconds=self.review_s)
+
+    def due_from(self, recorded_at: datetime) -> "ScalingSchedule":
+        """The same schedule with no step due before it is recorded: planning takes time, and nobody could have answered
+        a step by then. A change that is due sooner begins as much later.
+        """
+        late = [max(recorded_at - step.deploy_at, timedelta(0)) for step in self.steps]
+        moved = (
+            replace(step, deploy_at=step.deploy_at + by, in_place_at=step.in_place_at + by)
+            for step, by in zip(self.steps, late, strict=True)
+        )
+        return replace(self, steps=tuple(moved))
 
     def plans_running(self) -> list[tuple[PhysicalPlan, datetime, datetime]]:
         """Which plan runs from when to when, over the horizon: each from when the job is back after its change, by the

@@ -228,7 +228,7 @@ def request_schedule(
 ) -> ScalingSchedule:
     """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
     joined = joint_forecasts(settings, request.config, forecasts)
-    made = case.decided(joined.forecasts, at_most)
+    made = case.decided(joined.forecasts, at_most).due_from(clock_of(settings).now())
     return replace(made, basis=replace(made.basis, fleet=request.basis.fleet, unjoined=joined.note))
 
 

@@ -13,6 +13,7 @@ from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError, TrackingError
 from forecasting.forecast import Forecast
 from forescale.files.atomic import write_whole
+from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
@@ -144,8 +145,16 @@ def write_schedule_report(
         local=LocalTime(config.local_timezone),
     )
     folder = settings.reports_dir / config.topology
-    write_whole(decision_picture(decision), folder / f"{entry.id}.svg")
-    written = write_whole(render_report(decision), folder / f"{entry.id}.html")
+    page = render_report(decision)
+    try:
+        write_whole(decision_picture(decision), folder / f"{entry.id}.svg")
+        written = write_whole(page, folder / f"{entry.id}.html")
+    except OSError as error:
+        raise FileError(
+            f"schedule {entry.id} of {config.topology} is recorded and stands, as `forescale deploy list "
+            f"{config.topology}` shows; only its page was not written: {error.filename or folder}: {error.strerror}; "
+            f"make room there, then run: forescale report {entry.id}"
+        ) from None
     ledger.record_report(entry.id, str(written))
     return written
 

@@ -34,6 +34,17 @@ def step(hours: float, replaces: int, count: int) -> ScheduledStep:
     )
 
 
+def test_a_step__is_not_due_before_the_schedule_is_recorded() -> None:
+    first, second = step(0.0, 1, 3), step(2.0, 3, 4)
+    schedule = ScalingSchedule("words", NOON, NOON, NOON + timedelta(hours=6), 0.95, plan(1), (first, second), 9.0, "")
+    minute = timedelta(minutes=1)
+    moved, same = schedule.due_from(NOON + minute).steps
+    assert (moved.deploy_at, moved.in_place_at) == (NOON + minute, NOON + 11 * minute)
+    assert moved.needed_from == first.needed_from
+    assert same == second
+    assert schedule.due_from(NOON) == schedule
+
+
 def test_plan__runs_from_when_the_job_is_back_until_it_stops_being_the_plan() -> None:
     # Each step is in place ten minutes after its request, of which 570 s are catch-up: it runs after 30 s.
     steps = (step(1, 1, 2), step(3, 2, 1), step(6, 1, 4))

@@ -1,7 +1,7 @@
 """The connection to the ledger's database: SQLite by default, PostgreSQL by its URL."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,10 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LedgerError(f"the folder of ledger {url.database} cannot be made: {error}; choose another path") from None
+    if not url.database.startswith("file:"):
+        # Approvals and reasons are for their owner alone; SQLite gives the files beside it the same rights.
+        with suppress(OSError):
+            Path(url.database).touch(mode=0o600, exist_ok=False)
 
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: object) -> None:

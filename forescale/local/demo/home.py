@@ -19,6 +19,7 @@ def fresh_home(settings: Settings) -> Iterator[None]:
     """An empty home for the duration of the block. Raises PlanError while another run uses it."""
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
+    home.chmod(0o700)  # settings, logs and passwords of local services lie in it
     with (home.parent / f"{home.name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

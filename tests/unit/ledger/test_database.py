@@ -1,5 +1,6 @@
 """The database behind the ledger: settings of SQLite, and secrets that are never shown."""
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,9 @@ def test_a_file_that_is_no_database__is_named(tmp_path: Path) -> None:
     file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
     with pytest.raises(LedgerError, match=r"ledger\.db: file is not a database"):
         Ledger(f"sqlite:///{file}")
+
+
+def test_a_new_ledger__is_its_owners_alone(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    assert Ledger(f"sqlite:///{file}").steps() == []
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600

@@ -29,7 +29,6 @@ from forescale.wiring.engines.registry import cluster_kind
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.errors import ModelError
 from modeling.estimate import Estimate
-from modeling.evaluate import evaluate
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.horizon.outlook import outlook
@@ -102,9 +101,10 @@ def write_schedule_report(
 
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
-    topology, planning, schedule = config.as_topology(), config.planning, entry.schedule
+    planning, schedule = config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
-    profiles = Workspace(settings).situation(config).profiles
+    situation = Workspace(settings).situation(config)
+    profiles, model = situation.profiles, situation.model
     peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
 
     estimates = dict[str, Estimate]()
@@ -112,7 +112,7 @@ def write_schedule_report(
     def estimated(plan: PhysicalPlan, peak: Mapping[str, float]) -> Estimate:
         # A schedule uses the same few plans again and again.
         if plan.plan_id not in estimates:
-            estimates[plan.plan_id] = evaluate(topology, profiles, plan, peak)
+            estimates[plan.plan_id] = model.estimate(plan, peak)
         return estimates[plan.plan_id]
 
     def capacity(plan: PhysicalPlan, start: datetime, end: datetime, peak: Mapping[str, float]) -> CapacityStep:
@@ -131,7 +131,7 @@ def write_schedule_report(
         max_lag_s=planning.max_lag_s,
         now_estimate=estimated(schedule.current, peak) if peak else None,
         step_estimates={
-            index: evaluate(topology, profiles, step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)
+            index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)
         }
         if peak
         else {},

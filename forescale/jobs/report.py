@@ -130,9 +130,7 @@ def write_schedule_report(
         max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
         now_estimate=estimated(schedule.current, peak) if peak else None,
-        step_estimates={
-            index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)
-        }
+        step_estimates={index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)}
         if peak
         else {},
         declared=config.declared_profiles(),

@@ -175,7 +175,8 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     settings: Settings, tmp_path: Path
 ) -> None:
     # The steps stop six instances, start five and stop five.
-    set_planning(tmp_path, ", auto_approve: {max_step: 5}")
+    # At once: a first step that waits for its review is the same twenty minutes later, and nothing is called off.
+    set_planning(tmp_path, ", review_s: 0, auto_approve: {max_step: 5}")
     asked = plan_now(settings)
     assert asked.asks
     assert [step.state for step in asked.steps] == [PROPOSED] * 3
@@ -186,12 +187,12 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     ]
     # What a person has approved is not called off without a question.
     approve(settings, asked)
-    set_planning(tmp_path, ", auto_approve: {max_step: 6}")
+    set_planning(tmp_path, ", review_s: 0, auto_approve: {max_step: 6}")
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=20))
     later = plan_now(settings)
     assert later.asks
-    reason = steps_of(settings, later.schedule_id)[0].reason
-    assert reason.endswith(f"asked because it would call off step {asked.schedule_id}-1, which ben approved")
+    why = steps_of(settings, later.schedule_id)[0].asked_because
+    assert why == f"it would call off step {asked.schedule_id}-1, which ben approved"
     review(settings, asked.schedule_id, approve=False, by="ben", why="sale is off")
 
     assert not (small := plan(settings, NAME)).asks

@@ -113,7 +113,7 @@ def test_a_table__tells_cost_and_violations_together(folder: Path) -> None:
     [
         (["2024-03-04T00:05:00Z,5", "2024-03-04T00:00:00Z,5"], "sort the rows"),
         (["2024-03-04T00:00:00Z,5", "2024-03-04T00:00:00Z,5"], "does not come after"),
-        (["2024-03-04T00:00:00Z,-5", "2024-03-04T00:05:00Z,5"], "not negative"),
+        (["2024-03-04T00:00:00Z,-5", "2024-03-04T00:05:00Z,5"], "give a number from 0"),
         (["2024-03-04T00:00:00Z,many", "2024-03-04T00:05:00Z,5"], "give a number"),
         (["yesterday,5", "2024-03-04T00:05:00Z,5"], "is no time"),
         (["2024-03-04T00:00:00Z,5"], "at least two"),

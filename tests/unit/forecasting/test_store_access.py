@@ -69,9 +69,14 @@ def test_an_address_that_is_none__is_refused_as_a_store_that_does_not_answer(add
     ("address", "shown"),
     [
         ("postgresql+psycopg://db/mlflow?user=anna&password=secret", "postgresql+psycopg://db/mlflow?***"),
-        ("http://anna:half/rest@host:5000", "http://***@host:5000"),
         ("http://host:5000", "http://host:5000"),
     ],
 )
 def test_settings__show_no_login_wherever_it_stands_in_an_address(address: str, shown: str) -> None:
     assert Settings(mlflow_uri=address).shown()["mlflow_uri"] == shown
+
+
+def test_settings__refuse_an_address_that_cannot_be_taken_apart_without_showing_it() -> None:
+    with pytest.raises(ValueError, match="cannot be taken apart") as caught:
+        Settings(mlflow_uri=f"http://anna:{canary('half')}/rest@host:5000")
+    assert canaries_in(str(caught.value)) == set()

@@ -63,10 +63,10 @@ def calibrated(
     Every parameter is estimated over all instances and spans, each sample being one draw; intervals are Student's t
     with 95 %. Service time is busy seconds over tuples, without waiting for cores where containers report their CPU
     (cpu_apart): backpressured time is not busy, so samples under backpressure keep it correct, and their throughput is
-    never taken for demand. Engines report no input of sources, so their
-    arrivals are the output over the declared selectivity, which is never measured for a source. An operator that worked
-    on fewer than MIN_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for
-    a sample of an unknown operator or stream.
+    never taken for demand. Engines report no input of sources, so their arrivals are the output over the declared
+    selectivity, which is never measured for a source. An operator that worked on fewer than MIN_TUPLES keeps its
+    declared profile. The order of samples does not matter. Raises ModelError for a sample of an unknown operator or
+    stream.
     """
     _check(topology, samples)
     apart = cpu_apart(samples)

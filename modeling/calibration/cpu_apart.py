@@ -86,9 +86,9 @@ def _cpu_per_tuple_s(samples: Sequence[OperatorSample], rows: Sequence[Sequence[
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
-            tuples[number, column] += tuples_seen_in(samples[at])
+            tuples[number, column] += _tuples_in(samples[at])
             busy_s[column] += longest_s
-            seen[column] += tuples_seen_in(samples[at])
+            seen[column] += _tuples_in(samples[at])
     known = seen > 0
     if not known.any() or busy_s.sum() <= 0:
         return {}
@@ -117,7 +117,7 @@ def _computed_s(there: Sequence[OperatorSample]) -> Floats:
     return np.asarray(busy_s / stretches(active, cores))
 
 
-def tuples_seen_in(sample: OperatorSample) -> float:
+def _tuples_in(sample: OperatorSample) -> float:
     """Tuples taken in; of a source that reports none, those emitted."""
     return sample.records_in or tuples_seen(sample)
 
@@ -127,7 +127,7 @@ def _shared_out(there: Sequence[OperatorSample], per_tuple_s: Mapping[str, float
     container used.
     """
     busy_s = np.array([sample.busy_s for sample in there])
-    wanted_s = np.array([per_tuple_s.get(sample.operator, 0.0) * tuples_seen_in(sample) for sample in there])
+    wanted_s = np.array([per_tuple_s.get(sample.operator, 0.0) * _tuples_in(sample) for sample in there])
     cpu_s: Floats = np.minimum(wanted_s, busy_s)
     total_s = there[0].container_cpu_s or 0.0
     return np.asarray(cpu_s * min(1.0, total_s / max(float(cpu_s.sum()), 1e-300)))

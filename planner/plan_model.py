@@ -1,7 +1,7 @@
 """The one home of what a plan carries: the plan as packed on its site, and the model's estimate of that.
 
-Search, ladder, schedule, edits, reports and replay ask here, so each gives a plan the capacity that `evaluate` gives it.
-The guard does not: it sizes by what it has measured.
+Search, ladder, schedule, edits, reports and replay ask here, so each gives a plan the capacity that `evaluate` gives
+it. The guard does not: it sizes by what it has measured.
 """
 
 from collections.abc import Mapping, Sequence

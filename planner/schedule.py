@@ -238,10 +238,12 @@ class _Explanation:
         return found
 
     def at_once(self, plan: int) -> list[Turn]:
-        """The earliest possible turn to a plan; empty if the horizon ends before it."""
+        """The earliest allowed turn to a plan, or the earliest of all if none is; empty if the horizon ends before."""
         ladder, course = self.planned.ladder, self.planned.course
         lead_s = self.planned.terms.stops_after_s(ladder.plans[course.running], ladder.plans[plan])
-        later = self.edges_s[:-1][self.edges_s[:-1] >= course.free_s + lead_s - 1e-9]
+        in_time = self.edges_s[:-1] >= course.free_s + lead_s - 1e-9
+        allowed = in_time if course.turn_h is None else in_time & np.isfinite(course.turn_h[:, plan])
+        later = self.edges_s[:-1][allowed if allowed.any() else in_time]
         return [Turn(plan, float(later[0]) - lead_s, float(later[0]))] if later.size else []
 
     def alternative(self, name: str, turns: Sequence[Turn]) -> Alternative:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from forecasting.arrivals.history import ArrivalHistory
+import numpy as np
+
+from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.quality import Quality, SourceQuality, quality
 from forecasting.arrivals.storage.directory import Directory
 from forescale.files.arrivals_section import QualityEntry
@@ -37,10 +39,26 @@ def recent_checks(
     directory: Directory, history: ArrivalHistory, sources: tuple[str, ...], bounds: QualityEntry, now: datetime
 ) -> list[QualityCheck]:
     """Checks of the windows of the last RECENT days. Raises HistoryError if their quality is unknown."""
-    begin = min(series.start for series in history.series.values())
     end = max(series.end for series in history.series.values())
-    recent = quality(directory, history.topology, max(begin, now - RECENT), end, history.snapshot, sources)
+    recent = quality(directory, history.topology, _begin(history, now), end, history.snapshot, sources)
     return quality_checks(recent, bounds)
+
+
+def _begin(history: ArrivalHistory, now: datetime) -> datetime:
+    """RECENT days ago; of a younger history the first count of its first day: nothing is missing before it, though a
+    history holds whole days.
+    """
+    oldest = min(history.series.values(), key=lambda series: series.start)
+    begin = oldest.start
+    if begin < now - RECENT + timedelta(seconds=oldest.window_s):
+        return max(begin, now - RECENT)
+    first = min(_first_count(series) for series in history.series.values())
+    return first if first - begin < timedelta(days=1) else begin
+
+
+def _first_count(series: ArrivalSeries) -> datetime:
+    known = np.flatnonzero(np.isfinite(series.counts))
+    return series.start + timedelta(seconds=series.window_s * (int(known[0]) if known.size else series.counts.size))
 
 
 def _checked(bound: str, source: str, quality: SourceQuality, limit: float) -> QualityCheck:

@@ -1,12 +1,15 @@
 """Each bound of a topology file's arrivals.quality, held against each source."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from history_rows import writer_into
 
 from forecasting.arrivals.quality import Quality, SourceQuality
+from forecasting.arrivals.store import read_history
 from forescale.files.arrivals_section import QualityEntry
-from forescale.history.quality_checks import QualityCheck, quality_checks
+from forescale.history.quality_checks import QualityCheck, quality_checks, recent_checks
 
 AT = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -85,3 +88,28 @@ def test_dead_source__does_not_hide_behind_those_that_live() -> None:
 def test_bounds__are_those_of_the_file() -> None:
     lax = QualityEntry(min_observed=0.5, max_duplicates=0.5)
     assert all(check.holds for check in checked(lax, orders=source(missing=50, duplicates=500)).values())
+
+
+def recently_observed(folder: Path, hours: list[int | None], *, until: datetime) -> float:
+    """Share observed of a history of hours from AT on, as decisions check it at `until`."""
+    writer_into(folder)(f"{AT:%Y-%m-%dT%H:%M}", hours)
+    history = read_history(folder, "calls")
+    checks = recent_checks(folder, history, ("ingest",), QualityEntry(), until)
+    return next(check.value for check in checks if check.bound == "min_observed")
+
+
+def test_hours_before_the_first_count_of_a_young_history__are_not_missing(tmp_path: Path) -> None:
+    # Counted since 19:00 of the first day: 5 hours of it and 3 of 4 after a gap of one.
+    observed = recently_observed(tmp_path, [None] * 19 + [7] * 5 + [None] + [7] * 3, until=AT + timedelta(hours=28))
+    assert observed == pytest.approx(8 / 9)
+
+
+def test_a_source_that_is_silent_for_its_first_days__is_missing_all_the_same(tmp_path: Path) -> None:
+    # A known source without data: two days missing, one observed.
+    assert recently_observed(tmp_path, [None] * 48 + [7] * 24, until=AT + timedelta(days=3)) == pytest.approx(1 / 3)
+
+
+def test_an_older_history__is_checked_over_the_whole_of_its_last_days(tmp_path: Path) -> None:
+    # 14 days before day 15 begin with day 1, whose first 12 hours are missing: 12 of 336.
+    hours = [7] * 24 + [None] * 12 + [7] * 324
+    assert recently_observed(tmp_path, hours, until=AT + timedelta(days=15)) == pytest.approx(324 / 336)

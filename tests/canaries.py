@@ -18,6 +18,7 @@ from forescale.settings import Settings
 USER = "anna"
 URLS = {
     "ledger_url": f"postgresql+psycopg://{USER}:{{}}@127.0.0.1:9/ledger",
+    "airflow_database_url": f"postgresql+psycopg://{USER}:{{}}@127.0.0.1:9/airflow",
     "notify_urls": f"json://{USER}:{{}}@127.0.0.1:9/in",
 }
 """Of secrets that are addresses: nobody listens there."""

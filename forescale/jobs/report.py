@@ -97,7 +97,7 @@ def write_schedule_report(
     outcome: DecisionOutcome | None = None,
     last_day: LastDay | None = None,
 ) -> Path:
-    """Write the page, and beside it the picture for the review. Both show the last two days before the decision.
+    """Write the page, and beside it the picture for the review. Both show the last 36 hours before the decision.
 
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """

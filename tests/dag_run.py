@@ -74,7 +74,8 @@ def dag_runs(home: Path) -> Iterator[DagRuns]:
     settings = Settings(home=home)
     with subprocess.Popen(
         [sys.executable, __file__],
-        env=airflow_environment(settings, 8080) | {"AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(BUNDLES)},
+        env=airflow_environment(settings, 8080)
+        | {"AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(BUNDLES)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
-from planner.scaling_schedule import ScalingSchedule
-from planner.schedule import HOLD
+from planner.scaling_schedule import AlternativeKind, ScalingSchedule
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,13 @@ def instances_changed(replaces: PhysicalPlan, plan: PhysicalPlan) -> int:
 
 def _more_h(schedule: ScalingSchedule) -> float:
     """Instance-hours above those of holding; the full cost if holding was not costed."""
-    held = [other.cost_instance_hours for other in schedule.alternatives if other.name == HOLD]
+    held = [other.cost_instance_hours for other in schedule.alternatives if other.kind is AlternativeKind.HOLD]
     return schedule.cost_instance_hours - (held[0] if held else 0.0)
 
 
 def _more_price(schedule: ScalingSchedule) -> float | None:
     """The same in the currency of the prices; None where they are unknown."""
-    held = [other.price for other in schedule.alternatives if other.name == HOLD]
+    held = [other.price for other in schedule.alternatives if other.kind is AlternativeKind.HOLD]
     if schedule.price is None or (held and held[0] is None):
         return None
     return schedule.price - ((held[0] or 0.0) if held else 0.0)

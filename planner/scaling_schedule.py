@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -80,6 +81,17 @@ class ScheduledStep:
         return self.in_place_at < self.needed_until or self.catch_up_s <= 0
 
 
+class AlternativeKind(StrEnum):
+    """HOLD: keep the running plan. STATIC: one plan for the peak. CANDIDATE: a plan that a person proposed. OTHER: any
+    other, of an earlier release.
+    """
+
+    HOLD = "hold"
+    STATIC = "static"
+    CANDIDATE = "candidate"
+    OTHER = "other"
+
+
 @dataclass(frozen=True)
 class Alternative:
     """Another schedule that was costed in the same way: hold the running plan, a static plan for the peak …
@@ -93,6 +105,7 @@ class Alternative:
     violation_minutes: float
     excuse: str
     price: float | None = None
+    kind: AlternativeKind = AlternativeKind.OTHER
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,11 @@ from planner.disruption import disruptions
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.pricing.placing import Placing
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
-HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate "
+HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate {}"
+"""Names of alternatives."""
 MIN_PARALLELISM = "min_parallelism"
 """Target of an excuse for a running plan that is kept although it has fewer instances than min_parallelism."""
 VIOLATION = "violation"
@@ -211,15 +212,16 @@ class _Explanation:
     def alternatives(self) -> list[Alternative]:
         """Other schedules, costed over the same sample paths."""
         course = self.planned.course
-        others = {HOLD: list[Turn]()}
+        others = {AlternativeKind.HOLD: list[Turn]()}
         peak = self.planned.ahead.peak_per_s(self.quantile).sum()
         carries = [at for at in range(len(self.planned.ladder.plans)) if self.capacity_per_s(at, 0) >= peak]
         static = (
             int(min(carries, key=lambda at: course.prices_h[at])) if carries else len(self.planned.ladder.plans) - 1
         )
         if static != course.running and (turns := self.at_once(static)):
-            others[STATIC] = turns
-        return [self.alternative(name, turns) for name, turns in others.items()]
+            others[AlternativeKind.STATIC] = turns
+        names = {AlternativeKind.HOLD: HOLD, AlternativeKind.STATIC: STATIC}
+        return [self.alternative(kind, names[kind], turns) for kind, turns in others.items()]
 
     def proposals(self, candidates: Mapping[str, PhysicalPlan]) -> list[Alternative]:
         """Each proposed plan from the earliest possible moment, compared with the chosen schedule."""
@@ -229,12 +231,10 @@ class _Explanation:
             if number is None:
                 continue
             held = number == self.planned.course.running
-            one = self.alternative(f"{CANDIDATE}{name}", [] if held else self.at_once(number))
             since = [self.moment(turn.stop_s) for turn in self.turns if turn.plan == number]
-            if since:
-                moments = " and ".join(f"{moment:%a %H:%M}" for moment in since)
-                one = replace(one, excuse=f"is chosen from {moments} on; all the time it {_would(one.excuse)}")
-            found.append(one)
+            turns = [] if held else self.at_once(number)
+            kind = AlternativeKind.CANDIDATE
+            found.append(self.alternative(kind, CANDIDATE.format(name), turns, since))
         return found
 
     def at_once(self, plan: int) -> list[Turn]:
@@ -246,25 +246,34 @@ class _Explanation:
         later = self.edges_s[:-1][allowed if allowed.any() else in_time]
         return [Turn(plan, float(later[0]) - lead_s, float(later[0]))] if later.size else []
 
-    def alternative(self, name: str, turns: Sequence[Turn]) -> Alternative:
+    def alternative(
+        self, kind: AlternativeKind, name: str, turns: Sequence[Turn], since: Sequence[datetime] = ()
+    ) -> Alternative:
+        """since: when its plan is chosen, if it is at all."""
         found, chosen = self.followed(turns), self.planned.found
         more_h = found.paid_h - chosen.paid_h
         more_minutes = found.violation_minutes - chosen.violation_minutes
+        before, verb = "", "means"
         if isinf(found.cost_h):
-            excuse = "is not within the limits of changes (freeze, max_step, scale_out_only, packing)"
+            before, verb = "is ", "is"
+            excuse = "not within the limits of changes (freeze, max_step, scale_out_only, packing)"
         elif more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
             excuse = f"{rounded(more_minutes)} min more in violation are expected, for {self.amount(more_h)} more"
         elif more_minutes > NEARLY_MINUTES:
             excuse = f"{rounded(more_minutes)} min more in violation are expected"
         elif more_h > NEARLY_H:
-            excuse = f"costs {self.amount(more_h)} more"
+            before, verb, excuse = "costs ", "costs", f"{self.amount(more_h)} more"
         elif found.cost_h > chosen.cost_h + NEARLY_H:
-            excuse = f"costs {self.amount(found.cost_h - chosen.cost_h)} more with its rescales and violations"
+            before, verb = "costs ", "costs"
+            excuse = f"{self.amount(found.cost_h - chosen.cost_h)} more with its rescales and violations"
         else:
-            excuse = "as good as what was chosen"
+            verb, excuse = "is", "as good as what was chosen"
         plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
-        reason = f"{excuse} ({plan.brief()})"
-        return Alternative(name, found.instance_hours, len(turns), found.violation_minutes, reason, self.price(found))
+        moments = " and ".join(f"{moment:%a %H:%M}" for moment in since)
+        chosen_from = f"is chosen from {moments} on; all the time it {verb} "
+        reason = f"{chosen_from if since else before}{excuse} ({plan.brief()})"
+        expected = (found.instance_hours, len(turns), found.violation_minutes)
+        return Alternative(name, *expected, reason, self.price(found), kind)
 
     def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
         """For each chosen plan, why not the next smaller one; for a load or latency beyond all plans, why; and the
@@ -337,10 +346,3 @@ class _Explanation:
         )
         give = ", ".join(f"{name} {count}" for name, count in change.items())
         return Excuse(plan, VIOLATION, "", value, bound, reason, f"give {give}", change)
-
-
-def _would(excuse: str) -> str:
-    """An alternative's excuse, worded as the end of a sentence about it."""
-    return (
-        excuse if excuse.startswith("costs") else f"is {excuse}" if excuse.startswith("as good") else f"means {excuse}"
-    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from planner.decision_basis import CauseKind, Rung
 from planner.edit_facts import LimitKind
+from planner.scaling_schedule import AlternativeKind
 
 FACTS = 5
 """The first version whose facts are fields."""
@@ -62,9 +63,18 @@ _LIMITS = {
 def upgraded(value: Any, version: int) -> Any:
     """The fields of a stored plan or schedule of an earlier version, by the names of now."""
     now = _renamed(value, version)
+    if isinstance(now, dict) and isinstance(now.get("alternatives"), list):
+        now["alternatives"] = [{**each, "kind": _alternative(each["name"])} for each in now["alternatives"]]
     if isinstance(now, dict) and "derived_from" in now:
         now["basis"] = upgraded_basis(now.pop("derived_from"))
     return now
+
+
+def _alternative(name: str) -> AlternativeKind:
+    if name.startswith("candidate "):
+        return AlternativeKind.CANDIDATE
+    names = {"hold the running plan": AlternativeKind.HOLD, "static plan for the peak": AlternativeKind.STATIC}
+    return names.get(name, AlternativeKind.OTHER)
 
 
 def upgraded_basis(texts: Mapping[str, str]) -> dict[str, Any]:

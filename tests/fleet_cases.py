@@ -11,8 +11,7 @@ from planner.fleet.stagger import ChangeBounds
 from planner.fleet.terms import Quota
 from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
-from planner.schedule import HOLD
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 END = MONDAY + timedelta(days=1)
@@ -34,7 +33,10 @@ def wish(name: str, running: int, changes: Mapping[float, int], held_minutes: fl
             )
         )
         before = plan
-    current, hold = PhysicalPlan(name, {"work": running}), Alternative(HOLD, 0.0, 0, held_minutes, "")
+    current, hold = (
+        PhysicalPlan(name, {"work": running}),
+        Alternative("hold", 0.0, 0, held_minutes, "", kind=AlternativeKind.HOLD),
+    )
     made = ScalingSchedule(name, MONDAY, MONDAY, END, 0.95, current, tuple(steps), 100.0, "why", alternatives=(hold,))
     return Holding(made)
 

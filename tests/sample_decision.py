@@ -17,7 +17,7 @@ from modeling.queueing.queues import UNSTABLE
 from planner.decision_basis import DecisionBasis
 from planner.lag_record import LagRecord
 from planner.ledger.entries import Outcome
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 
 TOPOLOGY, SOURCE = "call-analytics", "ingest"
 NOW = datetime(2003, 10, 23, 21, 30, tzinfo=UTC)
@@ -131,8 +131,17 @@ def estimate(of: PhysicalPlan, load_per_s: float, source: str = SOURCE) -> Estim
 
 CURRENT = plan(12)
 ALTERNATIVES = (
-    Alternative("hold the running plan", 384.0, 0, 255.0, "transcribe saturates at 1.48/s, below 2.21/s"),
-    Alternative("static plan for the peak", 648.0, 1, 0.0, "costs 276 instance-hours more"),
+    Alternative(
+        "hold the running plan",
+        384.0,
+        0,
+        255.0,
+        "transcribe saturates at 1.48/s, below 2.21/s",
+        kind=AlternativeKind.HOLD,
+    ),
+    Alternative(
+        "static plan for the peak", 648.0, 1, 0.0, "costs 276 instance-hours more", kind=AlternativeKind.STATIC
+    ),
     Alternative("plan for the mean", 318.0, 3, 90.0, "misses the target for 90 min"),
 )
 EXCUSES = (

@@ -12,6 +12,7 @@ from forescale.cli.forecast import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from modeling.wording import count_of
+from planner.scaling_schedule import AlternativeKind
 
 Port = Annotated[
     int,
@@ -143,7 +144,7 @@ def _summary(result: Any) -> dict[str, Any]:
         "violation_minutes": result.violation_minutes,
         "instance_hours": after.instance_hours,
         "instance_hours_static": next(
-            a.cost_instance_hours for a in schedule.alternatives if a.name.startswith("static")
+            a.cost_instance_hours for a in schedule.alternatives if a.kind is AlternativeKind.STATIC
         ),
         "report": str(result.report),
     }

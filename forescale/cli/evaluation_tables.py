@@ -154,7 +154,7 @@ def _remedy(evaluation: Evaluation) -> str:
     if isinstance(full, OperatorLimit):
         told = any(full.operator in (excuse.operator, *excuse.change) for excuse in evaluation.excuses)
         return "" if told else f"raise the parallelism of {full}"
-    if any(excuse.reason.startswith(f"{full} is") for excuse in evaluation.excuses):
+    if any(excuse.target == "throughput" and not excuse.operator for excuse in evaluation.excuses):
         return f"{full} is full"
     return f"{full} is full; {full.remedy}"
 

@@ -44,8 +44,8 @@ from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.replay.last_day import LastDay
-from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule
-from planner.schedule import CANDIDATE, VIOLATION
+from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule
+from planner.schedule import VIOLATION
 
 logger = logging.getLogger(__name__)
 
@@ -343,10 +343,10 @@ def _planned(
         asks=needs_review(ledger, entry),
         rung=schedule.basis.rung,
         cause=causes_words(schedule.basis),
-        candidates=tuple(each for each in schedule.alternatives if each.name.startswith(CANDIDATE)),
+        candidates=tuple(each for each in schedule.alternatives if each.kind is AlternativeKind.CANDIDATE),
         price=schedule.price,
         instance_price_per_hour=schedule.instance_price_per_hour,
-        alternatives=tuple(each for each in schedule.alternatives if not each.name.startswith(CANDIDATE)),
+        alternatives=tuple(each for each in schedule.alternatives if each.kind is not AlternativeKind.CANDIDATE),
         last_day=last_day,
         # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),

@@ -7,8 +7,7 @@ from math import inf
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from planner.scaling_schedule import ScalingSchedule
-from planner.schedule import HOLD
+from planner.scaling_schedule import AlternativeKind, ScalingSchedule
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Holding:
         more = max((step.plan.instances for step in self.schedule.steps), default=0) - self.running
         if more <= 0:
             return inf
-        held = [each.violation_minutes for each in self.schedule.alternatives if each.name == HOLD]
+        held = [each.violation_minutes for each in self.schedule.alternatives if each.kind is AlternativeKind.HOLD]
         return max(0.0, max(held, default=0.0) - self.schedule.violation_minutes) / more
 
 

@@ -84,8 +84,7 @@ class Approvals:
     def ask(self, step_id: str, *, why: str) -> None:
         """Store why a person must approve a proposed step. Idempotent."""
         with self._database.session() as session:
-            if step_row(session, step_id).asked_because != why:
-                ask_because(session, step_id, why)
+            ask_because(session, step_id, why)
 
 
 def _steps(session: Session, topology: str, states: Sequence[StepState]) -> list[StepEntry]:

@@ -168,7 +168,7 @@ def alternatives_table(proposal: Proposal) -> Table:
     )
     others = [
         _schedule_row(
-            alternative_name(other.name),
+            alternative_name(other),
             other.excuse,
             other.cost_instance_hours,
             other.price,

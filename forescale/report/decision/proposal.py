@@ -6,8 +6,7 @@ from datetime import datetime
 
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from planner.ledger.minute_records import MinuteCount
-from planner.scaling_schedule import Alternative, ScalingSchedule
-from planner.schedule import HOLD
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule
 
 PROPOSED = "proposed"
 OPEN_STATES = frozenset({PROPOSED})
@@ -55,7 +54,7 @@ class Proposal:
     @property
     def held(self) -> Alternative | None:
         """The running plan for the whole horizon, if it was costed."""
-        return self._alternative(HOLD)
+        return self._alternative(AlternativeKind.HOLD)
 
     @property
     def keeping(self) -> tuple[Alternative, ...]:
@@ -67,5 +66,5 @@ class Proposal:
         allowed = self.schedule.allowed_minutes
         return allowed is None or not minutes > allowed + NEGLIGIBLE
 
-    def _alternative(self, name: str) -> Alternative | None:
-        return next((each for each in self.schedule.alternatives if each.name == name), None)
+    def _alternative(self, kind: AlternativeKind) -> Alternative | None:
+        return next((each for each in self.schedule.alternatives if each.kind is kind), None)

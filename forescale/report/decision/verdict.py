@@ -18,8 +18,7 @@ from forescale.report.kit.wording import (
 )
 from modeling.wording import count_of
 from planner.decision_basis import Rung
-from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
-from planner.schedule import CANDIDATE, HOLD, STATIC
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 
 FLOOR_MODE = (
     "Floor mode (planning.mode): each plan is a lower bound, and a reactive scaler or a person decides above it"
@@ -67,16 +66,16 @@ def _broken_budget(proposal: Proposal) -> str:
     if not proposal.keeping:
         return f"{broken} No other plan that was costed keeps it."
     first, *others = proposal.keeping
-    held = next((each for each in others if each.name == HOLD), None)
+    held = next((each for each in others if each.kind is AlternativeKind.HOLD), None)
     offers = [_offer(proposal, each) for each in (first, held) if each is not None]
     return " ".join((broken, *offers))
 
 
 def _offer(proposal: Proposal, keeping: Alternative) -> str:
-    name = alternative_name(keeping.name)
+    name = alternative_name(keeping)
     hours = f"{instance_hours(keeping.cost_instance_hours)} instance-hours"
     more = difference(keeping.cost_instance_hours, proposal.schedule.cost_instance_hours)
-    how = " Veto this schedule to keep today's plan." if keeping.name == HOLD and proposal.asks else ""
+    how = " Veto this schedule to keep today's plan." if keeping.kind is AlternativeKind.HOLD and proposal.asks else ""
     return f"{name[0].upper()}{name[1:]} keeps it, for {hours} ({more}).{how}"
 
 
@@ -131,12 +130,12 @@ def cost(proposal: Proposal) -> str:
 
 def _compared(proposal: Proposal) -> list[Alternative]:
     """Today's plan first, then the others without a person's candidates."""
-    others = [each for each in proposal.schedule.alternatives if not each.name.startswith(CANDIDATE)]
-    return sorted(others, key=lambda each: (each.name != HOLD, each.cost_instance_hours))
+    others = [each for each in proposal.schedule.alternatives if each.kind is not AlternativeKind.CANDIDATE]
+    return sorted(others, key=lambda each: (each.kind is not AlternativeKind.HOLD, each.cost_instance_hours))
 
 
 def _against(other: Alternative, own_hours: float) -> str:
-    name, hours = alternative_name(other.name), instance_hours(other.cost_instance_hours)
+    name, hours = alternative_name(other), instance_hours(other.cost_instance_hours)
     return f"{difference(own_hours, other.cost_instance_hours)} against {name} ({hours})"
 
 
@@ -161,13 +160,14 @@ def risk(proposal: Proposal) -> str:
 
 def _without(proposal: Proposal) -> str:
     """Late minutes of the other ways."""
-    told = "; ".join(f"{alternative_name(each.name)}: {late(each.violation_minutes)}" for each in _compared(proposal))
+    told = "; ".join(f"{alternative_name(each)}: {late(each.violation_minutes)}" for each in _compared(proposal))
     return f"{told[:1].upper()}{told[1:]}"
 
 
-def alternative_name(name: str) -> str:
+def alternative_name(other: Alternative) -> str:
     """A costed alternative as a person calls it."""
-    return {HOLD: "keeping today's plan", STATIC: "a fixed plan sized for the peak"}.get(name, name)
+    names = {AlternativeKind.HOLD: "keeping today's plan", AlternativeKind.STATIC: "a fixed plan sized for the peak"}
+    return names.get(other.kind, other.name)
 
 
 def late(minutes: float) -> str:

@@ -12,6 +12,7 @@ from forescale.local.demo.home import fresh_home
 from forescale.local.demo.run import DemoResult, run_demo
 from forescale.settings import Settings
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import AlternativeKind
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
 
@@ -83,7 +84,7 @@ def test_simulator__saw_no_violation_where_the_forecast_held(result: DemoResult)
 
 
 def test_schedule__costs_less_than_a_static_plan_for_the_peak(result: DemoResult) -> None:
-    static = next(a for a in result.schedule.schedule.alternatives if a.name.startswith("static"))
+    static = next(a for a in result.schedule.schedule.alternatives if a.kind is AlternativeKind.STATIC)
     assert result.after.instance_hours < static.cost_instance_hours
 
 

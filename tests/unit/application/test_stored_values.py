@@ -76,7 +76,7 @@ from planner.ledger.step_state import Maker, Moved, StepState
 from planner.pricing.instance_cost import InstanceCost
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
-from planner.scaling_schedule import Alternative, Disruption, ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -127,7 +127,7 @@ BASIS = DecisionBasis(
 
 SCHEDULE = ScalingSchedule(
     "words", NOON, NOON, NOON + timedelta(days=1), 0.95, BEFORE, (STEP,), 72.0, "the load comes", 3.5, 0.25, 7.2, 1.5,
-    (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0),),
+    (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0, kind=AlternativeKind.HOLD),),
     (Excuse(BEFORE, "utilisation", "split", 1.07, 0.8, "beyond it", "raise it", {"split": 2}),),
     BASIS, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
 )  # fmt: skip

@@ -6,12 +6,13 @@ import pytest
 from ledger_decisions import plan_of, schedule_of
 
 from planner.auto_approval import ApprovalBounds
-from planner.scaling_schedule import Alternative
-from planner.schedule import HOLD
+from planner.scaling_schedule import Alternative, AlternativeKind
 
 # It costs 50 instance-hours, 8 more than holding.
 SCHEDULE = replace(
-    schedule_of(3), violation_probability=0.2, alternatives=(Alternative(HOLD, 42.0, 0, 90.0, "more violations"),)
+    schedule_of(3),
+    violation_probability=0.2,
+    alternatives=(Alternative("hold", 42.0, 0, 90.0, "more violations", kind=AlternativeKind.HOLD),),
 )
 
 

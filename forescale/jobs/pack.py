@@ -49,6 +49,7 @@ def pack(
     engine's usual size. Raises PlanError or ModelError for what cannot be packed.
     """
     packs = packer_named(packer, offer)
+    offer = packs.offer
     work = workload(config, profiles, parallelism, load_per_s)
     packing = packs.pack(work) if running is None else packs.repack(running.packing, work)
     plan = PhysicalPlan(config.topology, parallelism, packing)

@@ -45,7 +45,8 @@ class Offer:
     that instances are assigned to, or that packing begins with; the maximum for packers that open containers as needed.
     max_containers: the maximum for all packers. nodes: by name, how many containers fit there; empty if unknown. slots:
     per container (Flink). slot_groups: slot-sharing group by operator, `default` if missing. evenly: spread slots over
-    containers instead of filling one after the other.
+    containers instead of filling one after the other. yields_cores: instances may take the cores of the padding, since
+    a container that lacks them is slow and works, while one that lacks memory ends.
     """
 
     site: Site = NOWHERE
@@ -58,6 +59,7 @@ class Offer:
     slots: int = 1
     slot_groups: Mapping[str, str] = field(default_factory=dict)
     evenly: bool = False
+    yields_cores: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_instances", "containers", "max_containers", "slots"):
@@ -85,7 +87,8 @@ class Offer:
     def kept(self) -> Floats:
         """Padding of a container: cores, MiB of memory, MiB of disk."""
         amounts = np.array([self.padding.cores, self.padding.memory_mib, self.padding.disk_mib])
-        return np.asarray(np.maximum(amounts, np.where(np.isfinite(self.size), self.size, 0.0) * self.padding.share))
+        kept = np.maximum(amounts, np.where(np.isfinite(self.size), self.size, 0.0) * self.padding.share)
+        return np.asarray(kept * (0.0, 1.0, 1.0) if self.yields_cores else kept)
 
     @cached_property
     def room(self) -> Floats:

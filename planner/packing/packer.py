@@ -3,6 +3,7 @@
 from typing import ClassVar, Protocol
 
 from modeling.inputs.physical_plan import Container
+from planner.packing.offer import Offer
 from planner.packing.workload import Workload
 
 Packing = tuple[Container, ...]
@@ -20,6 +21,10 @@ class Packer(Protocol):
     name: ClassVar[str]
     reassigns_all: ClassVar[bool]
     reserves_cores: ClassVar[bool]
+
+    @property
+    def offer(self) -> Offer:
+        """The bounds on containers, as the packer keeps to them."""
 
     def pack(self, work: Workload) -> Packing: ...
 

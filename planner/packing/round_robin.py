@@ -1,6 +1,6 @@
 """Heron's RoundRobinPacking: instances assigned round robin to a given number of containers, operator by operator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
 
@@ -16,13 +16,17 @@ from planner.packing.workload import Workload
 @dataclass(frozen=True)
 class RoundRobin:
     """Operators with the largest instances (memory, then cores) first. Sizes do not change the order: a container
-    without room is an error. As in Heron, more containers than instances raise PlanError too.
+    without room is an error. As in Heron, more containers than instances raise PlanError too, and instances that need
+    the cores of a container's padding get them.
     """
 
     offer: Offer
     name: ClassVar[str] = "round_robin"
     reassigns_all: ClassVar[bool] = True
     reserves_cores: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offer", replace(self.offer, yields_cores=True))
 
     def pack(self, work: Workload) -> Packing:
         return self._assigned(work, self.offer.containers or 1)

@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 from packing_cases import GIB, HERON_JOB, by_container, heron_offer, heron_work, homes
 
+from modeling.errors import ModelError
 from modeling.inputs.physical_plan import Container, Instance
 from modeling.inputs.site import ContainerSize, Site
 from planner.errors import PlanError
@@ -238,6 +239,24 @@ def test_round_robin__keeps_instances_per_container_when_it_deals_anew(
     assert len(packs.repack(running, heron_work(spouts, bolts))) == containers
 
 
+def test_round_robin__squeezes_the_padding_of_cores_as_heron_does() -> None:
+    # testCompleteCpuMapRequested: 4 spouts and 4 bolts of 4 cores in two containers of 16, whose padding would be 1.6
+    offer = heron_offer(cores=16, gib=20, disk_gib=20, containers=2)
+    packing = RoundRobin(offer).pack(heron_work(4, 4, cores=4))
+    assert [len(container.instances) for container in packing] == [4, 4]
+
+
+def test_round_robin__keeps_the_padding_of_memory() -> None:
+    # four instances of 1 GiB in 4 GiB, of which the stream manager takes 1
+    with pytest.raises(PlanError, match="need 4096 MiB of memory, it has 3072"):
+        RoundRobin(heron_offer(cores=8, gib=4, disk_gib=8, containers=2)).pack(heron_work(4, 4))
+
+
+def test_round_robin__refuses_more_cores_than_a_container_has() -> None:
+    with pytest.raises(PlanError, match="need 16.4 cores, it has 16 for them"):
+        RoundRobin(heron_offer(cores=16, gib=20, disk_gib=20, containers=2)).pack(heron_work(4, 4, cores=4.1))
+
+
 def test_round_robin__refuses_more_containers_than_instances() -> None:
     with pytest.raises(PlanError, match="8 containers for 7 instances; give at most as many"):
         RoundRobin(heron_offer(containers=8)).pack(heron_work())
@@ -273,6 +292,13 @@ def test_survivors_that_outgrew_their_container__are_told_and_not_moved() -> Non
         PlanError, match=r"container 1: the instances that stay in it need 3.6 cores, it has 3 .*pack anew"
     ):
         packs.repack(running, heron_work(cores=1.2))
+
+
+@pytest.mark.parametrize("packer", [RoundRobin, FirstFitDecreasing, ResourceCompliant])
+def test_a_repack_without_an_operator__is_refused_with_place_value_and_remedy(packer: type[RoundRobin]) -> None:
+    packs = packer(heron_offer(cores=8, gib=8, disk_gib=8, containers=2))
+    with pytest.raises(ModelError, match="topology 'heron': parallelism 0 of operator 'bolt'; give a whole number of"):
+        packs.repack(packs.pack(heron_work()), heron_work(4, 0))
 
 
 def test_a_packing_of_another_topology__is_refused() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.evaluate_many import evaluate_many
+from modeling.evaluated_remedy import FULL, Packed, Trial, evaluated
 from modeling.excuse import Excuse, misfit
 from modeling.inputs.checked import check_site
 from modeling.inputs.operator_profile import Profiles
@@ -25,9 +26,6 @@ from modeling.least_within_latency import fewest_within_latency
 from modeling.queueing.bursts import Arrivals
 from modeling.wording import count_of
 
-_FULL = 1 - 1e-6
-"""An instance that is always busy does not carry its load: exactly 1 is too much, regardless of rounding."""
-
 
 def excuses(
     topology: Topology,
@@ -38,6 +36,7 @@ def excuses(
     *,
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
+    packed: Packed | None = None,
 ) -> tuple[Excuse, ...]:
     """Why the plan misses targets in steady state; empty if it meets them. `combined_change` remedies all at once.
 
@@ -45,7 +44,8 @@ def excuses(
     instances, or fewer if only that helps because instances slow each other. The change for latency adds instances one
     by one where they help most, then removes unneeded ones: no part can be omitted, but another change may be smaller.
     Changes drop the packing: every instance is assumed as slow as its operator's slowest now (site), which may ask for
-    more than needed.
+    more than needed. Then they are tried by `evaluate`, as `packed` would place them (without a packing if None), and
+    raised until they meet all targets; if none does, the remedy says so.
     """
     check_site(topology, site, [plan])
     if (excuse := misfit(topology, plan, site)) is not None:
@@ -63,7 +63,11 @@ def excuses(
         latency = replace(estimates.latency, stable=np.array([[used.max() < 1]]))
         latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
-    return tuple(search.excuses(dict(plan.parallelism), used, latency_s))
+    found = search.excuses(dict(plan.parallelism), used, latency_s)
+    if packed is None:
+        packed = partial(PhysicalPlan, plan.topology)
+    trial = Trial(topology, profiles, load_per_s, targets, arrival_cv2, site, packed)
+    return evaluated(found, combined_change(found), trial)
 
 
 def _on_the_slowest_node(profiles: Profiles, plan: PhysicalPlan, site: Site) -> Profiles:
@@ -140,13 +144,13 @@ class _Search:
         """Targets missed at this utilisation, with the maximum utilisation of each."""
         targets, missed = self._targets, []
         if targets.throughput and used >= 1:
-            missed.append(("throughput", _FULL))
+            missed.append(("throughput", FULL))
         if targets.max_lag_s is not None and used > 1:
             missed.append(("lag", 1.0))
         if targets.max_utilisation is not None and used > targets.max_utilisation * (1 + 1e-9):
             missed.append(("utilisation", targets.max_utilisation))
         if targets.latency_bounds_s and used >= 1 and not missed:
-            missed.append(("latency", _FULL))
+            missed.append(("latency", FULL))
         return missed
 
     def _latency_excuse(
@@ -167,7 +171,7 @@ class _Search:
         )
         if not mendable:
             return why("no parallelism helps until what is saturated has been remedied otherwise")
-        wider = fewest_within_latency(replace(question, max_utilisation=_FULL), changed, {share: bound})
+        wider = fewest_within_latency(replace(question, max_utilisation=FULL), changed, {share: bound})
         if wider is None:
             # The remainder is service, delays, and waits for keys that cannot be spread.
             least = float(question.latency_s([self._most], share)[0])

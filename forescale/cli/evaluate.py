@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
 from forescale.situation.grounds import grounds
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import limits_of
 from modeling.errors import ModelError
@@ -34,6 +36,7 @@ from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
+from planner.errors import PlanError
 
 MAX_IN_FULL = 8
 """Number of plans shown in full beside their ranking, as many as a page draws."""
@@ -134,6 +137,7 @@ def evaluate(
         ),
         running=running,
         backlog=waiting,
+        packed=partial(_packed, situation, running),
         draws=draws,
         seed=seed,
     )
@@ -177,6 +181,14 @@ def evaluate(
         drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {count_of(len(plans), 'plan')}"
         plain(f"drawn in {plot}{drawn}")
     say_grounds(stands_on)
+
+
+def _packed(situation: Situation, running: PhysicalPlan | None, counts: Mapping[str, int]) -> PhysicalPlan | None:
+    """As the parallelism would be evaluated if it was given as a plan file; None if it cannot be packed."""
+    try:
+        return situation.packed(PhysicalPlan(situation.topology.name, dict(counts)), running)
+    except PlanError:
+        return None
 
 
 def _evaluated(

@@ -9,6 +9,7 @@ from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
+from modeling.evaluated_remedy import Packed
 from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -63,6 +64,7 @@ class Terms:
     targets: Targets
     running: PhysicalPlan | None = None
     backlog: Mapping[str, float] = field(default_factory=dict)
+    packed: Packed | None = None
     draws: int = 400
     seed: int = 7
 
@@ -101,7 +103,9 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         site=site,
     )
     intervals = estimate_intervals(topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site)
-    short = excuses(topology, profiles, plan, rates_per_s, terms.targets, arrival_cv2=cv2, site=site)
+    short = excuses(
+        topology, profiles, plan, rates_per_s, terms.targets, arrival_cv2=cv2, site=site, packed=terms.packed
+    )
     return Evaluation(
         estimate=replace(told, notes=(*told.notes, *load.notes)),
         intervals=intervals,
@@ -114,7 +118,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
-        enough={} if told.stable else enough_instances(topology, profiles, plan, rates_per_s, cv2, site),
+        enough={} if told.stable else enough_instances(topology, profiles, plan, rates_per_s, cv2, site, terms.packed),
     )
 
 
@@ -125,17 +129,22 @@ def enough_instances(
     load_per_s: Mapping[str, float],
     arrival_cv2: float | Arrivals,
     site: Site,
+    packed: Packed | None = None,
 ) -> Mapping[str, int] | Excuse:
     """The smallest change of parallelism with which the plan carries the load, without headroom; or why there is none.
 
-    All instances are assumed to be on the fastest of the plan's nodes: what does not help there helps nowhere. If
-    nodes differ in speed the change is empty, as it would depend on where new instances are placed.
+    What does not help on the fastest of the plan's nodes helps nowhere. The change holds as `packed` places it; without
+    that, and if nodes differ in speed, it is empty, as it would depend on where new instances are placed.
     """
     factors = {site.service_factor.get(container.node, 1.0) for container in plan.packing} or {1.0}
     fastest = Site(service_factor={container.node: min(factors) for container in plan.packing})
     found = excuses(topology, profiles, plan, load_per_s, Targets(), arrival_cv2=arrival_cv2, site=fastest)
     hopeless = next((excuse for excuse in found if not excuse.mendable), None)
-    return hopeless or ({} if len(factors) > 1 else combined_change(found))
+    if hopeless is not None or (packed is None and len(factors) > 1):
+        return hopeless or {}
+    return combined_change(
+        excuses(topology, profiles, plan, load_per_s, Targets(), arrival_cv2=arrival_cv2, site=site, packed=packed)
+    )
 
 
 def _waiting_s(estimate: Estimate, backlog: Mapping[str, float]) -> float:

@@ -253,7 +253,7 @@ def test_round_robin__keeps_the_padding_of_memory() -> None:
 
 
 def test_round_robin__refuses_more_cores_than_a_container_has() -> None:
-    with pytest.raises(PlanError, match="need 16.4 cores, it has 16 for them"):
+    with pytest.raises(PlanError, match=r"need 16\.4 cores, it has 16 for them"):
         RoundRobin(heron_offer(cores=16, gib=20, disk_gib=20, containers=2)).pack(heron_work(4, 4, cores=4.1))
 
 

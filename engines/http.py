@@ -72,6 +72,7 @@ class JsonServer:
         self._failure = failure
         self._client, shown, self._secrets = _client(name, url, failure, example, **connection)
         self._timeout_s = self._client.timeout.read or 0.0
+        self.address = shown
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
 
     def failure(self, message: str) -> Exception:

@@ -49,6 +49,7 @@ class Forecast:
     trained_from, trained_to, history_digest: identify the history used. seed: reproduces the forecast.
     run_id, model_version: in the tracking store; empty until tracked.
     history_snapshot: the commit of the history; empty if it came from no store.
+    notes: for readers; sibling_notes: those on borrowed shapes.
     Raises ForecastError for crossing or non-ascending quantiles, impossible rates, missing peaks, times without a zone,
     or mismatched shapes.
     """
@@ -72,6 +73,7 @@ class Forecast:
     model_version: str = ""
     history_snapshot: str = ""
     notes: tuple[str, ...] = ()
+    sibling_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"forecast of source {self.source!r} issued at {self.issued_at}"

@@ -20,6 +20,8 @@ JSON_FILE, PATHS_FILE = "forecast.json", "paths.parquet"
 
 
 MAX_PATHS = 1_000_000
+SIBLING_NOTES = 4
+"""First version with notes on siblings in a field of their own."""
 
 
 def _tolist(array: np.ndarray) -> object:
@@ -37,8 +39,9 @@ class _Body(BaseModel):
     # JSON has no infinity, so a ratio to a perfect rival, and values that could not be scored, are written as text.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-    # Version 1 had no snapshot; up to version 2 every path had its own column.
-    schema_version: Literal[1, 2, 3] = 3
+    # Version 1 had no snapshot; up to version 2 every path had its own column; up to version 3 the notes on siblings
+    # were among the others.
+    schema_version: Literal[1, 2, 3, 4] = 4
     issued_at: _Moment
     topology: str
     source: str
@@ -58,6 +61,7 @@ class _Body(BaseModel):
     model_version: str
     history_snapshot: str = ""
     notes: tuple[str, ...]
+    sibling_notes: tuple[str, ...] = ()
 
 
 _FIELDS = tuple(name for name in _Body.model_fields if name not in ("schema_version", "paths"))
@@ -101,14 +105,11 @@ def read_forecast(folder: Path, *, with_paths: bool = True, of: tuple[str, str] 
             f"{folder / JSON_FILE} is of source {body.source!r} of topology {body.topology!r}, not of {of[1]!r} of "
             f"{of[0]!r}; {remedy}"
         )
+    paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
     try:
-        paths = np.empty((0, len(body.rate_per_s))) if table is None else _paths(table, body, folder / PATHS_FILE)
         return _forecast(body, paths)
     except ForecastError as error:
-        message = str(error)
-        raise ForecastError(
-            message if str(folder) in message else f"{folder / JSON_FILE}: {message}; {remedy}"
-        ) from None
+        raise ForecastError(f"{folder / JSON_FILE}: {error}; {remedy}") from None
 
 
 def _paths_file(file: Path) -> pa.Table:
@@ -133,7 +134,16 @@ def forecast_digest(forecast: Forecast) -> str:
 
 
 def _forecast(body: _Body, paths_per_s: np.ndarray) -> Forecast:
-    return Forecast(**{name: getattr(body, name) for name in _FIELDS}, paths_per_s=paths_per_s)
+    fields = {name: getattr(body, name) for name in _FIELDS}
+    if body.schema_version < SIBLING_NOTES:
+        fields |= notes_by_field(body.notes)
+    return Forecast(**fields, paths_per_s=paths_per_s)
+
+
+def notes_by_field(notes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The notes of an earlier version, by field: those on siblings began with this word."""
+    own = tuple(each for each in notes if each.startswith("siblings: "))
+    return {"notes": tuple(each for each in notes if each not in own), "sibling_notes": own}
 
 
 def _paths_table(forecast: Forecast) -> pa.Table:

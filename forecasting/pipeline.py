@@ -32,7 +32,7 @@ from forecasting.trained import Trained
 
 MIN_DAYS = 1.0
 SIBLINGS = "siblings"
-"""Prefix of notes on siblings."""
+"""First word of notes on siblings, for readers."""
 MAX_SILENCE_S = DAY_S
 
 SURPRISE = (
@@ -90,8 +90,6 @@ def train(
         DeployedForecaster(terms.step_s, terms.steps, terms.horizons_s, QUANTILES, ensemble, fitted),
         selection.scores,
         (
-            *borrowed_notes(lent.shapes, ensemble, terms.horizons_s),
-            *lent.notes,
             *selection.notes,
             *(f"{name} takes no part: {reason}" for name, reason in refusals.items()),
         ),
@@ -100,6 +98,7 @@ def train(
         history.digest(),
         history_snapshot,
         siblings=lent.shapes,
+        sibling_notes=(*borrowed_notes(lent.shapes, ensemble, terms.horizons_s), *lent.notes),
     )
 
 
@@ -126,6 +125,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         model_version=trained.model_version,
         history_snapshot=history_snapshot,
         notes=(*_history_notes(history), *((SURPRISE,) if left_behind else ()), *trained.notes),
+        sibling_notes=trained.sibling_notes,
     )
 
 

@@ -29,6 +29,7 @@ class Trained:
     history_snapshot: str = ""
     model_version: str = ""
     siblings: tuple[LentShape, ...] = ()
+    sibling_notes: tuple[str, ...] = ()
 
     def demoted(self, reasons: dict[int, str]) -> "Trained":
         """The same with the naive forecaster taking over at some horizons. reasons: by horizon in seconds."""

@@ -14,18 +14,21 @@ from forecasting.deployed_file import read_deployed, write_deployed
 from forecasting.errors import ForecastError
 from forecasting.folder import whole_folder
 from forecasting.forecast import BacktestScore
+from forecasting.forecast_file import notes_by_field
 from forecasting.siblings import LentShape
 from forecasting.terms import ForecastTerms
 from forecasting.trained import Trained
 
 JSON_FILE = "trained.json"
+SIBLING_NOTES = 3
+"""First version with notes on siblings in a field of their own."""
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
-    # Version 1 had no siblings.
-    schema_version: Literal[1, 2] = 2
+    # Version 1 had no siblings; up to version 2 the notes on them were among the others.
+    schema_version: Literal[1, 2, 3] = 3
     topology: str
     source: str
     terms: ForecastTerms
@@ -37,6 +40,7 @@ class _Body(BaseModel):
     history_snapshot: str
     model_version: str
     siblings: tuple[LentShape, ...] = ()
+    sibling_notes: tuple[str, ...] = ()
 
 
 _FIELDS = tuple(name for name in _Body.model_fields if name != "schema_version")
@@ -60,4 +64,7 @@ def read_trained(folder: Path) -> Trained:
     except (OSError, ValidationError) as error:
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise ForecastError(f"{folder / JSON_FILE} cannot be read: {problem}; train it again") from None
-    return Trained(deployed=read_deployed(folder), **{name: getattr(body, name) for name in _FIELDS})
+    fields = {name: getattr(body, name) for name in _FIELDS}
+    if body.schema_version < SIBLING_NOTES:
+        fields |= notes_by_field(body.notes)
+    return Trained(deployed=read_deployed(folder), **fields)

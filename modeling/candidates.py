@@ -19,7 +19,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import Instance, PhysicalPlan
 from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
-from modeling.inputs.targets import ANY, Targets
+from modeling.inputs.targets import ANY, Targets, latency_target
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.plan_change import PlanChange, downtimes_s
@@ -90,8 +90,9 @@ class Candidates:
             bound, late_s = self.targets.max_lag_s, float(self.violations.seconds[target][plan, load])
             finding = f"the lag is above {bound:.4g} s for {late_s:.4g} of {self.horizon_s:.4g} s, and {full}"
             return finding, operator, late_s, 0.0, remedy
-        if target.startswith("latency") and self.estimates.latency is not None:
-            sink = target.removeprefix("latency at ") if target != "latency" else None
+        sinks = {latency_target(sink): sink for sink in self.targets.latency_bounds_s}
+        if target in sinks and self.estimates.latency is not None:
+            sink = sinks[target]
             share, bound = self.targets.latency_share, self.targets.latency_bounds_s[sink]
             took = float(self.estimates.latency.quantile_s(share, sink)[plan, load])
             value = f"{took:.4g} s" if np.isfinite(took) else "without end"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
@@ -44,12 +43,9 @@ def misfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excu
     """Why a plan does not fit the topology, with the nearest plan that does, or names a node that the network lacks;
     None if it fits.
     """
-    if site.network is not None and plan.places_nodes:
-        try:
-            site.network.of([container.node for container in plan.packing])
-        except ModelError as error:
-            reason, remedy = str(error).split(": ", 1)
-            return Excuse(plan, "fit", "", 0.0, 0.0, reason, remedy)
+    if site.network is not None and plan.places_nodes and (lost := site.network.lacking(c.node for c in plan.packing)):
+        reason = f"network has no node {lost[0]!r}; known are {', '.join(site.network.nodes)}"
+        return Excuse(plan, "fit", "", 0.0, 0.0, reason, "add a link to it, or correct the node")
     if plan.topology != topology.name:
         reason = f"plan of topology {plan.topology!r} is none of {topology.name!r}"
         return Excuse(plan, "fit", "", 0.0, 0.0, reason, "give a plan of this topology")

@@ -17,7 +17,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
 from modeling.inputs.scale_efficiency import LINEAR
 from modeling.inputs.site import NOWHERE, Site
-from modeling.inputs.targets import Targets
+from modeling.inputs.targets import Targets, latency_target
 from modeling.inputs.topology import Grouping, Topology
 from modeling.latency.delay import Delay
 from modeling.latency.stream_delays import plan_delays
@@ -164,7 +164,7 @@ class _Search:
         mendable: bool,
     ) -> Excuse:
         share, question = self._targets.latency_share, replace(self._question, sink=sink)
-        target = "latency" if sink is None else f"latency at {sink}"
+        target = latency_target(sink)
         slowest = self._slowest(question, changed)
         why = partial(
             Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {now:.3g} s > {bound:.3g} s"

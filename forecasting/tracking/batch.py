@@ -172,7 +172,7 @@ def _outcome_rows(outcomes: Sequence[ForecastResult]) -> list[dict[str, Any]]:
             "history_digest": outcome.forecast.history_digest if outcome.forecast else "",
             "trained_from": outcome.forecast.trained_from if outcome.forecast else None,
             "trained_to": outcome.forecast.trained_to if outcome.forecast else None,
-            "notes": "\n".join(outcome.forecast.notes) if outcome.forecast else "",
+            "notes": "\n".join((*outcome.forecast.sibling_notes, *outcome.forecast.notes)) if outcome.forecast else "",
         }
         for outcome in outcomes
     ]

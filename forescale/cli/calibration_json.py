@@ -4,6 +4,7 @@ from typing import Any
 
 from forescale.codec import to_json
 from forescale.jobs.calibrate import CalibratedTopology
+from forescale.report.kit.drift_words import drift_remedy
 from modeling.calibration import CalibratedOperator, Marked
 
 
@@ -25,7 +26,7 @@ def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:
             }
             for source, load in made.offered.items()
         },
-        "drifts": [to_json(drift) for drift in calibration.drifts],
+        "drifts": [{**to_json(drift), "remedy": drift_remedy(drift)} for drift in calibration.drifts],
         "unsettled_s": calibration.unsettled_s,
     }
 

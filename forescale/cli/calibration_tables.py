@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from forescale.cli.output import console, plain, table
+from forescale.report.kit.drift_words import drift_remedy, drift_words
 from modeling.calibration import Calibrated, CalibratedOperator, Drift
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR
@@ -38,7 +39,7 @@ def show_calibration(calibrated: Calibrated, changed: Sequence[Drift]) -> None:
             else f"{source}: {load.rate_per_s:.4g}/s was offered ({free} of {spans} spans not held back)"
         )
     for drift in changed:
-        plain(f"drift: {drift}")
+        plain(f"drift: {drift_words(drift)}; {drift_remedy(drift)}")
 
 
 def _show_more(operator: CalibratedOperator) -> None:

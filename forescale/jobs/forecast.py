@@ -24,7 +24,7 @@ from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
 from forecasting.folder import put_in_place
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import PATHS_FILE
-from forecasting.pipeline import SIBLINGS, known_history, least_days
+from forecasting.pipeline import known_history, least_days
 from forecasting.siblings import NOTHING_LENT, Lent, LentShape, is_young
 from forecasting.terms import ForecastTerms
 from forecasting.tracking.batch import FEW, BatchContent, BatchHead, TrackedBatch, slug
@@ -95,12 +95,8 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
             },
             failures,
             reports_after_forecast(settings, topology),
-            {source: told for source, one in forecasts.items() if (told := _of_siblings(one))},
+            {source: one.sibling_notes for source, one in forecasts.items() if one.sibling_notes},
         )
-
-
-def _of_siblings(forecast: Forecast) -> tuple[str, ...]:
-    return tuple(note for note in forecast.notes if note.startswith(SIBLINGS))
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 from forecasting.errors import TrackingError
 from forescale.settings import Settings
@@ -30,11 +30,19 @@ class Retention:
     wall_now: datetime
 
 
+class RemovableKind(StrEnum):
+    FORECAST = "forecast"
+    REPORT = "report"
+    REPLAY = "replay"
+    MODEL_VERSION = "model version"
+    RUN = "run"
+
+
 @dataclass(frozen=True)
 class Removable:
     """name: a path, a run's id or `model/number`. dated: when it was made."""
 
-    kind: Literal["forecast", "report", "replay", "model version", "run"]
+    kind: RemovableKind
     name: str
     dated: datetime
     topology: str = ""
@@ -102,9 +110,9 @@ def prune(settings: Settings, retention: Retention, listed: Sequence[Removable])
 
 
 def _remove(settings: Settings, one: Removable) -> None:
-    if one.kind == "model version":
+    if one.kind is RemovableKind.MODEL_VERSION:
         remove_version(settings, one.name)
-    elif one.kind == "run":
+    elif one.kind is RemovableKind.RUN:
         remove_run(settings, one.name)
     elif Path(one.name).is_dir():
         shutil.rmtree(one.name)
@@ -144,7 +152,7 @@ def _forecasts(
     for folder in _entries(settings.forecasts_dir / topology):
         dated = issued.get(folder.name, _changed(folder))
         if folder.is_dir() and folder.name not in staying and dated < before:
-            yield Removable("forecast", str(folder), dated, topology)
+            yield Removable(RemovableKind.FORECAST, str(folder), dated, topology)
 
 
 def _reports(
@@ -153,7 +161,7 @@ def _reports(
     old = {each.id: each.made_at for each in schedules[keep:] if not each.live and each.made_at < before}
     for file in _entries(settings.reports_dir / topology):
         if file.stem in old and file.is_file():
-            yield Removable("report", str(file), old[file.stem], topology)
+            yield Removable(RemovableKind.REPORT, str(file), old[file.stem], topology)
 
 
 def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
@@ -162,7 +170,7 @@ def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
         newest_first = sorted(((_changed(path), path) for path in _entries(folder)), reverse=True)
         for changed, path in newest_first[retention.keep :]:
             if changed < retention.wall_now - retention.older_than:
-                yield Removable("replay", str(path), changed)
+                yield Removable(RemovableKind.REPLAY, str(path), changed)
 
 
 def _tracked(
@@ -183,9 +191,9 @@ def _tracked(
         versions_in_use={entry.model_version for entry in in_use} | calibrated,
     )
     for version, dated in old.versions:
-        yield Removable("model version", version, dated, topology)
+        yield Removable(RemovableKind.MODEL_VERSION, version, dated, topology)
     for run_id, dated in old.runs:
-        yield Removable("run", run_id, dated, topology)
+        yield Removable(RemovableKind.RUN, run_id, dated, topology)
 
 
 def _entries(folder: Path) -> list[Path]:

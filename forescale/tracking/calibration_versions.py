@@ -111,7 +111,10 @@ def profiles_of_version(name: str, settings: Settings, topology: Topology | None
 
 
 def _drift_tags(drifts: Sequence[Drift]) -> dict[str, str]:
-    return {f"drift {slug(drift.operator)} {slug(drift.parameter)}": str(drift)[:MAX_TAG] for drift in drifts}
+    return {
+        f"drift {slug(drift.operator)} {slug(drift.parameter)}": f"{drift.old:.4g} to {drift.new:.4g}, p {drift.p:.1g}"
+        for drift in drifts
+    }
 
 
 def _log_values(client: "MlflowClient", run_id: str, calibration: MadeCalibration) -> None:

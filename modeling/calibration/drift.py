@@ -20,7 +20,7 @@ MATTERS = 0.05
 @dataclass(frozen=True)
 class Drift:
     """One changed parameter. p: p-value of the difference, corrected for the number of compared parameters.
-    relative_change: new over old, less one; infinite if the old value was 0. remedy: what to do.
+    relative_change: new over old, less one; infinite if the old value was 0. field: of OperatorProfile, which holds it.
     """
 
     operator: str
@@ -29,14 +29,7 @@ class Drift:
     new: float
     p: float
     relative_change: float
-    remedy: str
-
-    def __str__(self) -> str:
-        change = f"{self.relative_change:+.0%}" if np.isfinite(self.relative_change) else "from nothing"
-        return (
-            f"{self.operator}: {self.parameter} was {self.old:.4g}, is {self.new:.4g} ({change}, p {self.p:.1g}); "
-            f"{self.remedy}"
-        )
+    field: str
 
 
 def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool = False) -> list[Drift]:
@@ -60,8 +53,7 @@ def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool
         adjusted = max(adjusted, min(1.0, p * (len(compared) - rank)))
         change = _relative_change(before.value, after.value)
         if adjusted < SIGNIFICANT and abs(change) >= matters:
-            remedy = _remedy(parameter, after.value > before.value)
-            found.append(Drift(name, parameter, before.value, after.value, adjusted, change, remedy))
+            found.append(Drift(name, parameter, before.value, after.value, adjusted, change, after.field))
     return found
 
 
@@ -120,22 +112,3 @@ def _relative_change(old: float, new: float) -> float:
     if old == 0:
         return 0.0 if new == 0 else np.inf
     return new / old - 1
-
-
-def _remedy(parameter: str, more: bool) -> str:
-    kind = parameter.partition("[")[0]
-    if kind in ("service_s", "stream_service_s", "cpu_s"):
-        if more:
-            return "plan again, instances carry less; see what changed: version, data, nodes, neighbours"
-        return "plan again, fewer instances may do"
-    if kind in ("selectivity", "input_selectivity"):
-        return f"plan again, downstream operators get {'more' if more else 'less'} than planned for"
-    if kind == "service_cv2":
-        return "look at the latency of plans again; throughput stays as it is"
-    if kind.startswith("efficiency."):
-        return (
-            "plan again before the parallelism changes by much: the gain from further instances is not the assumed one"
-        )
-    if kind == "gc_share" and more:
-        return "give its containers more memory, or look for what fills them"
-    return "check containers and downtime against it" if more else "containers may be smaller"

@@ -13,19 +13,21 @@ from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 @dataclass(frozen=True)
 class Parameter:
-    """error: standard error, None if unknown."""
+    """field: of OperatorProfile, which holds the value. error: standard error, None if unknown."""
 
     value: float
     error: float | None
+    field: str
 
 
 def parameters(profile: OperatorProfile) -> dict[str, Parameter]:
     """Every number of a profile that calibration can measure; unmeasured ones are left out."""
-    values: dict[str, float] = {}
-    for field in fields(profile):
-        if field.name not in ("samples", "intervals") and not field.name.endswith(("_error", "_interval")):
-            values |= _numbers(field.name, getattr(profile, field.name))
-    return {name: Parameter(value, _error(profile, name)) for name, value in values.items()}
+    return {
+        name: Parameter(value, _error(profile, name), field.name)
+        for field in fields(profile)
+        if field.name not in ("samples", "intervals") and not field.name.endswith(("_error", "_interval"))
+        for name, value in _numbers(field.name, getattr(profile, field.name)).items()
+    }
 
 
 def _numbers(name: str, value: object) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The network between nodes: delay, jitter and bandwidth of every pair, measured or estimated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,9 +71,13 @@ class Network:
     def index(self) -> dict[str, int]:
         return {node: i for i, node in enumerate(self.nodes)}
 
+    def lacking(self, nodes: Iterable[str]) -> list[str]:
+        """Those of `nodes` that the network does not know, sorted."""
+        return sorted(set(nodes) - set(self.nodes))
+
     def of(self, nodes: Sequence[str]) -> Ints:
         """Positions of nodes in the matrices. Raises ModelError for an unknown one."""
-        if unknown := sorted(set(nodes) - set(self.nodes)):
+        if unknown := self.lacking(nodes):
             raise ModelError(
                 f"network has no node {unknown[0]!r}; known are {', '.join(self.nodes)}: add a link to it, or correct "
                 "the node"

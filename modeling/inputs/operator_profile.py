@@ -100,18 +100,18 @@ class OperatorProfile:
             f"{out} per {entering}": r for out, of in self.input_selectivity.items() for entering, r in of.items()
         }
         one = {name: {"": getattr(self, name)} for name in ("service_cv2", *_SECONDS, *_AMOUNTS)}
-        for name, values, most in (
-            ("service time", {"": self.service_s, **self.stream_service_s}, MAX_SERVICE_S),
-            ("service_cv2", one["service_cv2"], MAX_CV2),
-            *((name, one[name], MAX_SERVICE_S) for name in _SECONDS),
-            *((name, one[name], _MAX) for name in _AMOUNTS),
-            ("selectivity", {**self.selectivity, **by_input}, _MAX),
-            ("selectivity_cv2", self.selectivity_cv2, MAX_CV2),
-            ("selectivity_error", self.selectivity_error, _MAX),
+        for name, values, most, unit in (
+            ("service time", {"": self.service_s, **self.stream_service_s}, MAX_SERVICE_S, " s"),
+            ("service_cv2", one["service_cv2"], MAX_CV2, ""),
+            *((name, one[name], MAX_SERVICE_S, "") for name in _SECONDS),
+            *((name, one[name], _MAX, "") for name in _AMOUNTS),
+            ("selectivity", {**self.selectivity, **by_input}, _MAX, ""),
+            ("selectivity_cv2", self.selectivity_cv2, MAX_CV2, ""),
+            ("selectivity_error", self.selectivity_error, _MAX, ""),
         ):
             for stream, value in values.items():
                 if value is not None and not 0 <= value <= most:
-                    place = f"{' s' if name == 'service time' else ''}{f' of stream {stream}' if stream else ''}"
+                    place = f"{unit}{f' of stream {stream}' if stream else ''}"
                     raise ModelError(
                         f"{where}: {name} {value}{place}; give a finite number, not negative, at most {most:g}"
                     )

@@ -42,8 +42,8 @@ class Targets:
         enabled = {
             "throughput": self.throughput,
             "utilisation": self.max_utilisation is not None,
-            "latency": self.max_latency_s is not None,
-            **{f"latency at {sink}": True for sink in self.sink_max_latency_s},
+            latency_target(None): self.max_latency_s is not None,
+            **{latency_target(sink): True for sink in self.sink_max_latency_s},
             "lag": self.max_lag_s is not None,
         }
         return tuple(name for name, each in enabled.items() if each)
@@ -53,3 +53,12 @@ class Targets:
         """Bounds by sink; None stands for all sinks together."""
         whole: dict[str | None, float] = {} if self.max_latency_s is None else {None: self.max_latency_s}
         return whole | dict(self.sink_max_latency_s)
+
+
+def latency_target(sink: str | None) -> str:
+    """Name of the target of one sink, or of all sinks together.
+
+    >>> latency_target(None), latency_target("count")
+    ('latency', 'latency at count')
+    """
+    return "latency" if sink is None else f"latency at {sink}"

@@ -14,7 +14,7 @@ from modeling.flow.scenarios import Scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
-from modeling.inputs.targets import ANY, Targets
+from modeling.inputs.targets import ANY, Targets, latency_target
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.drain import lags_s, share_late
@@ -116,9 +116,8 @@ def _late(
         )
     if estimates.latency is not None:
         for sink, bound_s in targets.latency_bounds_s.items():
-            name = "latency" if sink is None else f"latency at {sink}"
             times_s = estimates.latency.quantile_s(targets.latency_share, sink)
-            found[name] = (times_s > bound_s).reshape(shape).astype(np.float64)
+            found[latency_target(sink)] = (times_s > bound_s).reshape(shape).astype(np.float64)
     if targets.max_lag_s is not None:
         lag_s = lags_s(busy, step_s, waiting_s[:, :, None])
         found["lag"] = share_late(lag_s - targets.max_lag_s, (busy - 1) * step_s)

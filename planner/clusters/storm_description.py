@@ -66,7 +66,7 @@ def storm_description(url: str, name: str | None, **connection: Unpack[Connectio
     return JobDescription(
         name=name,
         engine=Engine.STORM,
-        place=f"topology {name!r} of Storm's UI at {ui.place.partition(' at ')[2].partition(',')[0]}",
+        place=f"topology {name!r} of Storm's UI at {ui.address}",
         runs=shown.status == _RUNS,
         state=shown.status,
         operators=[_operator(one) for one in components],

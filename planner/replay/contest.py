@@ -257,10 +257,13 @@ BUDGETED = OURS | {"hindsight"}
 FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
 """Policies that use the pipeline's forecasts."""
 
+SLOW_RULES = frozenset({"flink-autoscaler", "flink-autoscaler-tuned", "guard", "hindsight"})
+"""Policies without a forecast whose replay takes long."""
+
 
 def _takes(name: str) -> int:
     """Rank of a policy by duration of its replay."""
-    return 2 * (name in OURS) + (name in FORECASTING or name.startswith("flink") or name in ("guard", "hindsight"))
+    return 2 * (name in OURS) + (name in FORECASTING | SLOW_RULES)
 
 
 def check_policy(name: str) -> None:

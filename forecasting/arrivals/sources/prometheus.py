@@ -30,6 +30,10 @@ MILLISECOND_US = 1000
 _SEARCH_S = 3600
 
 
+class _ServerError(HistoryError):
+    """Of the server, which its text names."""
+
+
 class Prometheus:
     """Counters of a topology's sources.
 
@@ -64,7 +68,7 @@ class Prometheus:
         since: datetime | None = None,
         page_points: int = POINTS_PER_PAGE,
     ) -> None:
-        self._server = PrometheusServer(url, HistoryError, timeout_s=timeout_s, headers=headers, ca_file=ca_file)
+        self._server = PrometheusServer(url, _ServerError, timeout_s=timeout_s, headers=headers, ca_file=ca_file)
         self.place, self.measures = self._server.place, measures
         if not queries:
             raise HistoryError(f"{self.place}: no queries; give a selector per source, such as events_total")
@@ -134,9 +138,9 @@ class Prometheus:
         for source, selector in self._queries.items():
             try:
                 total = total_of(self._counters(selector, edges_us), edges_us, self._gaps)
+            except _ServerError:
+                raise
             except HistoryError as error:
-                if self.place in str(error):
-                    raise
                 raise HistoryError(f"{self.place}, selector {selector} of source {source!r}: {error}") from None
             sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies)
         return Arrivals(start, end, window_s, self.measures, sources)

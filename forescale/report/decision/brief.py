@@ -55,8 +55,8 @@ def markdown(proposal: Proposal) -> str:
     """The first screen for a form that shows Markdown. Names are escaped: they are not ours."""
     brief, steps, local = brief_of(proposal), proposal.schedule.steps, proposal.local
     head = [f"**{_plain(each)}**" for each in brief.warnings]
-    lines = [f"- {_plain(each.label)}: {_plain(each.text)}" for each in brief.sentences if each.label != "Asked of you"]
-    asked = next(each.text for each in brief.sentences if each.label == "Asked of you")
+    first, *others = brief.sentences  # what is asked, then the reasons
+    lines = [f"- {_plain(each.label)}: {_plain(each.text)}" for each in others]
     changes = [
         f"{index + 1}. {local.day_moment(step.deploy_at)}: {step.replaces.instances} → {step.plan.instances} instances "
         f"({_plain(step_change(proposal, index))}){_state(proposal, index)}"
@@ -65,7 +65,7 @@ def markdown(proposal: Proposal) -> str:
     more = [f"\n… and {len(steps) - MAX_STEPS} more, in the report."] if len(steps) > MAX_STEPS else []
     times = [f"\nSteps, in {_plain(local.name)}:\n"] if changes else []
     note = [f"\n{_plain(brief.note)}"] if brief.note else []
-    parts = [*head, f"**{_plain(asked)}**", "\n".join(lines), "\n".join([*times, *changes, *more, *note])]
+    parts = [*head, f"**{_plain(first.text)}**", "\n".join(lines), "\n".join([*times, *changes, *more, *note])]
     return "\n\n".join(part.strip("\n") for part in parts if part)
 
 

@@ -152,6 +152,7 @@ def run_cell(forecast: Forecast, link: str, local: LocalTime = UTC_TIME) -> Cell
         f"trained on {local.span(forecast.trained_from, forecast.trained_to)} {local.name}, "
         f"history {shortened(forecast.history_digest, 17)}{_snapshot(forecast)}",
         *([link] if link and not href else []),
+        *forecast.sibling_notes,
         *forecast.notes,
     )
     return Cell(f"{run}{version}", notes, href)

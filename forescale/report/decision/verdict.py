@@ -97,7 +97,7 @@ def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime =
 
 
 def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
-    """What is asked, what it costs, what it risks."""
+    """What is asked, first; then what it costs, what it risks."""
     schedule = proposal.schedule
     why = schedule.why if schedule.basis.edit is not None or not schedule.steps else ""
     return (

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from forescale.report.kit.drift_words import drift_words
 from modeling.wording import count_of, rounded
 from planner.decision_basis import (
     ArrivalFacts,
@@ -11,7 +12,6 @@ from planner.decision_basis import (
     Cause,
     CauseKind,
     DecisionBasis,
-    DriftFacts,
     LearnedFacts,
     LearnedNumber,
     PriceFacts,
@@ -112,11 +112,6 @@ def calibration_words(facts: CalibrationFacts) -> str:
 
 def _contradicted(operators: tuple[str, ...]) -> str:
     return f"one look at {', '.join(operators)} contradicts the calibration, which counts until a second look agrees"
-
-
-def drift_words(drift: DriftFacts) -> str:
-    change = f"{drift.new / drift.old - 1:+.0%}" if drift.old else "from nothing"
-    return f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g} ({change}, p {drift.p:.1g})"
 
 
 def arrival_words(facts: ArrivalFacts) -> str:

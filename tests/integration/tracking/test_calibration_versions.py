@@ -53,7 +53,7 @@ PROFILES = {
         intervals={"service_s": (0.009, 0.011)},
     ),
 }
-DRIFT = Drift("count words", "service_s", 0.005, 0.010, 0.001, 1.0, "plan again")
+DRIFT = Drift("count words", "service_s", 0.005, 0.010, 0.001, 1.0, "service_s")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_calibration__is_a_run_and_the_champion_of_its_model(settings: Setting
     assert run.data.metrics["drifts"] == 1
     assert run.data.metrics["clicks/service_s"] == 0.001
     assert run.data.tags["kind"] == "calibration"
-    assert "plan again" in run.data.tags["drift count words service_s"]
+    assert run.data.tags["drift count words service_s"] == "0.005 to 0.01, p 0.001"
 
 
 @pytest.mark.parametrize("name", ["models:/calibration-shop/1", "models:/calibration-shop@champion"])

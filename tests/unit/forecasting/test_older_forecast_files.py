@@ -27,6 +27,7 @@ def write_in_columns(forecast: Forecast, folder: Path, version: int = 2) -> None
     write_forecast(forecast, folder)
     file = folder / JSON_FILE
     body = json.loads(file.read_text()) | {"schema_version": version}
+    del body["sibling_notes"]
     if version == 1:
         del body["history_snapshot"]
     file.write_text(json.dumps(body))
@@ -49,7 +50,7 @@ def test_a_column_a_path__is_read_bit_for_bit(forecast: Forecast, tmp_path: Path
 def test_a_column_a_path__written_again_is_the_form_of_today(forecast: Forecast, tmp_path: Path) -> None:
     write_in_columns(forecast, tmp_path / "old")
     write_forecast(read_forecast(tmp_path / "old"), tmp_path / "new")
-    assert json.loads((tmp_path / "new" / JSON_FILE).read_text())["schema_version"] == 3
+    assert json.loads((tmp_path / "new" / JSON_FILE).read_text())["schema_version"] == 4
     table = pq.read_table(tmp_path / "new" / PATHS_FILE)
     assert table.column_names == ["step_start", "paths_per_s"]
     assert table["step_start"].to_pylist() == forecast.step_starts()
@@ -79,9 +80,21 @@ def test_a_step_too_few__is_refused_in_either_form(forecast: Forecast, tmp_path:
             read_forecast(tmp_path / name)
 
 
+def test_notes_on_siblings__had_their_word_in_front_and_have_their_field_now(
+    forecast: Forecast, tmp_path: Path
+) -> None:
+    borrowed, missing = "siblings: shape borrowed from old/clicks", "3 of 96 windows (3.1%) were missing"
+    write_in_columns(replace(forecast, notes=(missing, borrowed)), tmp_path / "f")
+    read = read_forecast(tmp_path / "f")
+    assert (read.notes, read.sibling_notes) == ((missing,), (borrowed,))
+    write_forecast(read, tmp_path / "again")
+    again = read_forecast(tmp_path / "again")
+    assert (again.notes, again.sibling_notes) == ((missing,), (borrowed,))
+
+
 def test_a_form_of_the_days_to_come__is_refused_by_the_name_of_the_field(forecast: Forecast, tmp_path: Path) -> None:
     write_forecast(forecast, tmp_path / "f")
     file = tmp_path / "f" / JSON_FILE
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 4}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 5}))
     with pytest.raises(ForecastError, match=r"forecast\.json: schema_version"):
         read_forecast(tmp_path / "f")

@@ -75,8 +75,8 @@ def test_half_a_day__is_forecast_with_a_sibling_and_refused_without(tmp_path: Pa
     made = trained(series, OLD)
     forecast = issue(made, series, issued_at=series.end)
     assert forecast.forecaster[86400] == "persistence + borrowed"
-    assert forecast.notes[0].startswith("siblings: shape borrowed from old/clicks (named, correlation 0.9")
-    assert "until its own record is better; it counts" in forecast.notes[0]
+    assert forecast.sibling_notes[0].startswith("siblings: shape borrowed from old/clicks (named, correlation 0.9")
+    assert "until its own record is better; it counts" in forecast.sibling_notes[0]
     [shape] = made.siblings
     assert (shape.digest, shape.snapshot) == (OLD.digest(), "c1")
 

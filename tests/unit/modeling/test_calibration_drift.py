@@ -15,15 +15,14 @@ ALONE = Topology("alone", (Operator("k"),), ())
 OLD = OperatorProfile("k", 0.010, {"k->l": 2.0}, 0.0001, samples=12, selectivity_error={"k->l": 0.01})
 
 
-def test_larger_service_time__is_told_with_what_to_do() -> None:
+def test_larger_service_time__is_a_drift_of_its_field() -> None:
     new = replace(OLD, service_s=0.012)
     (found,) = drifts({"k": OLD}, {"k": new})
     # 2 ms apart with 0.14 ms of error
     assert (found.operator, found.parameter, found.old, found.new) == ("k", "service_s", 0.010, 0.012)
     assert found.relative_change == pytest.approx(0.2)
     assert found.p < 1e-6
-    assert "plan again, instances carry less" in str(found)
-    assert "+20%" in str(found)
+    assert found.field == "service_s"
 
 
 def test_difference_within_the_errors__is_none() -> None:

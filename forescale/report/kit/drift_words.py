@@ -1,0 +1,35 @@
+"""Words for what has drifted since the last calibration, and what to do about it."""
+
+from modeling.calibration import Drift
+from planner.decision_basis import DriftFacts
+
+
+def drift_words(drift: Drift | DriftFacts) -> str:
+    """
+    >>> drift_words(DriftFacts("split", "service_s", 0.004, 0.005, 0.0002))
+    'split: service_s was 0.004, is 0.005 (+25%, p 0.0002)'
+    """
+    change = f"{drift.new / drift.old - 1:+.0%}" if drift.old else "from nothing"
+    return f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g} ({change}, p {drift.p:.1g})"
+
+
+def drift_remedy(drift: Drift) -> str:
+    """What to do about it."""
+    more = drift.new > drift.old
+    match drift.field:
+        case "service_s" | "stream_service_s" | "cpu_s":
+            if more:
+                return "plan again, instances carry less; see what changed: version, data, nodes, neighbours"
+            return "plan again, fewer instances may do"
+        case "selectivity" | "input_selectivity":
+            return f"plan again, downstream operators get {'more' if more else 'less'} than planned for"
+        case "service_cv2":
+            return "look at the latency of plans again; throughput stays as it is"
+        case "efficiency":
+            return (
+                "plan again before the parallelism changes by much: the gain from further instances is not the "
+                "assumed one"
+            )
+        case "gc_share" if more:
+            return "give its containers more memory, or look for what fills them"
+    return "check containers and downtime against it" if more else "containers may be smaller"

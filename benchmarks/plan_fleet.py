@@ -29,6 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
+from forescale.situation.workspace import Workspace
+
 # A script's own folder comes first, and one file in it is named like a package; processes that it starts lack it.
 if Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
     sys.path.pop(0)
@@ -157,7 +159,7 @@ def measured(what: str, settings: Settings, fleet: Path | None, workers: int | N
             after_s = time.perf_counter() - began
             print(f"{what}: {phase}, {done} of {of} after {after_s:.1f} s", file=sys.stderr, flush=True)
 
-    made = plan_all(settings, fleet, workers=workers, spark=workers is None, progress=told)
+    made = plan_all(Workspace(settings), fleet, workers=workers, spark=workers is None, progress=told)
     wall_s, spent_s = time.perf_counter() - began, all_cpu_s() - before_s
     for name, cause in list(made.failures.items())[:3]:
         print(f"{name}: {cause}", file=sys.stderr)

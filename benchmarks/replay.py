@@ -34,6 +34,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from forescale.situation.workspace import Workspace
+
 # A script's own folder comes first, and this one is named like the package that it measures.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("replay_job")))
@@ -203,7 +205,7 @@ def replayed(case: Case, asked: Asked) -> dict[str, Any]:
         workers=1,
         forecast_every_s=asked.forecast_every_s,
     )
-    answer = to_json(replay(Settings(home=asked.work / "home"), request))
+    answer = to_json(replay(Workspace(Settings(home=asked.work / "home")), request))
     asked.answer(case).parent.mkdir(parents=True, exist_ok=True)
     part = asked.answer(case).with_suffix(".part")
     part.write_text(json.dumps(answer))

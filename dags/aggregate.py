@@ -33,8 +33,9 @@ def aggregate_dag():
         def aggregate(topology, outlet_events):
             from forescale.codec import handed_over
             from forescale.jobs.aggregate import aggregate as aggregated
+            from forescale.situation.workspace import Workspace
 
-            history = handed_over(aggregated(Settings(), topology))
+            history = handed_over(aggregated(Workspace(Settings()), topology))
             outlet_events[ARRIVAL_HISTORY].extra = history
             return history
 

@@ -25,11 +25,12 @@ def deploy_dag():
         from forescale.codec import handed_over
         from forescale.orchestration.deploy_request import requested_step
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
         from planner.errors import LedgerError
 
         by = dag_run.triggering_user_name or "airflow"
         try:
-            return handed_over(requested_step(Settings(), params, run_id=dag_run.run_id, by=by))
+            return handed_over(requested_step(Workspace(Settings()), params, run_id=dag_run.run_id, by=by))
         except (ValueError, LedgerError) as refusal:  # a retry would be refused again
             raise AirflowFailException(str(refusal)) from refusal
 

@@ -30,8 +30,9 @@ def forecast_dag():
             from forescale.codec import handed_over
             from forescale.jobs.forecast import forecast as forecasted
             from forescale.settings import Settings
+            from forescale.situation.workspace import Workspace
 
-            forecasts = handed_over(forecasted(Settings(), topology))
+            forecasts = handed_over(forecasted(Workspace(Settings()), topology))
             outlet_events[FORECASTS].extra = forecasts
             return forecasts
 

@@ -21,9 +21,10 @@ def guard_dag():
         from forescale.jobs.guard import guarded_topologies
         from forescale.orchestration.hand_off import topologies_to_do
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        settings = Settings()
-        return guarded_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
+        workspace = Workspace(Settings())
+        return guarded_topologies(workspace, topologies_to_do(params["topology"], {}, workspace.settings.topologies))
 
     # No retries: the ledger keeps what is pending, and the next minute's run takes it up. No worker waits.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
@@ -31,8 +32,9 @@ def guard_dag():
         from forescale.codec import handed_over
         from forescale.jobs.guard import guard as turn
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        return handed_over(turn(Settings(), topology))
+        return handed_over(turn(Workspace(Settings()), topology))
 
     guard.expand(topology=topologies())
 

@@ -23,10 +23,11 @@ def notify_dag():
         from forescale.files.topology import topology_files
         from forescale.monitoring.notify import notify as notified
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        settings = Settings()
-        names = [path.stem for path in topology_files(settings.topologies)]
-        done = notified(settings, names, EXPECTED)
+        workspace = Workspace(Settings())
+        names = [path.stem for path in topology_files(workspace.settings.topologies)]
+        done = notified(workspace, names, EXPECTED)
         for name, why in done.unread.items():
             print(f"topology {name}: {why}")
         return asdict(done)

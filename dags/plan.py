@@ -25,10 +25,12 @@ def plan_dag():
             from forescale.jobs.plan import plan as planned
             from forescale.orchestration.deploy_runs import create_deploy_runs
             from forescale.settings import Settings
+            from forescale.situation.workspace import Workspace
 
-            made = planned(Settings(), topology)
+            workspace = Workspace(Settings())
+            made = planned(workspace, topology)
             # Steps that need no review do not wait for one.
-            create_deploy_runs(approved_steps(Settings(), made.schedule_id))
+            create_deploy_runs(approved_steps(workspace, made.schedule_id))
             schedule = handed_over(made)
             outlet_events[SCHEDULES].extra = schedule
             return schedule
@@ -45,19 +47,20 @@ def plan_dag():
             from forescale.orchestration.edited_review import ask_again, edited
             from forescale.orchestration.review_operator import ReviewAnswer
             from forescale.settings import Settings
+            from forescale.situation.workspace import Workspace
             from modeling.errors import ModelError
             from planner.errors import LedgerError, PlanError
 
-            settings, answer = Settings(), taken_over(ReviewAnswer, decision)
+            workspace, answer = Workspace(Settings()), taken_over(ReviewAnswer, decision)
             schedule_id = taken_over(PlannedSchedule, schedule).schedule_id
             if answer.edit is not None:
                 try:
-                    return [ask_again(edited(settings, schedule_id, answer.edit, by=answer.by, why=answer.why))]
+                    return [ask_again(edited(workspace, schedule_id, answer.edit, by=answer.by, why=answer.why))]
                 except (PlanError, ModelError, LedgerError) as refusal:  # to be asked again, clear the review task
                     raise AirflowFailException(str(refusal)) from refusal
             if answer.approve is not None:
-                review(settings, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
-            return create_deploy_runs(approved_steps(settings, schedule_id))
+                review(workspace, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
+            return create_deploy_runs(approved_steps(workspace, schedule_id))
 
         schedule = plan(topology=topology)
         decision = ReviewSchedule(task_id="review", schedule=schedule).output

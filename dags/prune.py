@@ -22,8 +22,9 @@ def prune_dag():
     def prune(params):
         from forescale.jobs.prune import prune_by_age
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        return prune_by_age(Settings(), params["older_than_days"], params["keep"])
+        return prune_by_age(Workspace(Settings()), params["older_than_days"], params["keep"])
 
     prune()
 

@@ -21,17 +21,19 @@ def record_dag():
         from forescale.jobs.record import steady_topologies
         from forescale.orchestration.hand_off import topologies_to_do
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        settings = Settings()
-        return steady_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
+        workspace = Workspace(Settings())
+        return steady_topologies(workspace, topologies_to_do(params["topology"], {}, workspace.settings.topologies))
 
     # No retries: the next minute's reading is as good as a late one.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
     def record(topology):
         from forescale.jobs.record import record as recorded
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        return recorded(Settings(), topology).line
+        return recorded(Workspace(Settings()), topology).line
 
     record.expand(topology=topologies())
 

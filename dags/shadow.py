@@ -21,9 +21,10 @@ def shadow_dag():
         from forescale.jobs.observe import shadow_topologies
         from forescale.orchestration.hand_off import topologies_to_do
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        settings = Settings()
-        return shadow_topologies(settings, topologies_to_do(params["topology"], {}, settings.topologies))
+        workspace = Workspace(Settings())
+        return shadow_topologies(workspace, topologies_to_do(params["topology"], {}, workspace.settings.topologies))
 
     # No retries: the next observation is as good.
     @task(map_index_template="{{ task.op_kwargs['topology'] }}")
@@ -31,8 +32,9 @@ def shadow_dag():
         from forescale.codec import handed_over
         from forescale.jobs.observe import observe as observed
         from forescale.settings import Settings
+        from forescale.situation.workspace import Workspace
 
-        return handed_over(observed(Settings(), topology))
+        return handed_over(observed(Workspace(Settings()), topology))
 
     observe.expand(topology=topologies())
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 
 def begin(job: str, environment: Mapping[str, str], errors: str) -> None:
-    """Run code that has settings as `s`. errors: the file for what it says of its failure."""
+    """Run code that has settings as `s`, and Workspace. errors: the file for what it says of its failure."""
     os.setsid()
     with Path(os.devnull).open("w") as nothing, Path(errors).open("w") as said:
         os.dup2(nothing.fileno(), 1)
         os.dup2(said.fileno(), 2)
     os.environ.update(environment)
-    exec(f"from forescale.settings import Settings; s = Settings(); {job}", {})
+    names = "from forescale.settings import Settings; from forescale.situation.workspace import Workspace"
+    exec(f"{names}; s = Settings(); {job}", {})

@@ -11,6 +11,7 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.clock import TraceClock
 
 NAME = "pair"
@@ -72,7 +73,7 @@ def plan_now(settings: Settings) -> PlannedSchedule:
     record_certain_forecast(
         settings, NAME, mean, step_s=900, horizon_s=3600, issued_at=now, trained_from=MONDAY - BEFORE
     )
-    return plan(settings, NAME)
+    return plan(Workspace(settings), NAME)
 
 
 def plan_until(settings: Settings, end: datetime, between: Callable[[datetime, PlannedSchedule], None]) -> None:

@@ -9,7 +9,7 @@ import typer
 from forecasting.errors import TrackingError
 from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
 from forescale.files.shown import shown
 from forescale.jobs.calibrate import calibrate as calibrated
@@ -58,13 +58,13 @@ def calibrate(
 ) -> None:
     """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
     check_output("--out", out, ModelError)
-    settings = settings_of(context)
+    workspace = workspace_of(context)
     components = dict(_component(text) for text in component or ())
     given = {"flink": flink, "heron": heron_tracker, "storm": storm_ui, "prometheus": prometheus}
     addresses = {kind: address for kind, address in given.items() if address is not None}
     source = SampleSource(samples, addresses, job, cluster, environ, role, components, span, spans)
     with console.status(f"measuring {topology}"):
-        calibration = calibrated(settings, topology, source, warm_s=warm, out=out, against=against, afresh=afresh)
+        calibration = calibrated(workspace, topology, source, warm_s=warm, out=out, against=against, afresh=afresh)
     if not as_json:
         # Written before tracking, so that the file exists even if the store does not answer.
         show_calibration(calibration.made, calibration.drifts)
@@ -76,7 +76,7 @@ def calibrate(
         plain(f"profiles: {calibration.path}")
     version, untracked = "", ""
     try:
-        version = kept(settings, calibration) if track else ""
+        version = kept(workspace, calibration) if track else ""
     except TrackingError as error:
         if not as_json:
             raise

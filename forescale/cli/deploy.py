@@ -3,19 +3,20 @@
 import getpass
 import uuid
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from forescale.cli.deployment_outcomes import outcome_json, outcome_table
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.files.typed_plan import MAX_DIGITS
-from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of, topology_config
+
+if TYPE_CHECKING:
+    from forescale.situation.workspace import Workspace
 
 app = typer.Typer(help="Review and deploy.", no_args_is_help=True)
 Topology = Annotated[str, typer.Argument(help="Topology file, or its name.")]
@@ -26,13 +27,13 @@ Why = Annotated[str, typer.Option(help="Kept in the ledger.")]
 @app.command()
 def approve(context: typer.Context, schedule: ScheduleId, why: Why = "", as_json: AsJson = False) -> None:
     """Approve the proposed steps of a schedule: `deploy due` deploys them; under Airflow answer its review instead."""
-    _reviewed(settings_of(context), schedule, approve=True, why=why, as_json=as_json)
+    _reviewed(workspace_of(context), schedule, approve=True, why=why, as_json=as_json)
 
 
 @app.command()
 def veto(context: typer.Context, schedule: ScheduleId, why: Why = "", as_json: AsJson = False) -> None:
     """Call off the steps of a schedule that have not begun."""
-    _reviewed(settings_of(context), schedule, approve=False, why=why, as_json=as_json)
+    _reviewed(workspace_of(context), schedule, approve=False, why=why, as_json=as_json)
 
 
 @app.command()
@@ -42,7 +43,7 @@ def step(
     as_json: AsJson = False,
 ) -> None:
     """Deploy a step that is due, verify it, and undo it if it does not hold."""
-    _deployed(settings_of(context), step, as_json=as_json)
+    _deployed(workspace_of(context), step, as_json=as_json)
 
 
 @app.command()
@@ -50,7 +51,7 @@ def due(context: typer.Context, topology: Topology, as_json: AsJson = False) -> 
     """Deploy every approved step whose time has come: by cron, without Airflow."""
     from forescale.jobs.deploy import deploy_due
 
-    done = deploy_due(settings_of(context), topology)
+    done = deploy_due(workspace_of(context), topology)
     if as_json:
         say_json(done)
     else:
@@ -79,10 +80,10 @@ def plan(
     """Deploy a plan of your own at once; operators that are not named keep their parallelism."""
     from forescale.jobs.deploy import request_deployment
 
-    settings = settings_of(context)
-    asked = _parallelism(settings, topology, file, parallelism or [])
+    workspace = workspace_of(context)
+    asked = _parallelism(workspace, topology, file, parallelism or [])
     requested = request_deployment(
-        settings,
+        workspace,
         topology,
         parallelism=asked,
         deploy_at=None,
@@ -91,7 +92,7 @@ def plan(
         why=why,
         override=override,
     )
-    _deployed(settings, requested.step_id, as_json=as_json)
+    _deployed(workspace, requested.step_id, as_json=as_json)
 
 
 @app.command("list")
@@ -103,9 +104,9 @@ def list_steps(
     """Every step of a topology, or of all, and where it stands."""
     from forescale.report.kit.decision_words import reason_words
 
-    settings = settings_of(context)
-    name = None if topology is None else topology_config(topology, settings).topology
-    steps = ledger_of(settings).steps(topology=name)
+    workspace = workspace_of(context)
+    name = None if topology is None else workspace.config(topology).topology
+    steps = workspace.ledger.steps(topology=name)
     if as_json:
         body = [
             {
@@ -142,12 +143,11 @@ def outcomes(
     """Measured beside predicted values of past deployments, and what planning learns from them."""
     from forescale.report.kit.decision_words import learned_words
     from forescale.situation.learned_rescale import learned_planning
-    from forescale.situation.workspace import Workspace
 
-    settings = settings_of(context)
-    config, ledger = topology_config(topology, settings), ledger_of(settings)
+    workspace = workspace_of(context)
+    config, ledger = workspace.config(topology), workspace.ledger
     known = ledger.outcomes(config.topology, limit=last)
-    learned = learned_planning(Workspace(settings).situation(config), ledger)
+    learned = learned_planning(workspace.situation(config), ledger)
     if as_json:
         say_json(
             {
@@ -169,10 +169,10 @@ def outcomes(
         plain(f"{what} to plan with: {note}")
 
 
-def _reviewed(settings: Settings, schedule: str, *, approve: bool, why: str, as_json: bool) -> None:
+def _reviewed(workspace: "Workspace", schedule: str, *, approve: bool, why: str, as_json: bool) -> None:
     from forescale.jobs.review import review
 
-    reviewed = review(settings, schedule, approve=approve, by=getpass.getuser(), why=why)
+    reviewed = review(workspace, schedule, approve=approve, by=getpass.getuser(), why=why)
     if as_json:
         say_json(reviewed)
         return
@@ -180,23 +180,23 @@ def _reviewed(settings: Settings, schedule: str, *, approve: bool, why: str, as_
         plain(f"{step_id}: {state}")
 
 
-def _deployed(settings: Settings, step_id: str, *, as_json: bool) -> None:
+def _deployed(workspace: "Workspace", step_id: str, *, as_json: bool) -> None:
     from forescale.jobs.deploy import deploy
 
     with console.status(f"deploying step {step_id}"):
-        deployment = deploy(settings, step_id)
+        deployment = deploy(workspace, step_id)
     if as_json:
         say_json(deployment)
     else:
         plain(f"step {step_id} is {deployment.state}: {deployment.detail}")
 
 
-def _parallelism(settings: Settings, topology: str, file: Path | None, given: list[str]) -> dict[str, int]:
+def _parallelism(workspace: "Workspace", topology: str, file: Path | None, given: list[str]) -> dict[str, int]:
     from forescale.files.plan import read_plan_file
 
     asked: dict[str, int] = {}
     if file is not None:
-        asked |= read_plan_file(file, topology_config(topology, settings).as_topology()).parallelism
+        asked |= read_plan_file(file, workspace.config(topology).as_topology()).parallelism
     for text in given:
         operator, _, count = text.partition("=")
         if not (operator and count.isdecimal() and len(count) <= MAX_DIGITS):

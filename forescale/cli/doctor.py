@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from forescale.cli.expected import EXPECTED
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.doctor.diagnosis import diagnosed
 from forescale.doctor.examination import CheckVerdict
@@ -25,7 +25,7 @@ def doctor(
 ) -> None:
     """Check everything that a decision needs, in order; exits with 1 if anything fails."""
     findings = []
-    for finding in diagnosed(settings_of(context), EXPECTED, topology, fleet):
+    for finding in diagnosed(workspace_of(context), EXPECTED, topology, fleet):
         findings.append(finding)
         if as_json:
             continue

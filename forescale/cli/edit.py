@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
 from forescale.files.typed_plan import moment_of, parallelism_of
@@ -37,7 +37,7 @@ def edit(
         raise PlanError("nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME")
     with console.status(f"editing step {step}"):
         made = edited(
-            settings_of(context),
+            workspace_of(context),
             step,
             parallelism=asked,
             deploy_at=None if at is None else moment_of("--at", at),

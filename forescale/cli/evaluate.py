@@ -10,7 +10,7 @@ import typer
 
 from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.ranking_json import ranking_fields
@@ -26,7 +26,6 @@ from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
 from forescale.situation.grounds import grounds
 from forescale.situation.situation import Situation
-from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import limits_of
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
@@ -101,11 +100,11 @@ def evaluate(
     paths = plan_paths(plan)
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MAX_CV2:g}")
-    settings = settings_of(context)
-    situation = Workspace(settings).situation(topology)
+    workspace = workspace_of(context)
+    situation = workspace.situation(topology)
     config, shape = situation.config, situation.topology
     if profile:
-        situation = situation.with_profiles(given_profiles(profile, shape, settings), f"--profile {profile}")
+        situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     if site:
         situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
     profiles = situation.profiles
@@ -119,7 +118,7 @@ def evaluate(
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
     asked = asked_loads(load, quantile or [0.95], within_s, arrival_cv2)
-    loads = [evaluated_load(settings, config, each) for each in asked]
+    loads = [evaluated_load(workspace, config, each) for each in asked]
     if quantile and len(quantile) > 1:
         loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
     if plot is not None and len(loads) > 1:

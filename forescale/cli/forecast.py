@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from forecasting.forecast import QUANTILES
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 
 
@@ -18,7 +18,7 @@ def forecast(
     from forescale.jobs.forecast import forecast as forecasted
 
     with console.status(f"forecasting {topology}") as status:
-        made = forecasted(settings_of(context), topology, progress=None if as_json else status.update)
+        made = forecasted(workspace_of(context), topology, progress=None if as_json else status.update)
     if as_json:
         say_json(made)
         return

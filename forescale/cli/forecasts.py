@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.report.kit.wording import duration, number, percent, visible
 
@@ -24,7 +24,7 @@ def forecasts(
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):
-        pages = forecast_reports(settings_of(context), topology or (), max_pages=most_pages)
+        pages = forecast_reports(workspace_of(context), topology or (), max_pages=most_pages)
     if as_json:
         say_json(pages)
         return

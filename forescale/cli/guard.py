@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 
 if TYPE_CHECKING:
     from forescale.jobs.guard import Guarding
-    from forescale.settings import Settings
+    from forescale.situation.workspace import Workspace
     from planner.ledger.entries import GuardAction
 
 Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
@@ -48,14 +48,14 @@ def look(
     """One turn (--once, the default), or one after another. What `forescale guard TOPOLOGY` does."""
     from forescale.jobs.guard import guard
 
-    settings = settings_of(context)
+    workspace = workspace_of(context)
     if once and watch:
         raise typer.BadParameter("--once and --watch exclude each other")
     if watch:
-        _watch(settings, topology, every, as_json=as_json)
+        _watch(workspace, topology, every, as_json=as_json)
         return
     with console.status(f"looking at {topology}"):
-        turn = guard(settings, topology)
+        turn = guard(workspace, topology)
     _say(turn, as_json=as_json)
     if turn.action is not None and turn.action.state != "open":
         raise typer.Exit(1)
@@ -66,7 +66,7 @@ def show(context: typer.Context, topology: Topology, as_json: AsJson = False) ->
     """Actions and advice of the guard with their verdicts, and the barred pairs."""
     from forescale.jobs.guard import guard_record
 
-    record = guard_record(settings_of(context), topology)
+    record = guard_record(workspace_of(context), topology)
     if as_json:
         say_json(record)
         return
@@ -97,25 +97,24 @@ def lift_barred(
     """Allow an action under a diagnosis again after it kept failing."""
     from forescale.jobs.guard import lift
 
-    lifted = lift(settings_of(context), topology, diagnosis, action, by=getpass.getuser())
+    lifted = lift(workspace_of(context), topology, diagnosis, action, by=getpass.getuser())
     if as_json:
         say_json(lifted)
     else:
         plain(f"{lifted.action} under {lifted.diagnosis} is allowed again for {lifted.topology}")
 
 
-def _watch(settings: "Settings", topology: str, every_s: float, *, as_json: bool) -> None:
+def _watch(workspace: "Workspace", topology: str, every_s: float, *, as_json: bool) -> None:
     """An unreachable cluster or ledger does not end the watch: it is asked less and less often until it answers."""
     import sys
 
     from forescale.jobs.guard import guard
-    from forescale.wiring.parts import clock_of
     from planner.errors import ClusterError, LedgerError
 
-    clock, pause_s = clock_of(settings), every_s
+    clock, pause_s = workspace.clock, every_s
     while True:
         try:
-            _say(guard(settings, topology), as_json=as_json)
+            _say(guard(workspace, topology), as_json=as_json)
             pause_s = every_s
         except (ClusterError, LedgerError) as error:
             print(f"forescale: {error}; the next turn is in {pause_s:g} s", file=sys.stderr, flush=True)

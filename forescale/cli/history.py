@@ -9,7 +9,7 @@ from forescale.cli.history_check import check
 from forescale.cli.history_record import record
 from forescale.cli.history_show import show
 from forescale.cli.history_snapshots import snapshots
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.codec import to_json
 from forescale.report.kit.wording import percent
@@ -31,7 +31,7 @@ def build(
 
     with console.status(f"reading the arrivals of {topology}") as status:
         built = aggregate(
-            settings_of(context),
+            workspace_of(context),
             topology,
             start=typed_moment(start, "start") if start is not None else None,
             end=typed_moment(end, "end") if end is not None else None,

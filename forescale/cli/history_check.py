@@ -10,12 +10,11 @@ import typer
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
 from forescale.report.kit.wording import NBSP, visible
-from forescale.wiring.parts import topology_config
 
 Named = Sequence[tuple[str, SourceQuality]]
 
@@ -30,9 +29,9 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check rows and windows against `arrivals.quality`; exits with 1 if that fails."""
-    settings = settings_of(context)
-    config = topology_config(topology, settings)
-    directory = settings.history_dir
+    workspace = workspace_of(context)
+    config = workspace.config(topology)
+    directory = workspace.settings.history_dir
     span = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)
     between = partial(rows_between, start=span.start, end=span.end, columns=("source", "measures"))
     _, rows = read_commit(directory, config.topology, span.snapshot, between)

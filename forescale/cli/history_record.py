@@ -12,7 +12,7 @@ import typer
 from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
 from forescale.cli.history_options import Name
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.jobs.record import Readings, record_steadily
 from forescale.jobs.record import record as record_once
@@ -31,11 +31,11 @@ def record(
     as_json: AsJson = False,
 ) -> None:
     """Store a reading of a source without a memory (Storm's UI), for `history build` to count from."""
-    settings = settings_of(context)
+    workspace = workspace_of(context)
     if every is None:
         if for_s is not None:
             raise HistoryError(f"--for {for_s:g} needs --every; say how many seconds the readings are apart")
-        reading = record_once(settings, topology)
+        reading = record_once(workspace, topology)
         if as_json:
             say_json(_body(topology, None if reading is None else Readings(int(reading.added), 0)))
         else:
@@ -50,7 +50,7 @@ def record(
 
     stop = threading.Event()
     with signals_handled(stop.set, signal.SIGINT, signal.SIGTERM):
-        readings = record_steadily(settings, topology, every, math.inf if for_s is None else for_s, stop, tell)
+        readings = record_steadily(workspace, topology, every, math.inf if for_s is None else for_s, stop, tell)
         stopped = stop.is_set()
     if as_json:
         say_json(_body(topology, readings))

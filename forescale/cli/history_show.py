@@ -16,13 +16,12 @@ from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import PAGE_POINTS, BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
 from forescale.report.kit.wording import duration, number, percent, shortened, visible
-from forescale.wiring.parts import topology_config
 from modeling.wording import count_of
 
 _KEYS_SHOWN = 10
@@ -42,9 +41,9 @@ def show(
 ) -> None:
     """Arrivals by source and day. Missing data is shown as missing, never as zero."""
     check_page(plot, HistoryError)
-    settings = settings_of(context)
-    config = topology_config(topology, settings)
-    directory = settings.history_dir
+    workspace = workspace_of(context)
+    config = workspace.config(topology)
+    directory = workspace.settings.history_dir
     asked = history_span(directory, config.topology, start=start, end=end, days=days, snapshot=snapshot)
     span = asked.within_history()
     cells = max(24, min(120, console.width - 34))

@@ -8,18 +8,17 @@ import typer
 from forecasting.arrivals.storage.reading import read_commit
 from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forescale.cli.history_options import Name
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, say_json, table
-from forescale.wiring.parts import topology_config
 
 
 def snapshots(context: typer.Context, topology: Name, as_json: AsJson = False) -> None:
     """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
-    settings = settings_of(context)
-    name = topology_config(topology, settings).topology
+    workspace = workspace_of(context)
+    name = workspace.config(topology).topology
     # Asking for snapshots of a topology without a history is an error.
-    keep_s = read_commit(settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]
-    kept = kept_snapshots(settings.history_dir, name)
+    keep_s = read_commit(workspace.settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]
+    kept = kept_snapshots(workspace.settings.history_dir, name)
     until = {
         one.id: None if one.superseded_at is None else one.superseded_at + timedelta(seconds=keep_s) for one in kept
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.interview import completed, interview
 from forescale.cli.login_options import (
     CaFile,
@@ -31,7 +31,7 @@ from planner.errors import ClusterError
 if TYPE_CHECKING:
     from forescale.jobs.calibrate import CalibratedTopology
     from forescale.jobs.init import DraftedTopology
-    from forescale.settings import Settings
+    from forescale.situation.workspace import Workspace
 
 
 def init(
@@ -83,14 +83,14 @@ def init(
     """Write a topology file from a running job, mark open questions, calibrate, and print the next command."""
     check_output("--out", out, ModelError)
     timezone = None if timezone is None else known_timezone(timezone)
-    settings = settings_of(run)
+    workspace = workspace_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
     kind = _engine_to_ask(places, interactive=interactive)
     target = DraftTarget(name, out, force)
     target.check()
     if kind is None:
         asked = interview(job or name)
-        drafted = draft_topology(settings, asked, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
+        drafted = draft_topology(workspace, asked, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
         _say(drafted, None, "", as_json=as_json)
         return
     login = login_fields(
@@ -110,13 +110,13 @@ def init(
     if interactive:
         described = completed(described)
     with console.status("writing the topology file"):
-        drafted = draft_topology(settings, described, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
+        drafted = draft_topology(workspace, described, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
     unmeasured = unmeasured_because(drafted) if measure else "--no-calibrate is given"
     calibration = None
     if not unmeasured:
         if not as_json:
             plain(f"wrote {drafted.path}")
-        calibration, unmeasured = _measured(settings, drafted, spans)
+        calibration, unmeasured = _measured(workspace, drafted, spans)
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
@@ -132,11 +132,13 @@ def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str |
     return kinds[0] or None
 
 
-def _measured(settings: "Settings", drafted: "DraftedTopology", spans: int) -> "tuple[CalibratedTopology | None, str]":
+def _measured(
+    workspace: "Workspace", drafted: "DraftedTopology", spans: int
+) -> "tuple[CalibratedTopology | None, str]":
     """The first calibration, or why there is none; the topology file is valid either way."""
     try:
         with console.status(f"measuring {drafted.topology}"):
-            return first_calibration(settings, drafted, spans), ""
+            return first_calibration(workspace, drafted, spans), ""
     except (ClusterError, ModelError) as error:
         return None, str(error)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from forescale.cli.expected import EXPECTED
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_output, plain, say_json
 from forescale.files.file_error import FileError
 from forescale.files.topology import topology_files
@@ -30,9 +30,9 @@ def metrics(
     from forescale.monitoring.exposition import openmetrics, push_metrics, samples, write_metrics
 
     check_output("--out", out, FileError)
-    settings = settings_of(context)
-    names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
-    known = named_standings(settings, dict.fromkeys(names), EXPECTED)
+    workspace = workspace_of(context)
+    names = topologies or [path.stem for path in topology_files(workspace.settings.topologies, fleet)]
+    known = named_standings(workspace, dict.fromkeys(names), EXPECTED)
     if out is not None:
         write_metrics(known, out)
     if push is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from forescale.cli.expected import EXPECTED
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 from forescale.files.topology import topology_files
 
@@ -25,11 +25,11 @@ def notify(
     from forescale.monitoring.errors import NotifyError
     from forescale.monitoring.notify import notify as notified
 
-    settings = settings_of(context)
-    if settings.notify_urls is None:
+    workspace = workspace_of(context)
+    if workspace.settings.notify_urls is None:
         raise NotifyError("no service to send messages to; set FORESCALE_NOTIFY_URLS to Apprise URLs")
-    names = topologies or [path.stem for path in topology_files(settings.topologies, fleet)]
-    done = notified(settings, dict.fromkeys(names), EXPECTED, send=due)
+    names = topologies or [path.stem for path in topology_files(workspace.settings.topologies, fleet)]
+    done = notified(workspace, dict.fromkeys(names), EXPECTED, send=due)
     if as_json:
         say_json(asdict(done))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_output, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
@@ -19,7 +19,6 @@ from forescale.files.site import read_site_file
 from forescale.files.typed_plan import MAX_DIGITS, parallelism_of
 from forescale.situation.grounds import grounds
 from forescale.situation.situation import Situation
-from forescale.situation.workspace import Workspace
 from modeling.inputs.site import Site
 from modeling.wording import count_of
 from planner.errors import PlanError
@@ -96,8 +95,7 @@ def pack(
     if out is not None:
         check_plan_path(out)
         check_output("--out", out, PlanError)
-    settings = settings_of(context)
-    workspace = Workspace(settings)
+    workspace = workspace_of(context)
     situation = workspace.situation(topology)
     config, shape = situation.config, situation.topology
     if current is not None and from_cluster:
@@ -109,7 +107,7 @@ def pack(
         place = current or f"the cluster of {config.topology}"
         raise PlanError(f"{place} has no containers to keep; leave --from out to pack from scratch")
     if profile:
-        situation = situation.with_profiles(given_profiles(profile, shape, settings), f"--profile {profile}")
+        situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     if site:
         situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
     packer = packer or (config.packing.packer if config.packing is not None else None)

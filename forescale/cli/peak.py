@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.coming_moment import coming_moment
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.cli.timezone_option import known_timezone
 from forescale.codec import to_json
@@ -37,17 +37,16 @@ def peak(
 ) -> None:
     """Peak of the load until any moment, with its probability, by the newest forecast's joint paths."""
     from forescale.jobs.coming_peak import coming_peak
-    from forescale.wiring.parts import clock_of, topology_config
 
-    settings = settings_of(context)
-    config = topology_config(topology, settings)
+    workspace = workspace_of(context)
+    config = workspace.config(topology)
     zones = set(config.timezones.values())
     zone = known_timezone(timezone or (zones.pop() if len(zones) == 1 else "UTC"))
-    now = clock_of(settings).now()
+    now = workspace.clock.now()
     begin = None if start is None else coming_moment(start, "--from", now, zone)
     end = None if until is None else coming_moment(until, "--until", begin or now, zone)
     with console.status(f"reading forecasts of {config.topology}"):
-        found = coming_peak(settings, config, begin, end, tuple(sorted(set(quantile or USUAL))))
+        found = coming_peak(workspace, config, begin, end, tuple(sorted(set(quantile or USUAL))))
     if as_json:
         say_json(to_json(found) | {"timezone": zone})
         return

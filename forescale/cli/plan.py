@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule, PlannedStep
     from forescale.jobs.plan_all import PlannedFleet
-    from forescale.settings import Settings
+    from forescale.situation.workspace import Workspace
     from modeling.inputs.physical_plan import PhysicalPlan
 
 
@@ -44,7 +44,7 @@ def plan(
             raise typer.BadParameter("--candidates needs one topology; name it instead of --all")
         if spark and workers is not None:
             raise typer.BadParameter("--workers and --spark exclude each other; the Spark master has its own workers")
-        _plan_all(settings_of(context), fleet, workers, spark, as_json)
+        _plan_all(workspace_of(context), fleet, workers, spark, as_json)
         return
     if topology is None:
         raise typer.BadParameter("give a topology, or --all for every one of them")
@@ -52,10 +52,10 @@ def plan(
         raise typer.BadParameter("--fleet, --workers and --spark need --all; give it instead of the topology")
     from forescale.jobs.plan import plan as planned
 
-    settings = settings_of(context)
-    proposed = None if candidates is None else _proposed(settings, topology, candidates)
+    workspace = workspace_of(context)
+    proposed = None if candidates is None else _proposed(workspace, topology, candidates)
     with console.status(f"planning for {topology}"):
-        made = planned(settings, topology, proposed)
+        made = planned(workspace, topology, proposed)
     if as_json:
         say_json(made)
         return
@@ -68,12 +68,11 @@ def plan(
         plain("nothing to approve: all of it was approved before, or is within planning.auto_approve")
 
 
-def _proposed(settings: "Settings", topology: str, candidates: Path) -> "dict[str, PhysicalPlan]":
+def _proposed(workspace: "Workspace", topology: str, candidates: Path) -> "dict[str, PhysicalPlan]":
     """Candidate plans by file name."""
     from forescale.files.plan_folder import plan_paths, read_plan_files
-    from forescale.wiring.parts import topology_config
 
-    shape = topology_config(topology, settings).as_topology()
+    shape = workspace.config(topology).as_topology()
     return {Path(path).name: plan for path, plan in read_plan_files(plan_paths([candidates]), shape).items()}
 
 
@@ -112,7 +111,7 @@ def _change(step: "PlannedStep") -> str:
     return "; ".join(told)
 
 
-def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spark: bool, as_json: bool) -> None:
+def _plan_all(workspace: "Workspace", fleet: Path | None, workers: int | None, spark: bool, as_json: bool) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     from forescale.jobs.plan_all import plan_all
@@ -126,7 +125,7 @@ def _plan_all(settings: "Settings", fleet: Path | None, workers: int | None, spa
                 bars[what] = progress.add_task(what, total=of)
             progress.update(bars[what], completed=done, total=of)
 
-        made = plan_all(settings, fleet, workers=workers, spark=spark, progress=advance)
+        made = plan_all(workspace, fleet, workers=workers, spark=spark, progress=advance)
     if as_json:
         say_json(made)
     else:

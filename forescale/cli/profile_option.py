@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from forescale.files.profile import read_profile_file
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Topology
 
 
-def given_profiles(given: str, topology: Topology, settings: Settings) -> dict[str, OperatorProfile]:
+def given_profiles(workspace: Workspace, given: str, topology: Topology) -> dict[str, OperatorProfile]:
     """By operator. Raises FileError for a file that cannot be used."""
     if not given.startswith("models:/"):
         return read_profile_file(Path(given), topology)
     from forescale.tracking.calibration_versions import profiles_of_version
 
-    return profiles_of_version(given, settings, topology)
+    return profiles_of_version(given, workspace.settings, topology)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ def prune(
     from forescale.jobs.prune import Retention, prunable
     from forescale.jobs.prune import prune as pruned
 
-    settings = settings_of(context)
+    workspace = workspace_of(context)
     retention = Retention(timedelta(days=older_than), keep, datetime.now(UTC))
-    done = prunable(settings, retention)
+    done = prunable(workspace, retention)
     if not as_json:
         for one in done.removable:
             plain(f"{one.kind} {one.name}, of {one.dated:%Y-%m-%d}")
     if done.removable and not dry_run:
         if not yes:
             typer.confirm(f"remove {_in_words(done.removable)}?", abort=True, err=True)
-        done = replace(pruned(settings, retention, done.removable), removable=done.removable)
+        done = replace(pruned(workspace, retention, done.removable), removable=done.removable)
     if as_json:
         say_json(done)
     elif not done.removable:

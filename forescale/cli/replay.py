@@ -7,7 +7,7 @@ import typer
 
 from forecasting.arrivals.grid import typed_moment
 from forecasting.trace_file import is_trace_name
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
@@ -138,9 +138,9 @@ def replay(
         anew=anew,
         forecast_every_s=forecast_every,
     )
-    settings = settings_of(context)
+    workspace = workspace_of(context)
     with console.status(f"replaying {arrivals}") as status:
-        done = tracked(settings, replay_policies(settings, request, progress=None if as_json else status.update))
+        done = tracked(workspace, replay_policies(workspace, request, progress=None if as_json else status.update))
     if plot is not None:
         from forescale.report.replay.page import render_replay_page
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 
 
@@ -16,7 +16,7 @@ def report(
     """Write a schedule's HTML report again, with the outcomes since, and log it to MLflow."""
     from forescale.jobs.report import report as reported
 
-    path = reported(settings_of(context), schedule)
+    path = reported(workspace_of(context), schedule)
     if as_json:
         say_json({"schedule_id": schedule, "report": str(path)})
     else:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 
 
@@ -17,7 +17,7 @@ def reproduce(
     from forescale.jobs.reproduce import reproduce as reproduced
 
     with console.status(f"making the forecasts of run {run} again") as status:
-        reproduction = reproduced(settings_of(context), run, progress=None if as_json else status.update)
+        reproduction = reproduced(workspace_of(context), run, progress=None if as_json else status.update)
     if as_json:
         say_json(reproduction)
     else:

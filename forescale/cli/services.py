@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
@@ -13,7 +13,6 @@ from forescale.codec import to_json
 from forescale.files.typed_plan import parallelism_of
 from forescale.jobs.services import saturation
 from forescale.situation.grounds import grounds
-from forescale.situation.workspace import Workspace
 from modeling.services.pools import CallRouting
 from planner.errors import PlanError
 from planner.provenance import Quantity
@@ -40,11 +39,11 @@ def services(
     as_json: AsJson = False,
 ) -> None:
     """Requests a second at which micro-services saturate, and the service that is short of threads or CPU."""
-    settings = settings_of(context)
-    situation = Workspace(settings).situation(topology)
+    workspace = workspace_of(context)
+    situation = workspace.situation(topology)
     config, shape = situation.config, situation.topology
     if profile:
-        situation = situation.with_profiles(given_profiles(profile, shape, settings), f"--profile {profile}")
+        situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     # Threads bound services, not containers.
     stands_on = [each for each in grounds(situation) if each.quantity in (Quantity.SERVICE_TIME, Quantity.SELECTIVITY)]
     load_per_s = sources_numbers("--load", load or [], MIN_PER_S, MAX_PER_S) or dict.fromkeys(shape.sources, 1.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from forescale.cli.installation import settings_of
+from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.codec import to_json
 from planner.errors import PlanError
@@ -47,7 +47,7 @@ def show(
 
     check_page(plot, PlanError)
     with console.status(f"replaying what would have run of {topology}"):
-        found = shadow(settings_of(context), topology, days=days)
+        found = shadow(workspace_of(context), topology, days=days)
     if plot is not None:
         from forescale.files.atomic import write_whole
         from forescale.report.shadow.page import render_shadow_page
@@ -69,7 +69,7 @@ def observe(context: typer.Context, topology: Topology, as_json: AsJson = False)
     from forescale.jobs.observe import observe as observed
     from forescale.report.kit.wording import duration
 
-    seen = observed(settings_of(context), topology)
+    seen = observed(workspace_of(context), topology)
     if as_json:
         say_json(seen)
         return

@@ -23,7 +23,6 @@ from forescale.situation.workspace import Workspace
 from forescale.wiring.arrivals import arrival_source
 from forescale.wiring.engines.kafka import topic_partitions
 from forescale.wiring.engines.registry import cluster_kind
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
 from planner.decision_basis import CalibrationFacts
@@ -50,20 +49,24 @@ _TOLD_BY = {
 class Patient:
     """What the checks of a topology share; each part is read when first needed. name: of the topology, or its path."""
 
-    settings: Settings
+    workspace: Workspace
     name: str
+
+    @property
+    def settings(self) -> Settings:
+        return self.workspace.settings
 
     @cached_property
     def config(self) -> TopologyConfig:
-        return topology_config(self.name, self.settings)
+        return self.workspace.config(self.name)
 
     @cached_property
     def now(self) -> datetime:
-        return clock_of(self.settings).now()
+        return self.workspace.clock.now()
 
     @cached_property
     def state(self) -> ClusterState:
-        return cluster_of(self.config, self.settings, clock_of(self.settings)).state()
+        return self.workspace.cluster(self.config).state()
 
 
 def topology_checks(patient: Patient) -> Sequence[Check]:
@@ -211,7 +214,7 @@ def _history_quality(patient: Patient) -> str:
 
 def _forecast(patient: Patient) -> str:
     config, now = patient.config, patient.now
-    entries = newest_known(config, ledger_of(patient.settings))
+    entries = newest_known(config, patient.workspace.ledger)
     stale = timedelta(seconds=config.planning.stale_s)
     remedy = f"run: forescale forecast {patient.name}, and see what should (DAG forecast, or cron)"
     for source in config.as_topology().sources:
@@ -237,7 +240,7 @@ def _calibration(patient: Patient) -> str:
     age = None if made_at is None else patient.now - made_at
     if age is not None and age > CALIBRATED_FOR:
         raise AilmentError(f"measured {_days(age)} ago, at most {_days(CALIBRATED_FOR)} are good", remedy)
-    newest = ledger_of(settings).schedules(config.topology, limit=1)
+    newest = patient.workspace.ledger.schedules(config.topology, limit=1)
     facts = newest[0].schedule.basis.calibration if newest else CalibrationFacts()
     if facts.drifts and (made_at is None or newest[0].schedule.made_at >= made_at):
         raise AilmentError(calibration_words(facts), f"see what has changed in the job, then {remedy}")
@@ -246,7 +249,7 @@ def _calibration(patient: Patient) -> str:
 
 def _assumptions(patient: Patient) -> str:
     """What no file declares and nobody has measured, with what would tell."""
-    stands_on = grounds(Workspace(patient.settings).situation(patient.config))
+    stands_on = grounds(patient.workspace.situation(patient.config))
     assumed = [each for each in stands_on if each.provenance.origin is Origin.ASSUMED]
     told = [
         f"{stands_on_words(of)} ({_TOLD_BY[quantity]})"
@@ -264,7 +267,7 @@ def _cluster(patient: Patient) -> str:
     state, clock = patient.state, patient.settings.clock
     if state.status is Status.DOWN:
         raise AilmentError(f"{state.topology} is down", "start the job, and see why it ended")
-    apart_s = (state.observed_at - clock_of(patient.settings).now()).total_seconds()
+    apart_s = (state.observed_at - patient.workspace.clock.now()).total_seconds()
     if clock == "real" and abs(apart_s) > CLOCKS_APART_S:
         raise AilmentError(f"its clock is {apart_s:+.0f} s off this machine's", "set both by NTP")
     return f"{state.status}, {state.plan.brief()}"

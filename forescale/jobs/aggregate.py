@@ -10,9 +10,8 @@ from forecasting.arrivals.pipeline import build_history
 from forecasting.arrivals.quality import SourceQuality
 from forecasting.errors import HistoryError
 from forescale.codec import Moment
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.arrivals import arrival_source
-from forescale.wiring.parts import clock_of, topology_config
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ class BuiltHistory:
 
 
 def aggregate(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     *,
     start: datetime | None = None,
@@ -49,24 +48,24 @@ def aggregate(
 
     progress: called with each interval before it is read. Idempotent. Raises HistoryError or FileError.
     """
-    config = topology_config(topology, settings)
-    now = clock_of(settings).now()
+    config = workspace.config(topology)
+    now = workspace.clock.now()
     until = end or now
     if until > now:
         raise HistoryError(
             f"end {until:%Y-%m-%d %H:%M:%S %Z} lies after now ({now:%Y-%m-%d %H:%M:%S %Z}); give an earlier one, or "
             "leave it out"
         )
-    with arrival_source(config, settings, now) as source:
+    with arrival_source(config, workspace.settings, now) as source:
         summary = build_history(
             source,
             topology=config.topology,
             window_s=config.arrivals.window_s,
             start=start,
             end=until,
-            out_dir=settings.history_dir,
+            out_dir=workspace.settings.history_dir,
             reopen_s=config.arrivals.lateness_s,
-            keep_s=settings.snapshot_days * 86400,
+            keep_s=workspace.settings.snapshot_days * 86400,
             progress=progress,
         )
     total = summary.quality.total

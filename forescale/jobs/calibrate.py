@@ -13,7 +13,6 @@ from forescale.files.profile import measured_at, read_profile_file, write_profil
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.jobs.unlike_look import settled_look
-from forescale.settings import Settings
 from forescale.situation.known_profiles import (
     drift_path,
     kept_profiles,
@@ -22,8 +21,8 @@ from forescale.situation.known_profiles import (
     look_path,
     profile_path,
 )
+from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
-from forescale.wiring.parts import clock_of, topology_config
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
@@ -55,7 +54,7 @@ class CalibratedTopology:
 
 
 def calibrate(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     source: SampleSource,
     *,
@@ -69,15 +68,15 @@ def calibrate(
     against: profile file to build on and compare with; afresh: build on the topology file's declarations alone.
     Raises ModelError if no sample is usable; FileError or ClusterError.
     """
-    config = topology_config(topology, settings)
-    path = out or profile_path(config, settings)
+    config = workspace.config(topology)
+    path = out or profile_path(config, workspace.settings)
     earlier: dict[str, OperatorProfile] = {}
     if against is not None and not afresh:
         earlier = read_profile_file(against, config.as_topology())
     elif not afresh:
         # The planner's own file may predate the renaming of an operator: ignore unknown ones.
-        earlier = last_profiles(config, settings)
-    samples = measured_samples(source, config, settings)
+        earlier = last_profiles(config, workspace.settings)
+    samples = measured_samples(workspace, source, config)
     known = known_profiles(config, earlier)
     made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
     if not any(operator.used for operator in made.operators.values()):
@@ -85,12 +84,12 @@ def calibrate(
             f"{count_of(len(samples), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
             "left as it is"
         )
-    now, before = clock_of(settings).now(), against or profile_path(config, settings)
+    now, before = workspace.clock.now(), against or profile_path(config, workspace.settings)
     before_at = measured_at(before) if before.exists() and not afresh else None
     write_profile_file(path, config.topology, made.profiles, now.isoformat())
     changed = tuple(drifts(known, made.profiles))
-    if changed and path == profile_path(config, settings):
-        write_whole(hashlib.sha256(path.read_bytes()).hexdigest()[:12], drift_path(config, settings))
+    if changed and path == profile_path(config, workspace.settings):
+        write_whole(hashlib.sha256(path.read_bytes()).hexdigest()[:12], drift_path(config, workspace.settings))
     age_s = None if before_at is None else (now - before_at).total_seconds()
     unsettled_s = age_s if changed and age_s is not None and age_s < SETTLED_S else None
     return CalibratedTopology(config, path, made, changed, now, source.brief, unsettled_s)
@@ -102,17 +101,17 @@ def _reasons(calibrated: Calibrated) -> list[str]:
     return [*notes[:2], *dropped[:1]]
 
 
-def track(settings: Settings, calibration: CalibratedTopology) -> str:
+def track(workspace: Workspace, calibration: CalibratedTopology) -> str:
     """Store a calibration as an MLflow model version; returns `name/number`, or "" if MLflow is not installed and no
     server is configured. Raises TrackingError.
     """
-    if settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
+    if workspace.settings.mlflow_uri is None and importlib.util.find_spec("mlflow") is None:
         return ""
     from forescale.tracking.calibration_versions import MadeCalibration, log_calibration
 
     shape, made = calibration.config.as_topology(), calibration.made
     measured = MadeCalibration(shape, made.profiles, calibration.measured_at, calibration.samples, calibration.drifts)
-    return log_calibration(measured, settings)
+    return log_calibration(measured, workspace.settings)
 
 
 @dataclass(frozen=True)
@@ -125,21 +124,25 @@ class PlanningProfiles:
     facts: CalibrationFacts = NOT_CALIBRATED
 
 
-def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Cluster, now: datetime) -> PlanningProfiles:
+def planning_profiles(
+    workspace: Workspace, config: TopologyConfig, cluster: Cluster, now: datetime
+) -> PlanningProfiles:
     """Measure, on top of earlier measurements; idle operators keep theirs, and so do those that this look contradicts
     until a second one agrees (`settled_look`). Written to a file if any sample was usable.
 
     If the cluster does not report metrics, the last calibration is used, or else the topology file's declarations.
     """
-    base = kept_profiles(config, settings)
+    base = kept_profiles(config, workspace.settings)
     try:
         span_s = cluster_kind(config.cluster).sample_s(config.cluster)
         samples = cluster.operator_samples(span_s)
     except ClusterError as error:
         return PlanningProfiles(base, CalibrationFacts(failure=str(error)))
     made = calibrated(config.as_topology(), samples, base)
-    path = profile_path(config, settings)
-    made, changed, unlike = settled_look(config.topology, base, made, look_path(config, settings), now, span_s)
+    path = profile_path(config, workspace.settings)
+    made, changed, unlike = settled_look(
+        config.topology, base, made, look_path(config, workspace.settings), now, span_s
+    )
     facts = CalibrationFacts(
         unmeasured=tuple(name for name, profile in made.profiles.items() if profile.samples == 0),
         drifts=tuple(DriftFacts(one.operator, one.parameter, one.old, one.new, one.p) for one in changed),
@@ -149,7 +152,7 @@ def planning_profiles(settings: Settings, config: TopologyConfig, cluster: Clust
         write_profile_file(path, config.topology, made.profiles, now.isoformat())
         calibration = CalibratedTopology(config, path, made, changed, now, config.cluster.kind)
         try:
-            facts = replace(facts, version=track(settings, calibration))
+            facts = replace(facts, version=track(workspace, calibration))
         except TrackingError as error:  # planning goes on while the tracking server is away
             logger.warning("the calibration of %s is not in MLflow: %s", config.topology, error)
             facts = replace(facts, untracked=str(error))

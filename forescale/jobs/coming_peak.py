@@ -10,8 +10,7 @@ from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
-from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of
+from forescale.situation.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class ComingPeak:
 
 
 def coming_peak(
-    settings: Settings,
+    workspace: Workspace,
     config: TopologyConfig,
     start: datetime | None,
     end: datetime | None,
@@ -40,8 +39,8 @@ def coming_peak(
 
     Raises PlanError if a source has no forecast, ForecastError if the newest ones do not cover the span.
     """
-    now = clock_of(settings).now()
-    entries = newest_forecasts(config, ledger_of(settings))
+    now = workspace.clock.now()
+    entries = newest_forecasts(config, workspace.ledger)
     forecasts = {source: recorded_forecast(entry) for source, entry in entries.items()}
     last = min(each.end for each in forecasts.values())
     if last <= now:
@@ -51,7 +50,7 @@ def coming_peak(
         )
     begin = start or max(now, *(each.start for each in forecasts.values()))
     until = end or last
-    joint = joint_forecasts(settings, config, forecasts)
+    joint = joint_forecasts(workspace, config, forecasts)
     per_s = {
         source: {quantile: peak_between_per_s(each, begin, until, quantile) for quantile in quantiles}
         for source, each in forecasts.items()

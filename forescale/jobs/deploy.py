@@ -11,20 +11,14 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.planning_case import changes_before
-from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
     change_terms_of,
-    clock_of,
-    cluster_of,
     guard_terms_of,
-    ledger_of,
     planned_limits_of,
     rules_of,
-    topology_config,
-    tracker_of,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state_restore import NO_RESTORE
@@ -68,7 +62,7 @@ class DueSteps:
 
 
 def request_deployment(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     *,
     parallelism: Mapping[str, int],
@@ -85,17 +79,17 @@ def request_deployment(
     override: limits that protect the job may be exceeded, for a reason that is recorded. Raises ModelError for an
     invalid plan, PlanError for a time that is past or has no zone, and for exceeded limits without override.
     """
-    config = topology_config(topology, settings)
-    clock, ledger = clock_of(settings), ledger_of(settings)
+    config = workspace.config(topology)
+    clock, ledger = workspace.clock, workspace.ledger
     known = ledger.hand_made_step(config.topology, request_id)
     if known is not None and parallelism.items() <= known.plan.parallelism.items():
         return StepToDeploy(known.id, known.deploy_at)  # already checked at the first request
     now = clock.now()
     deploy_at = now if deploy_at is None else _checked(deploy_at, now)
-    running = cluster_of(config, settings, clock).state().plan
+    running = workspace.cluster(config).state().plan
     plan = PhysicalPlan(config.topology, {**running.parallelism, **parallelism})
     check_bounds(plan, config.as_topology(), planned_limits_of(config.planning))
-    passed = _limits_passed(settings, config, ledger, running, plan, deploy_at)
+    passed = _limits_passed(workspace, config, running, plan, deploy_at)
     check_override(passed, override=override, why=why)
     step_id = ledger.record_hand_made_step(
         request_id,
@@ -113,9 +107,8 @@ def request_deployment(
 
 
 def _limits_passed(
-    settings: Settings,
+    workspace: Workspace,
     config: TopologyConfig,
-    ledger: Ledger,
     running: PhysicalPlan,
     plan: PhysicalPlan,
     deploy_at: datetime,
@@ -125,7 +118,7 @@ def _limits_passed(
         return ()
     planning, restore = config.planning, NO_RESTORE
     try:
-        learned = learned_planning(Workspace(settings).situation(config), ledger.past_damage())
+        learned = learned_planning(workspace.situation(config), workspace.ledger.past_damage())
         planning, restore = learned.planning, learned.restore
     except FileError as error:  # a damaged file must not prevent a deployment by hand
         logger.warning("limits of %s are judged by its file alone: %s", config.topology, error)
@@ -135,33 +128,33 @@ def _limits_passed(
         0,
         config.as_topology(),
         change_terms_of(planning, config.forecast.every_s, restore),
-        Present(at_s, running.parallelism, changes=changes_before(ledger, config.topology, deploy_at)),
+        Present(at_s, running.parallelism, changes=changes_before(workspace.ledger, config.topology, deploy_at)),
         rules_of(config.planning, deploy_at, deploy_at + timedelta(days=1)),
         config.planning.min_parallelism,
     )
 
 
-def deploy(settings: Settings, step_id: str) -> Deployment:
+def deploy(workspace: Workspace, step_id: str) -> Deployment:
     """Deploy a step that is due. Safe to run again after a kill.
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
     due or of a topology in shadow mode, DeploymentUnderWay while another process deploys it. StepWithheld (the job
     needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried.
     """
-    ledger_of(settings).step(step_id)  # an unknown step leaves no lock, which tells of a deployment
-    with deployment_lock(settings, step_id) as alone:
+    workspace.ledger.step(step_id)  # an unknown step leaves no lock, which tells of a deployment
+    with deployment_lock(workspace, step_id) as alone:
         if not alone:
             raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")
-        return _deployed(settings, step_id)
+        return _deployed(workspace, step_id)
 
 
-def _deployed(settings: Settings, step_id: str) -> Deployment:
-    clock, ledger = clock_of(settings), ledger_of(settings)
+def _deployed(workspace: Workspace, step_id: str) -> Deployment:
+    clock, ledger = workspace.clock, workspace.ledger
     step = ledger.step(step_id)
-    config = topology_config(step.topology, settings)
+    config = workspace.config(step.topology)
     if why := _withheld_because(config, step):
         raise PlanError(why)
-    cluster = cluster_of(config, settings, clock)
+    cluster = workspace.cluster(config)
     _refuse_withheld(step, config, ledger, cluster, clock)
     planning = config.planning
     patience = Patience(planning.deploy_timeout_s, hold_s=planning.hold_s, catch_up_s=planning.max_catch_up_s)
@@ -175,19 +168,19 @@ def _deployed(settings: Settings, step_id: str) -> Deployment:
         backlogs=recorded_backlogs(config, cluster, ledger, clock),
         floor_within=planning.max_instances if planning.floor else None,
     )
-    _track(settings, ledger, step, f"{deployment.state}: {deployment.detail}")
+    _track(workspace, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
     return deployment
 
 
-def deploy_due(settings: Settings, topology: str) -> DueSteps:
+def deploy_due(workspace: Workspace, topology: str) -> DueSteps:
     """Deploy every approved step that is due, resume interrupted deployments, and call off steps whose time has passed.
 
     For installations without Airflow, run from cron every minute or so.
     """
-    config = topology_config(topology, settings)
-    ledger, now = ledger_of(settings), clock_of(settings).now()
+    config = workspace.config(topology)
+    ledger, now = workspace.ledger, workspace.clock.now()
     expired = ledger.expire_steps(now, by="deploy", topology=config.topology)
     deployed, failed, held = [], {}, {}
     cut_short = ledger.steps(topology=config.topology, states=UNDER_WAY)
@@ -196,7 +189,7 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
             held[step.id] = why
             continue
         try:
-            deployed.append(deploy(settings, step.id))
+            deployed.append(deploy(workspace, step.id))
         except (StepWithheld, DeploymentUnderWay) as withheld:
             held[step.id] = str(withheld)
         except DeploymentFailed as failure:
@@ -204,9 +197,9 @@ def deploy_due(settings: Settings, topology: str) -> DueSteps:
     return DueSteps(tuple(expired), tuple(deployed), failed, held)
 
 
-def approved_steps(settings: Settings, schedule_id: str) -> tuple[StepToDeploy, ...]:
+def approved_steps(workspace: Workspace, schedule_id: str) -> tuple[StepToDeploy, ...]:
     """The approved steps of a schedule, whoever approved them."""
-    steps = ledger_of(settings).steps(schedule_id=schedule_id, states=TO_DEPLOY)
+    steps = workspace.ledger.steps(schedule_id=schedule_id, states=TO_DEPLOY)
     return tuple(StepToDeploy(step.id, step.deploy_at) for step in steps)
 
 
@@ -242,16 +235,16 @@ def _checked(deploy_at: datetime, now: datetime) -> datetime:
     return deploy_at.astimezone(UTC)
 
 
-def _track(settings: Settings, ledger: Ledger, step: StepEntry, outcome: str) -> None:
+def _track(workspace: Workspace, step: StepEntry, outcome: str) -> None:
     """Write the plan's outcome to the MLflow runs of the forecasts that it was derived from.
 
     An unreachable tracking server does not fail the deployment: the ledger has the outcome.
     """
     if step.schedule_id is None:
         return
-    tracker = tracker_of(settings)
+    tracker = workspace.tracker
     try:
-        for entry in ledger.forecasts_of(step.schedule_id):
+        for entry in workspace.ledger.forecasts_of(step.schedule_id):
             tracker.link_decision(entry.run_id, {f"outcome {step.position}": outcome})
     except TrackingError as error:
         logger.warning("the outcome of step %s is not in MLflow: %s", step.id, error)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 
 
 @contextmanager
-def deployment_lock(settings: Settings, step_id: str) -> Iterator[bool]:
+def deployment_lock(workspace: Workspace, step_id: str) -> Iterator[bool]:
     """Yields whether the lock was free. Held until the block or the process ends."""
-    folder = settings.home / "deployments"
+    folder = workspace.settings.home / "deployments"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{quote(step_id, safe='')}.lock"
     while True:

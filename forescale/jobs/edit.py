@@ -15,9 +15,7 @@ from forescale.jobs.planning_case import Start, planning_case, question_of, runn
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
 from forescale.report.kit.decision_words import edit_words, effect
-from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import refuse_shadow
 from planner.edit_facts import Edit, ExpectedValues
 from planner.edited_steps import StepEdit, check_override, edited_steps, limits_passed
@@ -54,7 +52,7 @@ class EditedSchedule:
 
 
 def edit(
-    settings: Settings,
+    workspace: Workspace,
     step_id: str,
     *,
     parallelism: Mapping[str, int],
@@ -71,24 +69,24 @@ def edit(
     approvals stand until it is approved. override: limits that protect the job may be exceeded, for a reason that is
     recorded. Raises PlanError, ModelError or LedgerError for an impossible edit.
     """
-    ledger, clock = ledger_of(settings), clock_of(settings)
+    ledger, clock = workspace.ledger, workspace.clock
     now = clock.now()
     step = _open_step(ledger, step_id, now)
     made = ledger.schedule(str(step.schedule_id))
-    config = topology_config(step.topology, settings)
+    config = workspace.config(step.topology)
     if config.planning.shadow:
         raise PlanError(
             f"step {step_id} is not edited: topology {config.topology!r} is in shadow mode; set planning.mode: act in "
             "its file and plan again"
         )
-    cluster = cluster_of(config, settings, clock)
+    cluster = workspace.cluster(config)
     start = running_start(cluster.state())
     steps = ledger.steps(schedule_id=made.id, states=WAITING)
     _check_chain(steps, start)
-    basis = recorded_basis(settings, ledger, made)
+    basis = recorded_basis(workspace, made)
     forecasts = _forecasts(config, basis.forecasts)
-    question = question_of(settings, config, basis, start)
-    case = planning_case(settings, config, ledger, cluster, forecasts, start, now, question)
+    question = question_of(workspace, config, basis, start)
+    case = planning_case(workspace, config, cluster, forecasts, start, now, question)
     number = [each.id for each in steps].index(step_id)
     unchanged = [Change(each.plan, max(each.deploy_at, now).timestamp()) for each in steps]
     wanted = StepEdit(number, parallelism, None if deploy_at is None else deploy_at.timestamp())
@@ -100,7 +98,7 @@ def edit(
     passed = tuple(limit for limit in passed if limit not in overridden_before)
     check_override(passed, override=override, why=why)
     before, after = case.followed(
-        joint_forecasts(settings, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
+        joint_forecasts(workspace, config, forecasts).forecasts, [unchanged, changed], made.schedule.violation_price_h
     )
     made_by = Edit(
         by,
@@ -130,8 +128,8 @@ def edit(
         reason = f"approved with the edit by {by}" + (f": {why}" if why else "")
         ledger.approve_schedule(schedule_id, at=now, by=by, why=reason, only=approved)
     entry = ledger.schedule(schedule_id)
-    last_day = day_before(settings, Workspace(settings).situation(config), ledger, entry)
-    report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
+    last_day = day_before(workspace, workspace.situation(config), entry)
+    report = write_schedule_report(workspace, config, entry, forecasts, last_day=last_day)
     return EditedSchedule(
         topology=config.topology,
         schedule_id=schedule_id,

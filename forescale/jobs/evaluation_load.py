@@ -13,8 +13,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
-from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
+from forescale.situation.workspace import Workspace
 from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.queueing.bursts import Arrivals
@@ -65,11 +64,11 @@ class EvaluatedLoad:
     notes: tuple[str, ...] = ()
 
 
-def evaluated_load(settings: Settings, config: TopologyConfig, wanted: AskedLoad) -> EvaluatedLoad:
+def evaluated_load(workspace: Workspace, config: TopologyConfig, wanted: AskedLoad) -> EvaluatedLoad:
     """Raises ModelError for a source given twice, and for a forecast of another topology."""
     newest: dict[str, Forecast] = {}
     if wanted.newest:
-        entries = newest_forecasts(config, ledger_of(settings))
+        entries = newest_forecasts(config, workspace.ledger)
         newest = {source: recorded_forecast(entry) for source, entry in entries.items()}
     named: dict[str, Forecast] = {}
     for folder in wanted.folders:
@@ -89,7 +88,7 @@ def evaluated_load(settings: Settings, config: TopologyConfig, wanted: AskedLoad
     # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
     cv2 = config.planning.arrival_cv2 if wanted.arrival_cv2 is None else wanted.arrival_cv2
-    arrivals = measured_arrivals(settings, config.topology, forecasts, cv2)
+    arrivals = measured_arrivals(workspace, config.topology, forecasts, cv2)
     if not forecasts:
         return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
@@ -97,7 +96,7 @@ def evaluated_load(settings: Settings, config: TopologyConfig, wanted: AskedLoad
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
-    joint = joint_forecasts(settings, config, forecasts, within_s)
+    joint = joint_forecasts(workspace, config, forecasts, within_s)
     paths = demand_paths(joint.forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))

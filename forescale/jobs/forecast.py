@@ -40,8 +40,7 @@ from forescale.jobs.forecast_request import ForecastRequest
 from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.jobs.siblings import Lenders
-from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
+from forescale.situation.workspace import Workspace
 from forescale.wiring.spark import task_session
 from modeling.wording import count_of
 from planner.ledger.entries import ForecastEntry
@@ -72,18 +71,18 @@ class MadeForecasts:
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def forecast(settings: Settings, topology: str, *, progress: Progress | None = None) -> MadeForecasts:
+def forecast(workspace: Workspace, topology: str, *, progress: Progress | None = None) -> MadeForecasts:
     """Forecast each source from the data known now.
 
     The same history gives the same forecast, and is tracked once, with the commit of the history that was read. A
     failing source is reported with its cause and keeps its previous forecast. Raises HistoryError or ForecastError
     if all sources fail, TrackingError if MLflow does not answer.
     """
-    config = topology_config(topology, settings)
-    trained = settings.home / "trained" / config.topology
+    config = workspace.config(topology)
+    trained = workspace.settings.home / "trained" / config.topology
     with _one_at_a_time(trained):
         shutil.rmtree(trained / UNRECORDED, ignore_errors=True)  # left by a killed job
-        made, failures = _forecasts(config, settings, progress)
+        made, failures = _forecasts(workspace, config, progress)
         forecasts = {source: recorded_forecast(entry, with_paths=False) for source, entry in made.items()}
         return MadeForecasts(
             config.topology,
@@ -94,7 +93,7 @@ def forecast(settings: Settings, topology: str, *, progress: Progress | None = N
                 for source, one in forecasts.items()
             },
             failures,
-            reports_after_forecast(settings, topology),
+            reports_after_forecast(workspace, topology),
             {source: one.sibling_notes for source, one in forecasts.items() if one.sibling_notes},
         )
 
@@ -109,22 +108,22 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _forecasts(
-    config: TopologyConfig, settings: Settings, progress: Progress | None
+    workspace: Workspace, config: TopologyConfig, progress: Progress | None
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
     """The ledger's entries by source, and by source the reasons why others have none."""
-    ledger = ledger_of(settings)
-    now = clock_of(settings).now()
-    history = read_history(settings.history_dir, config.topology).in_local_time(config.timezones)
+    ledger = workspace.ledger
+    now = workspace.clock.now()
+    history = read_history(workspace.settings.history_dir, config.topology).in_local_time(config.timezones)
     sources = config.as_topology().sources
     known = {entry.id: entry for entry in ledger.forecasts(config.topology, limit=max(100, 2 * len(sources)))}
     request = ForecastRequest.of(config, now, history.snapshot)
-    lenders = Lenders(settings, request, ledger)
+    lenders = Lenders(workspace, request)
     entries: dict[str, ForecastEntry] = {}
     failures: dict[str, str] = {}
     every: list[Wanted] = []
     for source in sources:
         try:
-            one = wanted_forecast(request, settings, history, source, lenders.lent)
+            one = wanted_forecast(workspace, request, history, source, lenders.lent)
         except (HistoryError, ForecastError) as error:
             failures[source] = str(error)
             continue
@@ -135,12 +134,12 @@ def _forecasts(
     wanted = [one for one in every if one.order.source not in entries]
     if wanted:
         kept = {one.order.source: one.order.trained for one in every if one.version is not None}
-        made, failed = _made_batch(wanted, kept, request, config, settings, progress)
+        made, failed = _made_batch(workspace, wanted, kept, request, config, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
         ledger.record_forecast(entries[source])
-    write_failures(settings.forecasts_dir / config.topology, now, failures)
+    write_failures(workspace.settings.forecasts_dir / config.topology, now, failures)
     if not entries:
         told = "; ".join(f"{source}: {cause}" for source, cause in failures.items())
         raise ForecastError(f"no source of {config.topology} can be forecast: {told}")
@@ -175,8 +174,8 @@ class Wanted:
 
 
 def wanted_forecast(
+    workspace: Workspace,
     request: ForecastRequest,
-    settings: Settings,
     history: ArrivalHistory,
     source: str,
     lend: Callable[[ArrivalSeries], Lent] | None = None,
@@ -200,7 +199,7 @@ def wanted_forecast(
     local = "" if series.timezone == UTC_NAME else f"|{series.timezone}"
     like = f"|{' '.join(request.like[source])}" if source in request.like else ""
     learns = _short(f"{wanted.model_dump_json()}|{request.model_dump_json(include={'events'})}{local}{like}")
-    home, name = settings.home.resolve(), safe_name(source)
+    home, name = workspace.settings.home.resolve(), safe_name(source)
     trained = home / "trained" / request.topology / f"{name}-{learns}"
     fresh = _fresh(trained, now, wanted.refit_s)
     # A repeated run uses what was recorded, whatever is stored here.
@@ -224,7 +223,7 @@ def wanted_forecast(
         calendar,
         trained,
         train=False,
-        folder=settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
+        folder=workspace.settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
         history_snapshot=history.snapshot,
         timezone=series.timezone,
         lent=lent,
@@ -252,20 +251,20 @@ def _fresh(trained: Path, now: datetime, refit_s: float) -> Trained | None:
 
 
 def _made_batch(
+    workspace: Workspace,
     wanted: Sequence[Wanted],
     kept: Mapping[str, Path],
     request: ForecastRequest,
     config: TopologyConfig,
-    settings: Settings,
     progress: Progress | None,
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
     """Make the forecasts as one batch: entries by source, and causes of failure by source.
 
     kept: folders of models trained earlier and still in use, by source: a new version includes them.
     """
-    tracker = tracker_of(settings)
+    tracker = workspace.tracker
     trained = tuple(one.order.source for one in wanted if one.version is None)
-    drifts = drifts_by_source(settings, config) if len(wanted) <= MAX_WATCHED else {}
+    drifts = drifts_by_source(workspace, config) if len(wanted) <= MAX_WATCHED else {}
     demoted = {one.order.source: horizons_to_demote(drifts.get(one.order.source, ())) for one in wanted}
     siblings = {one.order.source: one.shapes for one in wanted if one.shapes}
     request = request.model_copy(update={"trained": trained, "demoted": demoted, "siblings": siblings})
@@ -287,7 +286,7 @@ def _made_batch(
         for one in wanted
     ]
     try:
-        outcomes = list(_outcomes(settings, orders, progress))
+        outcomes = list(_outcomes(workspace, orders, progress))
         good = {outcome.source for outcome in outcomes if not outcome.failure}
         content = BatchContent(
             outcomes,
@@ -365,17 +364,17 @@ def _past_scores(drifts: Sequence[ForecastDrift]) -> tuple[str, ...]:
 
 
 def _outcomes(
-    settings: Settings, orders: Sequence[ForecastTask], progress: Progress | None
+    workspace: Workspace, orders: Sequence[ForecastTask], progress: Progress | None
 ) -> Iterator[ForecastResult]:
     """Results in the order of the tasks."""
-    if len(orders) < settings.fan_out_from:
+    if len(orders) < workspace.settings.fan_out_from:
         yield from forecast_each(orders, progress)
         return
     from forecasting.fleet_spark import forecast_over_spark
 
     if progress is not None:
         progress(f"{count_of(len(orders), 'source')} over Spark")
-    with task_session(settings, "forescale forecast") as session:
+    with task_session(workspace.settings, "forescale forecast") as session:
         yield from forecast_over_spark(session, orders)
 
 

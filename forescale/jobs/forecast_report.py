@@ -34,11 +34,8 @@ from forescale.report.forecasts.forecast_page import render_forecast_page
 from forescale.report.forecasts.forecast_report import ForecastReport
 from forescale.report.kit.error import ReportError
 from forescale.report.kit.wording import moment
-from forescale.settings import Settings
-from forescale.situation.known_topologies import known_topologies
-from forescale.wiring.parts import clock_of, ledger_of, topology_config, tracker_of
+from forescale.situation.workspace import Workspace
 from modeling.arrays import Floats
-from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +85,7 @@ class _Series:
 
 
 def forecast_reports(
-    settings: Settings, topologies: Sequence[str] = (), *, max_pages: int = MAX_PAGES
+    workspace: Workspace, topologies: Sequence[str] = (), *, max_pages: int = MAX_PAGES
 ) -> ForecastPages:
     """Write the pages of the riskiest sources of these topologies, or of all, and the page of all series.
 
@@ -96,24 +93,24 @@ def forecast_reports(
     A source without a forecast has a cause instead of a report; sources beyond max_pages have none. Raises FileError
     for a named topology without a file, OSError if a page cannot be written.
     """
-    configs = [topology_config(topology, settings) for topology in topologies]
+    configs = [workspace.config(topology) for topology in topologies]
     named = {config.topology: ForecastTopology.of(config) for config in configs}
-    ledger, now = ledger_of(settings), clock_of(settings).now()
-    known, broken = _known_topologies(settings, ledger)
+    ledger, now = workspace.ledger, workspace.clock.now()
+    known, broken = _known_topologies(workspace)
     every = known | named
     newest = forecasts_of_source(sum(len(topology.sources) for topology in every.values()))
     found = {
         name: {
             source: _series(name, source, past, now)
-            for source, past in past_forecasts(settings, every[name], ledger, now, newest).items()
+            for source, past in past_forecasts(workspace, every[name], ledger, now, newest).items()
         }
         for name in sorted(every)
     }
     asked = {name: found[name] for name in named or found}
-    written = _written([one for series in asked.values() for one in series.values()], max_pages, settings)
+    written = _written(workspace, [one for series in asked.values() for one in series.values()], max_pages)
     rows = [one.row for series in found.values() for one in series.values()]
     page = write_whole(
-        render_fleet_page([*rows, *broken], now, _links(rows, settings)), settings.reports_dir / FLEET_PAGE
+        render_fleet_page([*rows, *broken], now, _links(workspace, rows)), workspace.settings.reports_dir / FLEET_PAGE
     )
     pages = {
         name: {source: _source_page(one.row, written.get((name, source))) for source, one in sorted(series.items())}
@@ -121,50 +118,50 @@ def forecast_reports(
     }
     for name, sources in pages.items():
         body = handed_over(TopologyPages(sources))
-        write_whole(json.dumps(body), settings.reports_dir / name / TOPOLOGY_PAGES)
+        write_whole(json.dumps(body), workspace.settings.reports_dir / name / TOPOLOGY_PAGES)
     return ForecastPages(page, pages)
 
 
-def read_forecast_pages(settings: Settings, topology: str) -> Mapping[str, SourcePage]:
+def read_forecast_pages(workspace: Workspace, topology: str) -> Mapping[str, SourcePage]:
     """The values of a known topology's pages when they were last written, by source; empty if they never were, or were
     by another release.
     """
     try:
-        body = json.loads((settings.reports_dir / topology / TOPOLOGY_PAGES).read_text(encoding="utf-8"))
+        body = json.loads((workspace.settings.reports_dir / topology / TOPOLOGY_PAGES).read_text(encoding="utf-8"))
         return taken_over(TopologyPages, body).sources if isinstance(body, dict) else {}
     except (OSError, ValueError):
         return {}
 
 
-def forecast_page_file(settings: Settings, topology: str, source: str) -> Path:
+def forecast_page_file(workspace: Workspace, topology: str, source: str) -> Path:
     """Path of the page on a source of a known topology."""
-    return settings.reports_dir / topology / _file_name(source)
+    return workspace.settings.reports_dir / topology / _file_name(source)
 
 
-def reports_after_forecast(settings: Settings, topology: str) -> dict[str, Path]:
+def reports_after_forecast(workspace: Workspace, topology: str) -> dict[str, Path]:
     """Write the pages after a forecast; returns them by source, without those that failed.
 
     Never raises: a failing page must not fail the forecast.
     """
     try:
-        topologies = forecast_reports(settings, [topology]).topologies
+        topologies = forecast_reports(workspace, [topology]).topologies
     except Exception:
         logger.warning("the pages on the forecasts of %s could not be written", topology, exc_info=True)
         return {}
     return {source: one.report for pages in topologies.values() for source, one in pages.items() if one.report}
 
 
-def _known_topologies(settings: Settings, ledger: Ledger) -> tuple[dict[str, ForecastTopology], list[SeriesOutlook]]:
+def _known_topologies(workspace: Workspace) -> tuple[dict[str, ForecastTopology], list[SeriesOutlook]]:
     """Every topology by name, and a row for each topology file that cannot be read."""
     known: dict[str, ForecastTopology] = {}
     broken = []
-    for name, config in known_topologies(settings, ledger).items():
+    for name, config in workspace.topologies.items():
         if isinstance(config, TopologyConfig):
             known[name] = ForecastTopology.of(config)
             continue
         if config is not None:
             broken.append(SeriesOutlook(name, "all sources", cause=str(config)))
-        if sources := {entry.source for entry in ledger.forecasts(name, limit=MAX_OF_SOURCE)}:
+        if sources := {entry.source for entry in workspace.ledger.forecasts(name, limit=MAX_OF_SOURCE)}:
             known[name] = ForecastTopology(name, tuple(sorted(sources)))
     return known, broken
 
@@ -233,30 +230,30 @@ class _RunLinks:
             return ""
 
 
-def _written(series: Sequence[_Series], max_pages: int, settings: Settings) -> dict[tuple[str, str], Path]:
+def _written(workspace: Workspace, series: Sequence[_Series], max_pages: int) -> dict[tuple[str, str], Path]:
     """The pages of the riskiest sources, by topology and source."""
-    links = _RunLinks(tracker_of(settings))
+    links = _RunLinks(workspace.tracker)
     shown = {(one.row.topology, one.row.source): one for one in series if one.report is not None}
     riskiest = by_risk(one.row for one in shown.values())[:max_pages]
-    return {(row.topology, row.source): _page(shown[row.topology, row.source], links, settings) for row in riskiest}
+    return {(row.topology, row.source): _page(workspace, shown[row.topology, row.source], links) for row in riskiest}
 
 
-def _page(series: _Series, links: _RunLinks, settings: Settings) -> Path:
+def _page(workspace: Workspace, series: _Series, links: _RunLinks) -> Path:
     assert series.report is not None
     forecast = series.report.newest
     # Sample paths are large, and only the page needs them.
     with suppress(ForecastError):
         forecast = read_forecast(series.folder)
     report = replace(series.report, newest=forecast, link=links.of(forecast))
-    return write_whole(render_forecast_page(report), forecast_page_file(settings, forecast.topology, forecast.source))
+    return write_whole(render_forecast_page(report), forecast_page_file(workspace, forecast.topology, forecast.source))
 
 
-def _links(rows: Sequence[SeriesOutlook], settings: Settings) -> dict[tuple[str, str], str]:
+def _links(workspace: Workspace, rows: Sequence[SeriesOutlook]) -> dict[tuple[str, str], str]:
     """Links from the page of all series to existing pages, also older ones; none for a series without a forecast."""
     return {
         (row.topology, row.source): f"{quote(row.topology)}/{quote(_file_name(row.source))}"
         for row in rows
-        if row.quantiles and forecast_page_file(settings, row.topology, row.source).exists()
+        if row.quantiles and forecast_page_file(workspace, row.topology, row.source).exists()
     }
 
 

@@ -9,12 +9,10 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
-from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_guard_terms
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import Patience
 from planner.errors import PlanError
 from planner.guard.actions import ActionKind
@@ -57,11 +55,11 @@ class GuardRecord:
     barred: tuple[BarredPair, ...]
 
 
-def guard(settings: Settings, topology: str) -> Guarding:
+def guard(workspace: Workspace, topology: str) -> Guarding:
     """One turn; safe to run again after a kill. Raises PlanError if the guard is off or would see nothing, and
     ClusterError.
     """
-    config = topology_config(topology, settings)
+    config = workspace.config(topology)
     mode = config.planning.guard_mode
     if mode == "off":
         raise PlanError(
@@ -72,45 +70,45 @@ def guard(settings: Settings, topology: str) -> Guarding:
             f"topology {config.topology!r} has no guard: a cluster of kind {config.cluster.kind!r} counts no tuples, "
             "which a guard needs; its plans are made and deployed without one"
         )
-    workspace = Workspace(settings)
+    workspace = workspace
     clock, ledger = workspace.clock, workspace.ledger
-    cluster = cluster_of(config, settings, clock)
+    cluster = workspace.cluster(config)
     guarded = replace(
-        _guarded(config, learned_guard_terms(workspace, config)), alone=partial(deployment_lock, settings)
+        _guarded(config, learned_guard_terms(workspace, config)), alone=partial(deployment_lock, workspace)
     )
     turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)
     return _guarding(turn, mode)
 
 
-def guard_record(settings: Settings, topology: str, *, limit: int = 20) -> GuardRecord:
-    config = topology_config(topology, settings)
-    records = ledger_of(settings).guard
+def guard_record(workspace: Workspace, topology: str, *, limit: int = 20) -> GuardRecord:
+    config = workspace.config(topology)
+    records = workspace.ledger.guard
     actions = tuple(records.actions(config.topology, limit=limit))
     return GuardRecord(config.topology, config.planning.guard_mode, actions, tuple(records.barred(config.topology)))
 
 
-def lift(settings: Settings, topology: str, diagnosis: str, action: str, *, by: str) -> BarredPair:
+def lift(workspace: Workspace, topology: str, diagnosis: str, action: str, *, by: str) -> BarredPair:
     """Allow a barred pair again. Raises PlanError for an unknown diagnosis or action, LedgerError for a pair that is
     not barred.
     """
-    config = topology_config(topology, settings)
+    config = workspace.config(topology)
     for what, word, kinds in (("diagnosis", diagnosis, DiagnosisKind), ("action", action, ActionKind)):
         if word not in [kind.value for kind in kinds]:
             raise PlanError(f"{what} {word!r} is unknown; give one of {', '.join(kinds)}")
-    return ledger_of(settings).guard.lift(config.topology, diagnosis, action, at=clock_of(settings).now(), by=by)
+    return workspace.ledger.guard.lift(config.topology, diagnosis, action, at=workspace.clock.now(), by=by)
 
 
-def guarded_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
+def guarded_topologies(workspace: Workspace, names: Iterable[str]) -> list[str]:
     """Topologies whose guard is on and has something to see. Includes topologies that cannot be read: the turn of such
     a one then fails by itself.
     """
-    return [name for name in names if _may_be_guarded(name, settings)]
+    return [name for name in names if _may_be_guarded(workspace, name)]
 
 
-def _may_be_guarded(name: str, settings: Settings) -> bool:
+def _may_be_guarded(workspace: Workspace, name: str) -> bool:
     try:
-        config = topology_config(name, settings)
+        config = workspace.config(name)
         return config.planning.guard_mode != "off" and config.cluster.counts_tuples
     except FileError:
         return True

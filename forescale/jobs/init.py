@@ -15,9 +15,9 @@ from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.jobs.measured_samples import SampleSource
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
 from forescale.wiring.engines.registry import DESCRIBED, ENGINES, arrivals_kind
-from forescale.wiring.parts import clock_of
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
 
@@ -93,7 +93,7 @@ def described_job(kind: str, request: JobRequest) -> DescribedJob:
 
 
 def draft_topology(
-    settings: Settings,
+    workspace: Workspace,
     described: DescribedJob,
     target: DraftTarget,
     *,
@@ -109,9 +109,9 @@ def draft_topology(
     """
     if prometheus is not None:
         _check_address(prometheus, "--prometheus")
-    now = clock_of(settings).now()
+    now = workspace.clock.now()
     name = target.name or topology_name(described.job.name)
-    path = target.path(settings, name)
+    path = target.path(workspace.settings, name)
     arrivals = arrival_proposal(described, kafka, prometheus, now)
     origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
     job = described.job
@@ -128,11 +128,11 @@ def draft_topology(
     return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
 
 
-def first_calibration(settings: Settings, drafted: DraftedTopology, spans: int) -> CalibratedTopology:
+def first_calibration(workspace: Workspace, drafted: DraftedTopology, spans: int) -> CalibratedTopology:
     """Measure the job on the cluster that its file names, on top of the declared profiles. Raises ClusterError or
     ModelError.
     """
-    return calibrate(settings, str(drafted.path), SampleSource(spans=spans))
+    return calibrate(workspace, str(drafted.path), SampleSource(spans=spans))
 
 
 def unmeasured_because(drafted: DraftedTopology) -> str:

@@ -9,8 +9,7 @@ from forecasting.joined_paths import JoinedForecasts, compared_s, joined_forecas
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import known_by
-from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
+from forescale.situation.workspace import Workspace
 from planner.ledger.ledger import Ledger
 
 MAX_LISTED = 15_000
@@ -20,7 +19,7 @@ MAX_PAST = 120
 
 
 def joint_forecasts(
-    settings: Settings, config: TopologyConfig, forecasts: Mapping[str, Forecast], within_s: int | None = None
+    workspace: Workspace, config: TopologyConfig, forecasts: Mapping[str, Forecast], within_s: int | None = None
 ) -> JoinedForecasts:
     """Join them by the ledger's past forecasts and the history; the note says if these are not enough.
 
@@ -31,12 +30,12 @@ def joint_forecasts(
     since = min(each.trained_from for each in forecasts.values())
     until = max(each.start for each in forecasts.values())
     try:
-        history = read_history(settings.history_dir, config.topology, start=since, end=until)
+        history = read_history(workspace.settings.history_dir, config.topology, start=since, end=until)
     except HistoryError as error:
         return JoinedForecasts(forecasts, f"sample paths of sources are paired as they come: {error}")
     history = history.in_local_time(config.timezones)
     known = {source: known_by(history, source, config.events, until) for source in forecasts}
-    past = _past(ledger_of(settings), config.topology, forecasts, compared_s(forecasts, within_s))
+    past = _past(workspace.ledger, config.topology, forecasts, compared_s(forecasts, within_s))
     return joined_forecasts(forecasts, known, within_s, past)
 
 

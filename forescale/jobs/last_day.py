@@ -8,9 +8,9 @@ from itertools import pairwise
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
-from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.situation import Situation
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import guard_terms_of
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -29,12 +29,12 @@ MAX_CHANGES = 400
 """Newest deployments searched for those of the day and the one before it."""
 
 
-def day_before(settings: Settings, situation: Situation, ledger: Ledger, entry: ScheduleEntry) -> LastDay | None:
+def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry) -> LastDay | None:
     """The 24 hours before the decision. None, with the reason in the log, if their arrivals are unknown."""
     config, schedule, topology = situation.config, entry.schedule, situation.topology
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
-    learned = learned_planning(situation, ledger)
+    learned = learned_planning(situation, workspace.ledger)
     planning = learned.planning
     terms = DayTerms(
         learned.engine,
@@ -44,11 +44,11 @@ def day_before(settings: Settings, situation: Situation, ledger: Ledger, entry: 
         planning.price_per_violation_minute,
     )
     try:
-        history = read_history(settings.history_dir, config.topology, start=start, end=end)
+        history = read_history(workspace.settings.history_dir, config.topology, start=start, end=end)
         _check_whole(history, topology.sources, start, end)
         load = minute_load(history.series, may_be_silent=True)
-        plans, unknown = _plans(ledger, entry, load.start)
-        known = ledger.minutes.count(config.topology, load.start, load.end)
+        plans, unknown = _plans(workspace.ledger, entry, load.start)
+        known = workspace.ledger.minutes.count(config.topology, load.start, load.end)
         ran = _cost(plans, load.end, known) if plans else None
         first = plans[0][1] if plans else schedule.current
         return last_day(load, situation.model, terms, first.parallelism, ran, unknown)

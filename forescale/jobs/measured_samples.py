@@ -7,10 +7,9 @@ from pathlib import Path
 
 from forescale.files.samples import read_sample_file
 from forescale.files.topology import TopologyConfig
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.engine import SampleRequest, watched_samples
 from forescale.wiring.engines.registry import SAMPLED, cluster_kind
-from forescale.wiring.parts import clock_of, cluster_of
 from modeling.calibration.operator_sample import OperatorSample
 from planner.errors import ClusterError
 
@@ -84,7 +83,7 @@ class SampleSource:
         return "the cluster of the topology file" if self.engine is None else SAMPLED[self.engine].shown
 
 
-def measured_samples(source: SampleSource, config: TopologyConfig, settings: Settings) -> Sequence[OperatorSample]:
+def measured_samples(workspace: Workspace, source: SampleSource, config: TopologyConfig) -> Sequence[OperatorSample]:
     """Samples of the topology. Raises FileError or ClusterError."""
     topology = config.as_topology()
     if unknown := sorted(set(source.components) - set(topology.order)):
@@ -106,6 +105,6 @@ def measured_samples(source: SampleSource, config: TopologyConfig, settings: Set
             source.role,
         )
         return SAMPLED[source.engine].read(request, config)
-    kind, cluster = cluster_kind(config.cluster), cluster_of(config, settings, clock_of(settings))
+    kind, cluster = cluster_kind(config.cluster), workspace.cluster(config)
     span_s = source.span_s or kind.sample_s(config.cluster)
     return watched_samples(cluster, span_s, source.spans if kind.watched else 1)

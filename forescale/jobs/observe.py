@@ -8,9 +8,8 @@ from datetime import timedelta
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import backlogs
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clusters.cluster import Cluster
 from planner.clusters.waiting import longest_lag_s
 from planner.errors import PlanError
@@ -38,11 +37,10 @@ class Observed:
     recorded: int
 
 
-def observe(settings: Settings, topology: str) -> Observed:
+def observe(workspace: Workspace, topology: str) -> Observed:
     """Record what runs. Raises PlanError if the topology is not in shadow mode, and ClusterError."""
-    config = in_shadow_mode(topology_config(topology, settings))
-    clock, ledger = clock_of(settings), ledger_of(settings)
-    return record_observation(config, ledger, cluster_of(config, settings, clock))
+    config = in_shadow_mode(workspace.config(topology))
+    return record_observation(config, workspace.ledger, workspace.cluster(config))
 
 
 def record_observation(config: TopologyConfig, ledger: Ledger, cluster: Cluster) -> Observed:
@@ -74,16 +72,16 @@ def in_shadow_mode(config: TopologyConfig) -> TopologyConfig:
     return config
 
 
-def shadow_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
+def shadow_topologies(workspace: Workspace, names: Iterable[str]) -> list[str]:
     """Topologies in shadow mode. Includes topologies that cannot be read: observing such a one then fails by itself,
     and the others go on.
     """
-    return [name for name in names if _may_be_in_shadow(name, settings)]
+    return [name for name in names if _may_be_in_shadow(workspace, name)]
 
 
-def _may_be_in_shadow(name: str, settings: Settings) -> bool:
+def _may_be_in_shadow(workspace: Workspace, name: str) -> bool:
     try:
-        return topology_config(name, settings).planning.shadow
+        return workspace.config(name).planning.shadow
     except FileError:
         return True
 

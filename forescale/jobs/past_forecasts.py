@@ -16,8 +16,7 @@ from forescale.files.events_section import EventEntry, HolidaysEntry, event_cale
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_failures import read_failures
 from forescale.jobs.newest_forecasts import recorded_forecast
-from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of
+from forescale.situation.workspace import Workspace
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.ledger import Ledger
 
@@ -57,13 +56,13 @@ class PastForecasts:
     error: str = ""
 
 
-def drifts_by_source(settings: Settings, config: TopologyConfig) -> dict[str, tuple[ForecastDrift, ...]]:
+def drifts_by_source(workspace: Workspace, config: TopologyConfig) -> dict[str, tuple[ForecastDrift, ...]]:
     """Whether the forecasts of each source have drifted, per horizon; sources without a forecast are left out."""
     past = past_forecasts(
-        settings,
+        workspace,
         ForecastTopology.of(config),
-        ledger_of(settings),
-        clock_of(settings).now(),
+        workspace.ledger,
+        workspace.clock.now(),
         forecasts_of_source(len(config.as_topology().sources)),
     )
     return {source: one.judged.drifts for source, one in past.items() if one.judged is not None}
@@ -75,14 +74,14 @@ def forecasts_of_source(sources: int) -> int:
 
 
 def past_forecasts(
-    settings: Settings, topology: ForecastTopology, ledger: Ledger, now: datetime, newest: int
+    workspace: Workspace, topology: ForecastTopology, ledger: Ledger, now: datetime, newest: int
 ) -> dict[str, PastForecasts]:
     """Past forecasts by source. newest: number of forecasts read per source."""
     entries: dict[str, list[ForecastEntry]] = {source: [] for source in topology.sources}
     for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
         entries.setdefault(entry.source, []).append(entry)
-    history, lacking = _history(topology, settings)
-    causes = read_failures(settings.forecasts_dir / topology.name)
+    history, lacking = _history(workspace, topology)
+    causes = read_failures(workspace.settings.forecasts_dir / topology.name)
     return {
         source: _judged(
             entries[source][:newest], known_by(history, source, topology.events, now), causes.get(source, lacking)
@@ -102,10 +101,10 @@ def _judged(entries: Sequence[ForecastEntry], history: ArrivalSeries | None, fai
     return PastForecasts(entries, history, failure, judged)
 
 
-def _history(topology: ForecastTopology, settings: Settings) -> tuple[ArrivalHistory | None, str]:
+def _history(workspace: Workspace, topology: ForecastTopology) -> tuple[ArrivalHistory | None, str]:
     """The history, or why there is none."""
     try:
-        return read_history(settings.history_dir, topology.name).in_local_time(topology.timezones), ""
+        return read_history(workspace.settings.history_dir, topology.name).in_local_time(topology.timezones), ""
     except HistoryError as error:
         return None, str(error)
 

@@ -25,15 +25,10 @@ from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.brief import markdown
 from forescale.report.kit.decision_words import basis_summary, causes_words
-from forescale.settings import Settings
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import (
     change_terms_of,
-    clock_of,
-    cluster_of,
-    ledger_of,
-    topology_config,
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
@@ -120,30 +115,28 @@ class PlanRequest:
         return {source: read_forecast(folder) for source, folder in self.folders.items()}
 
 
-def plan(settings: Settings, topology: str, candidates: Mapping[str, PhysicalPlan] | None = None) -> PlannedSchedule:
+def plan(workspace: Workspace, topology: str, candidates: Mapping[str, PhysicalPlan] | None = None) -> PlannedSchedule:
     """Make the schedule for the newest forecasts and the running plan; once for the same two. In shadow mode, for the
     plan that would run, had the earlier schedules been deployed. candidates: plans proposed by a person, by name.
 
     Without usable forecasts the next lower rung is used, and the schedule says so (`rungs`). Raises ClusterError if
     the cluster does not report what runs.
     """
-    ledger = ledger_of(settings)
-    request = plan_request(settings, topology_config(topology, settings), ledger, candidates)
+    ledger = workspace.ledger
+    request = plan_request(workspace, workspace.config(topology), candidates)
     forecasts = request.forecasts()
     made = earlier_schedule(request, ledger)
     if made is None:
-        made = kept(request, _new_schedule(settings, request, ledger, forecasts), ledger)
-    last_day = day_before(settings, Workspace(settings).situation(request.config), ledger, made)
-    return published(settings, request, made, ledger, forecasts, last_day)
+        made = kept(request, _new_schedule(workspace, request, forecasts), ledger)
+    last_day = day_before(workspace, workspace.situation(request.config), made)
+    return published(workspace, request, made, forecasts, last_day)
 
 
-def _new_schedule(
-    settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
-) -> ScalingSchedule:
+def _new_schedule(workspace: Workspace, request: PlanRequest, forecasts: Mapping[str, Forecast]) -> ScalingSchedule:
     """The schedule; it holds the running plan if there is nothing to plan by."""
     if request.basis.rung.plans:
-        case = request_case(settings, request, ledger, forecasts)
-        return request_schedule(settings, request, case, forecasts)
+        case = request_case(workspace, request, forecasts)
+        return request_schedule(workspace, request, case, forecasts)
     quantile = request.config.planning.quantile
     who = "only the guard acts" if request.basis.rung is Rung.GUARD else "nobody acts"
     why = f"no basis for a plan: the running plan is held and {who}: {causes_words(request.basis)}"
@@ -151,26 +144,25 @@ def _new_schedule(
 
 
 def plan_request(
-    settings: Settings,
+    workspace: Workspace,
     config: TopologyConfig,
-    ledger: Ledger,
     candidates: Mapping[str, PhysicalPlan] | None = None,
 ) -> PlanRequest:
     """Also calls off steps whose time has passed and, in shadow mode, records what runs. Raises as `plan`."""
-    clock, shadow = clock_of(settings), config.planning.shadow
+    clock, shadow = workspace.clock, config.planning.shadow
     now = clock.now()
-    ledger.expire_steps(now, by="plan", topology=config.topology)
-    basis = planning_basis(settings, config, ledger, now)
-    cluster = cluster_of(config, settings, clock)
+    workspace.ledger.expire_steps(now, by="plan", topology=config.topology)
+    basis = planning_basis(workspace, config, now)
+    cluster = workspace.cluster(config)
     state = cluster.state()
     if shadow:
-        record_observation(config, ledger, cluster)
-    start = _shadow_start(settings, config, ledger, now) or running_start(state)
+        record_observation(config, workspace.ledger, cluster)
+    start = _shadow_start(workspace, config, now) or running_start(state)
     folders = {source: Path(entry.folder) for source, entry in basis.entries.items()} | dict(basis.profiles)
     return PlanRequest(
         config,
         now,
-        replace(question_of(settings, config, basis, start), candidates=_proposed(candidates or {}, config.planning)),
+        replace(question_of(workspace, config, basis, start), candidates=_proposed(candidates or {}, config.planning)),
         {source: folders[source] for source in basis.forecasts},
         basis.entries,
         start,
@@ -202,9 +194,7 @@ def _proposed(candidates: Mapping[str, PhysicalPlan], planning: Planning) -> dic
     return {name: plan.plan_id for name, plan in candidates.items()}
 
 
-def request_case(
-    settings: Settings, request: PlanRequest, ledger: Ledger, forecasts: Mapping[str, Forecast]
-) -> PlanningCase:
+def request_case(workspace: Workspace, request: PlanRequest, forecasts: Mapping[str, Forecast]) -> PlanningCase:
     """The case, calibrated on the cluster now, with what past deployments teach. Raises PlanError if there is nothing
     to plan by.
     """
@@ -212,23 +202,21 @@ def request_case(
         raise PlanError(
             f"topology {request.config.topology!r}: {basis_summary(request.basis)}; plan it alone to record that"
         )
-    cluster = cluster_of(request.config, settings, clock_of(settings))
-    case = planning_case(
-        settings, request.config, ledger, cluster, forecasts, request.start, request.now, request.basis
-    )
+    cluster = workspace.cluster(request.config)
+    case = planning_case(workspace, request.config, cluster, forecasts, request.start, request.now, request.basis)
     return replace(case, candidates=request.candidates)
 
 
 def request_schedule(
-    settings: Settings,
+    workspace: Workspace,
     request: PlanRequest,
     case: PlanningCase,
     forecasts: Mapping[str, Forecast],
     at_most: int | None = None,
 ) -> ScalingSchedule:
     """at_most: instances, as in PlanningCase.planned. Raises PlanError if the forecasts are over."""
-    joined = joint_forecasts(settings, request.config, forecasts)
-    made = case.decided(joined.forecasts, at_most).due_from(clock_of(settings).now())
+    joined = joint_forecasts(workspace, request.config, forecasts)
+    made = case.decided(joined.forecasts, at_most).due_from(workspace.clock.now())
     return replace(made, basis=replace(made.basis, fleet=request.basis.fleet, unjoined=joined.note))
 
 
@@ -247,10 +235,9 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
 
 
 def published(
-    settings: Settings,
+    workspace: Workspace,
     request: PlanRequest,
     entry: ScheduleEntry,
-    ledger: Ledger,
     forecasts: Mapping[str, Forecast],
     last_day: LastDay | None = None,
 ) -> PlannedSchedule:
@@ -259,33 +246,33 @@ def published(
     """
     config = request.config
     if request.basis.rung.plans:
-        settle(config, ledger, entry, request.now)
+        settle(config, workspace.ledger, entry, request.now)
     if config.planning.shadow:
-        _accrue(settings, config, ledger)
-    report = write_schedule_report(config, settings, ledger, entry, forecasts, last_day=last_day)
-    track_schedule(settings, request.entries, entry, report)
-    return _planned(config, entry, ledger, forecasts, report, last_day)
+        _accrue(workspace, config)
+    report = write_schedule_report(workspace, config, entry, forecasts, last_day=last_day)
+    track_schedule(workspace, request.entries, entry, report)
+    return _planned(config, entry, workspace.ledger, forecasts, report, last_day)
 
 
-def _shadow_start(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Start | None:
+def _shadow_start(workspace: Workspace, config: TopologyConfig, now: datetime) -> Start | None:
     """The plan that would run; None outside shadow mode, and at its beginning, when that is the running plan."""
-    span = ledger.shadow.span(config.topology) if config.planning.shadow else None
+    span = workspace.ledger.shadow.span(config.topology) if config.planning.shadow else None
     if span is None or set(span.first.parallelism) != set(config.operators):
         return None
     if not (followed := span.followed(now)):
         return Start(span.first, None)
     last = followed[-1]
-    learned = learned_planning(Workspace(settings).situation(config), ledger)
+    learned = learned_planning(workspace.situation(config), workspace.ledger)
     terms = change_terms_of(learned.planning, config.forecast.every_s, learned.restore)
     down_s = terms.down_s(config.as_topology(), last.replaces, last.plan)
     ahead_s = terms.stops_after_s(last.replaces, last.plan) + down_s
     return Start(last.plan, last.deploy_at + timedelta(seconds=ahead_s))
 
 
-def _accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> None:
+def _accrue(workspace: Workspace, config: TopologyConfig) -> None:
     """Planning goes on if a day of the shadow cannot be accrued: `forescale shadow` says why."""
     try:
-        accrue(settings, config, ledger)
+        accrue(workspace, config)
     except (HistoryError, FileError) as error:
         logger.warning("days of the shadow of %s are not accrued: %s", config.topology, error)
 

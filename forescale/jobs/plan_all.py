@@ -27,8 +27,7 @@ from forescale.jobs.plan import (
 )
 from forescale.jobs.planning_case import PlanningCase
 from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
-from forescale.settings import Settings
-from forescale.wiring.parts import ledger_of
+from forescale.situation.workspace import Workspace
 from modeling.excuse import Excuse
 from modeling.wording import count_of
 from planner.errors import PlanError
@@ -38,7 +37,6 @@ from planner.fleet.shortage import QUOTA, Shortage, excuse, shortages
 from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
-from planner.ledger.ledger import Ledger
 from planner.scaling_schedule import ScalingSchedule
 
 
@@ -68,7 +66,7 @@ class _Shared:
 
 
 def plan_all(
-    settings: Settings,
+    workspace: Workspace,
     fleet: Path | None = None,
     *,
     workers: int | None = None,
@@ -82,15 +80,15 @@ def plan_all(
     use the workers of the Spark master instead. Raises FileError if there are no topologies or the fleet file cannot
     be used; PlanError if a quota is below what runs, and as spark_workers.
     """
-    settings = settings.with_absolute_paths()
-    configs, failures = _configs(settings, fleet)
+    workspace = Workspace(workspace.settings.with_absolute_paths())  # a worker may run in another folder
+    configs, failures = _configs(workspace, fleet)
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
-    ledger = ledger_of(settings)
-    with spark_workers(settings, progress) if spark else WorkerProcesses(count, progress) as pool:
-        asked, failed = pool.each("read", partial(_request, settings), configs)
+    ledger = workspace.ledger
+    with spark_workers(workspace, progress) if spark else WorkerProcesses(count, progress) as pool:
+        asked, failed = pool.each("read", partial(_request, workspace), configs)
         failures |= failed
-        fixed = {name: _standing(settings, configs[name], ledger) for name in failures if name in configs}
+        fixed = {name: _standing(workspace, configs[name]) for name in failures if name in configs}
         asked = _marked(asked, fixed, terms)
         _check_running(asked, fixed, terms.quotas, fleet)
         entries = {name: entry for name, each in asked.items() if (entry := earlier_schedule(each, ledger)) is not None}
@@ -98,14 +96,14 @@ def plan_all(
         together = fleet is None or len(entries) == len(asked)
         entries = entries if together else {}
         tasks = {name: each for name, each in asked.items() if name not in entries}
-        planned, failed = pool.each("plan", partial(_planned, settings), tasks)
+        planned, failed = pool.each("plan", partial(_planned, workspace), tasks)
         failures |= failed
-        fixed |= {name: _standing(settings, configs[name], ledger) for name in failed}
-        shared = _under(terms, settings, pool, tasks, planned, {name: each for name, each in fixed.items() if each})
+        fixed |= {name: _standing(workspace, configs[name]) for name in failed}
+        shared = _under(workspace, terms, pool, tasks, planned, {name: each for name, each in fixed.items() if each})
         failures |= shared.failures
         answers: dict[str, ScheduleEntry | ScalingSchedule] = {**entries, **shared.schedules}
         keep = {name: (asked[name], answers[name]) for name in sorted(answers)}
-        recorded, failed = pool.each("record", partial(_recorded, settings), keep)
+        recorded, failed = pool.each("record", partial(_recorded, workspace), keep)
     uncounted = [name for name in failures if terms.quotas and fixed.get(name) is None]
     return PlannedFleet(
         tuple(recorded.values()),
@@ -117,13 +115,12 @@ def plan_all(
     )
 
 
-def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
+def _configs(workspace: Workspace, fleet: Path | None) -> tuple[dict[str, TopologyConfig], dict[str, str]]:
     """Configurations by topology; and errors by file name."""
-    files = topology_files(settings.topologies, fleet)
+    folder = workspace.settings.topologies
+    files = topology_files(folder, fleet)
     if not files:
-        raise FileError(
-            f"no topology file (*.yaml) in {settings.topologies}; add one, or set FORESCALE_TOPOLOGIES to their folder"
-        )
+        raise FileError(f"no topology file (*.yaml) in {folder}; add one, or set FORESCALE_TOPOLOGIES to their folder")
     found, failures, read_from = dict[str, TopologyConfig](), dict[str, str](), dict[str, Path]()
     for path in files:
         try:
@@ -137,25 +134,25 @@ def _configs(settings: Settings, fleet: Path | None) -> tuple[dict[str, Topology
     return found, failures
 
 
-def _request(settings: Settings, config: TopologyConfig) -> PlanRequest:
-    return plan_request(settings, config, ledger_of(settings))
+def _request(workspace: Workspace, config: TopologyConfig) -> PlanRequest:
+    return plan_request(workspace, config)
 
 
-def _planned(settings: Settings, request: PlanRequest) -> tuple[PlanningCase, ScalingSchedule]:
+def _planned(workspace: Workspace, request: PlanRequest) -> tuple[PlanningCase, ScalingSchedule]:
     forecasts = request.forecasts()
-    case = request_case(settings, request, ledger_of(settings), forecasts)
-    return case, request_schedule(settings, request, case, forecasts)
+    case = request_case(workspace, request, forecasts)
+    return case, request_schedule(workspace, request, case, forecasts)
 
 
-def _planned_again(settings: Settings, task: tuple[PlanRequest, PlanningCase, int]) -> ScalingSchedule:
+def _planned_again(workspace: Workspace, task: tuple[PlanRequest, PlanningCase, int]) -> ScalingSchedule:
     request, case, at_most = task
-    return request_schedule(settings, request, case, request.forecasts(), at_most)
+    return request_schedule(workspace, request, case, request.forecasts(), at_most)
 
 
-def _recorded(settings: Settings, task: tuple[PlanRequest, ScheduleEntry | ScalingSchedule]) -> PlannedSchedule:
-    (request, made), ledger = task, ledger_of(settings)
+def _recorded(workspace: Workspace, task: tuple[PlanRequest, ScheduleEntry | ScalingSchedule]) -> PlannedSchedule:
+    (request, made), ledger = task, workspace.ledger
     entry = kept(request, made, ledger) if isinstance(made, ScalingSchedule) else made
-    return published(settings, request, entry, ledger, request.forecasts())
+    return published(workspace, request, entry, request.forecasts())
 
 
 def _short(made: ScheduleEntry | ScalingSchedule) -> str:
@@ -163,9 +160,9 @@ def _short(made: ScheduleEntry | ScalingSchedule) -> str:
     return "; ".join(each.reason for each in schedule.excuses if each.target == QUOTA)
 
 
-def _standing(settings: Settings, config: TopologyConfig, ledger: Ledger) -> Holding | None:
+def _standing(workspace: Workspace, config: TopologyConfig) -> Holding | None:
     try:
-        return standing(settings, config, ledger)
+        return standing(workspace, config)
     except EXPECTED:
         return None
 
@@ -211,8 +208,8 @@ def _check_running(
 
 
 def _under(
+    workspace: Workspace,
     terms: FleetTerms,
-    settings: Settings,
     pool: TopologyWorkers,
     requests: Mapping[str, PlanRequest],
     planned: Mapping[str, tuple[PlanningCase, ScalingSchedule]],
@@ -225,7 +222,7 @@ def _under(
 
     def replanned(at_most: Mapping[str, int]) -> Mapping[str, ScalingSchedule]:
         tasks = {name: (requests[name], planned[name][0], count) for name, count in at_most.items()}
-        made, failed = pool.each("plan within the quotas", partial(_planned_again, settings), tasks)
+        made, failed = pool.each("plan within the quotas", partial(_planned_again, workspace), tasks)
         failures.update(failed)
         return made
 

@@ -14,13 +14,12 @@ from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
-from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import change_terms_of, clock_of, disruption_prices_of, planned_limits_of, rules_of
+from forescale.wiring.parts import change_terms_of, disruption_prices_of, planned_limits_of, rules_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
@@ -181,9 +180,8 @@ def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float,
 
 
 def planning_case(
-    settings: Settings,
+    workspace: Workspace,
     config: TopologyConfig,
-    ledger: Ledger,
     cluster: Cluster,
     forecasts: Mapping[str, Forecast],
     start: Start,
@@ -191,23 +189,23 @@ def planning_case(
     question: DecisionBasis = NOTHING_KNOWN,
 ) -> PlanningCase:
     """The case, calibrated on the cluster now, with what past deployments teach. question: what it is to answer."""
-    calibration = planning_profiles(settings, config, cluster, now)
-    situation = Workspace(settings).situation(config)
-    learned = learned_planning(situation, ledger)
+    calibration = planning_profiles(workspace, config, cluster, now)
+    situation = workspace.situation(config)
+    learned = learned_planning(situation, workspace.ledger)
     planning = learned.planning
     priced = situation.priced
-    arrivals = measured_arrivals(settings, config.topology, forecasts, planning.arrival_cv2)
+    arrivals = measured_arrivals(workspace, config.topology, forecasts, planning.arrival_cv2)
     terms = change_terms_of(planning, config.forecast.every_s, learned.restore)
-    paced = paced_budget(config, ledger, cluster, now)
+    paced = paced_budget(config, workspace.ledger, cluster, now)
     # The backlog that a shadow would have is not the measured one.
-    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, ledger, clock_of(settings))()
+    waiting = {} if planning.shadow else recorded_backlogs(config, cluster, workspace.ledger, workspace.clock)()
     present = Present(
         now.timestamp(),
         start.plan.parallelism,
         sum(each.tuples or 0.0 for each in waiting.values()),
         0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
-        announced_turns(ledger, config, now),
-        changes_before(ledger, config.topology, now),
+        announced_turns(workspace.ledger, config, now),
+        changes_before(workspace.ledger, config.topology, now),
     )
     return PlanningCase(
         replace(situation.model, arrival_cv2=arrivals.arrival_cv2),
@@ -230,7 +228,7 @@ def planning_case(
         ),
         priced=priced,
         disruption=disruption_prices_of(planning),
-        review=review_time(settings, config, present),
+        review=review_time(workspace, config, present),
     )
 
 
@@ -241,7 +239,7 @@ def running_start(state: ClusterState) -> Start:
     return Start(state.plan, state.running_since)
 
 
-def question_of(settings: Settings, config: TopologyConfig, basis: Basis, start: Start) -> DecisionBasis:
+def question_of(workspace: Workspace, config: TopologyConfig, basis: Basis, start: Start) -> DecisionBasis:
     """What a schedule is to answer: equal for equal inputs, which give the same schedule. Raises FileError for a site
     file that cannot be read.
     """
@@ -252,6 +250,6 @@ def question_of(settings: Settings, config: TopologyConfig, basis: Basis, start:
         shadow=config.planning.shadow,
         floor=config.planning.floor,
         topology_digest=hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:12],
-        site_digest=site_digest(Path(settings.below_home(site))) if site else "",
-        calibration_digest=drift_digest(config, settings),
+        site_digest=site_digest(Path(workspace.settings.below_home(site))) if site else "",
+        calibration_digest=drift_digest(config, workspace.settings),
     )

@@ -12,9 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from forecasting.errors import TrackingError
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.tracking.old_runs import old_records, remove_run, remove_version
-from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.entries import ForecastEntry
 from planner.ledger.schedule_use import ScheduleUse
 
@@ -62,46 +61,46 @@ def counted(removables: Sequence[Removable]) -> dict[str, int]:
     return dict(Counter(one.kind for one in removables))
 
 
-def prunable(settings: Settings, retention: Retention) -> Pruned:
+def prunable(workspace: Workspace, retention: Retention) -> Pruned:
     """List what may be removed, without removing it. Raises LedgerError: without the ledger, use is unknown."""
-    uses = ledger_of(settings).uses
-    now = clock_of(settings).now()
-    found = list(_replays(settings, retention))
+    uses = workspace.ledger.uses
+    now = workspace.clock.now()
+    found = list(_replays(workspace, retention))
     untracked: dict[str, str] = {}
     for topology in uses.topologies():
         schedules, forecasts = uses.schedules(topology, now), uses.forecasts(topology)
         in_use = _in_use(schedules, forecasts, retention.keep)
         before = now - retention.older_than
-        found += _forecasts(settings, topology, forecasts, in_use, schedules, before)
-        found += _reports(settings, topology, schedules, before, retention.keep)
+        found += _forecasts(workspace, topology, forecasts, in_use, schedules, before)
+        found += _reports(workspace, topology, schedules, before, retention.keep)
         try:
-            found += _tracked(settings, topology, in_use, schedules, retention)
+            found += _tracked(workspace, topology, in_use, schedules, retention)
         except TrackingError as error:
             untracked[topology] = str(error)
     return Pruned(tuple(found), (), untracked)
 
 
-def prune_by_age(settings: Settings, older_than_days: float, keep: int) -> dict[str, int]:
+def prune_by_age(workspace: Workspace, older_than_days: float, keep: int) -> dict[str, int]:
     """Remove all that may be removed, without asking; returns the number of each kind. Raises TrackingError, after
     removing the files, if MLflow does not answer.
     """
     retention = Retention(timedelta(days=older_than_days), keep, datetime.now(UTC))
-    done = prune(settings, retention, prunable(settings, retention).removable)
+    done = prune(workspace, retention, prunable(workspace, retention).removable)
     for why in done.untracked.values():
         raise TrackingError(why)
     return counted(done.removed)
 
 
-def prune(settings: Settings, retention: Retention, listed: Sequence[Removable]) -> Pruned:
+def prune(workspace: Workspace, retention: Retention, listed: Sequence[Removable]) -> Pruned:
     """Remove what was listed and may still be removed. Safe to run again after a kill. Raises LedgerError, OSError."""
-    still = prunable(settings, retention)
+    still = prunable(workspace, retention)
     untracked, removed = dict(still.untracked), []
     wanted = {(one.kind, one.name) for one in listed}
     for one in still.removable:
         if (one.kind, one.name) not in wanted:
             continue
         try:
-            _remove(settings, one)
+            _remove(workspace, one)
         except TrackingError as error:
             untracked[one.topology] = str(error)
             continue
@@ -109,11 +108,11 @@ def prune(settings: Settings, retention: Retention, listed: Sequence[Removable])
     return Pruned(still.removable, tuple(removed), untracked)
 
 
-def _remove(settings: Settings, one: Removable) -> None:
+def _remove(workspace: Workspace, one: Removable) -> None:
     if one.kind is RemovableKind.MODEL_VERSION:
-        remove_version(settings, one.name)
+        remove_version(workspace.settings, one.name)
     elif one.kind is RemovableKind.RUN:
-        remove_run(settings, one.name)
+        remove_run(workspace.settings, one.name)
     elif Path(one.name).is_dir():
         shutil.rmtree(one.name)
     else:
@@ -133,7 +132,7 @@ def _in_use(schedules: Sequence[ScheduleUse], forecasts: Sequence[ForecastEntry]
 
 
 def _forecasts(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     forecasts: Sequence[ForecastEntry],
     in_use: Sequence[ForecastEntry],
@@ -149,24 +148,24 @@ def _forecasts(
             staying.update(names)
         for name in names:
             issued.setdefault(name, schedule.made_at)
-    for folder in _entries(settings.forecasts_dir / topology):
+    for folder in _entries(workspace.settings.forecasts_dir / topology):
         dated = issued.get(folder.name, _changed(folder))
         if folder.is_dir() and folder.name not in staying and dated < before:
             yield Removable(RemovableKind.FORECAST, str(folder), dated, topology)
 
 
 def _reports(
-    settings: Settings, topology: str, schedules: Sequence[ScheduleUse], before: datetime, keep: int
+    workspace: Workspace, topology: str, schedules: Sequence[ScheduleUse], before: datetime, keep: int
 ) -> Iterator[Removable]:
     old = {each.id: each.made_at for each in schedules[keep:] if not each.live and each.made_at < before}
-    for file in _entries(settings.reports_dir / topology):
+    for file in _entries(workspace.settings.reports_dir / topology):
         if file.stem in old and file.is_file():
             yield Removable(RemovableKind.REPORT, str(file), old[file.stem], topology)
 
 
-def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
+def _replays(workspace: Workspace, retention: Retention) -> Iterator[Removable]:
     """Stored replays and forecasts that `forescale replay` would make again."""
-    for folder in (settings.home / "replay" / "done", settings.home / "replay" / "forecasts"):
+    for folder in (workspace.settings.home / "replay" / "done", workspace.settings.home / "replay" / "forecasts"):
         newest_first = sorted(((_changed(path), path) for path in _entries(folder)), reverse=True)
         for changed, path in newest_first[retention.keep :]:
             if changed < retention.wall_now - retention.older_than:
@@ -174,7 +173,7 @@ def _replays(settings: Settings, retention: Retention) -> Iterator[Removable]:
 
 
 def _tracked(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     in_use: Sequence[ForecastEntry],
     schedules: Sequence[ScheduleUse],
@@ -183,7 +182,7 @@ def _tracked(
     """Versions before runs: a version names its run."""
     calibrated = {schedule.basis.calibration.version for schedule in schedules if schedule.live} - {""}
     old = old_records(
-        settings,
+        workspace.settings,
         topology,
         before=retention.wall_now - retention.older_than,
         keep=retention.keep,

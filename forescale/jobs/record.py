@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from forecasting.arrivals.sources.steady import Recorded, SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.file_error import FileError
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.arrivals import steady_source
-from forescale.wiring.parts import clock_of, topology_config
 from planner.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -26,17 +25,17 @@ class Readings:
     failed: int
 
 
-def record(settings: Settings, topology: str) -> Recorded | None:
+def record(workspace: Workspace, topology: str) -> Recorded | None:
     """One reading; None for a source that needs no recording.
 
     Raises HistoryError if there is nothing to read, and FileError.
     """
-    source = steady_source(topology_config(topology, settings), settings)
-    return None if source is None else _recorded(source, clock_of(settings), topology)
+    source = steady_source(workspace.config(topology), workspace.settings)
+    return None if source is None else _recorded(source, workspace.clock, topology)
 
 
 def record_steadily(
-    settings: Settings,
+    workspace: Workspace,
     topology: str,
     every_s: float,
     for_s: float,
@@ -52,10 +51,10 @@ def record_steadily(
         raise HistoryError(f"--every {every_s:g}; give a positive number of seconds")
     if not for_s > 0:
         raise HistoryError(f"--for {for_s:g}; give a positive number of seconds")
-    source = steady_source(topology_config(topology, settings), settings)
+    source = steady_source(workspace.config(topology), workspace.settings)
     if source is None:
         return None
-    clock = clock_of(settings)
+    clock = workspace.clock
     recorded = failed = 0
     begun = time.monotonic()
     while not stop.is_set():
@@ -77,16 +76,16 @@ def record_steadily(
     return Readings(recorded, failed)
 
 
-def steady_topologies(settings: Settings, names: Iterable[str]) -> list[str]:
+def steady_topologies(workspace: Workspace, names: Iterable[str]) -> list[str]:
     """Topologies whose source has to be recorded. Includes topologies that cannot be read: recording such a one then
     fails by itself, and the others go on.
     """
-    return [name for name in names if _is_steady(name, settings)]
+    return [name for name in names if _is_steady(workspace, name)]
 
 
-def _is_steady(name: str, settings: Settings) -> bool:
+def _is_steady(workspace: Workspace, name: str) -> bool:
     try:
-        return steady_source(topology_config(name, settings), settings) is not None
+        return steady_source(workspace.config(name), workspace.settings) is not None
     except (HistoryError, FileError):
         return True
 

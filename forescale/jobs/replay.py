@@ -25,11 +25,10 @@ from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
-from forescale.settings import Settings
 from forescale.situation.known_profiles import unmeasured_notes
 from forescale.situation.workspace import Workspace
 from forescale.wiring.instance_costs import instance_costs
-from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of, topology_config
+from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of
 from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.replay.contest import FORECASTING, USUAL, Contest, check_policy, run_all
@@ -107,23 +106,23 @@ class ReplayedPolicies:
     run_id: str = ""
 
 
-def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | None = None) -> ReplayedPolicies:
+def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress | None = None) -> ReplayedPolicies:
     """Run policies over arrivals and score them. Forecasts and replays are stored, so an interrupted run resumes.
 
     Raises FileError, HistoryError, ForecastError, PlanError or ModelError.
     """
     tell = progress or (lambda text: None)
-    config = topology_config(request.topology, settings)
+    config = workspace.config(request.topology)
     every_s = _every_s(request, config)
     _check(request, every_s)
-    series, notes = _series(request, config, settings)
+    series, notes = _series(workspace, request, config)
     start, end = _span(request, series)
     seen = timedelta(days=config.forecast.train_days)
     series = {source: each.between(max(each.start, start - seen), end) for source, each in series.items()}
     whole = minute_load(series, start.timestamp()).scaled(request.scale)
     load = whole.between(start.timestamp(), end.timestamp())
     past = whole.between(whole.start_s, load.start_s) if load.start_s > whole.start_s else None
-    situation = Workspace(settings).situation(config)
+    situation = workspace.situation(config)
     believed = situation.profiles
     notes += unmeasured_notes(believed)
     lead_s = float(config.planning.lead_s if request.lead_s is None else request.lead_s)
@@ -165,7 +164,7 @@ def replay(settings: Settings, request: ReplayRequest, *, progress: Progress | N
     )
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
-    folder = settings.home / "replay"
+    folder = workspace.settings.home / "replay"
     if request.anew:
         shutil.rmtree(folder, ignore_errors=True)
     done: dict[tuple[str, int], Track] = {}
@@ -265,11 +264,11 @@ def _check(request: ReplayRequest, every_s: int) -> None:
 
 
 def _series(
-    request: ReplayRequest, config: TopologyConfig, settings: Settings
+    workspace: Workspace, request: ReplayRequest, config: TopologyConfig
 ) -> tuple[Mapping[str, ArrivalSeries], list[str]]:
     sources = config.as_topology().sources
     if request.trace is None:
-        history = read_history(settings.history_dir, config.topology).in_local_time(config.timezones)
+        history = read_history(workspace.settings.history_dir, config.topology).in_local_time(config.timezones)
         return {source: history.source(source) for source in sources}, []
     trace = read_trace(request.trace)
     local = {source: config.timezones.get(source, UTC_NAME) for source in sources}

@@ -6,17 +6,17 @@ from pathlib import Path
 from forecasting.errors import TrackingError
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.tracking.replay_runs import MadeReplay, log_replay
 from planner.replay.timeline import decisions_path, read_timeline
 
 
-def replay_page_file(settings: Settings, topology: str) -> Path:
+def replay_page_file(workspace: Workspace, topology: str) -> Path:
     """Path of the page of the last replay through a known topology."""
-    return settings.reports_dir / topology / "replay.html"
+    return workspace.settings.reports_dir / topology / "replay.html"
 
 
-def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
+def tracked(workspace: Workspace, done: ReplayedPolicies) -> ReplayedPolicies:
     """The same with the id of its run, or a note why there is none. Afterwards its page is among the reports of the
     topology.
     """
@@ -25,7 +25,7 @@ def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
     against = done.differences[0].against if done.differences else None
     page = render_replay_page(read_timeline(done.timeline), against)
     try:
-        write_whole(page, replay_page_file(settings, done.topology))
+        write_whole(page, replay_page_file(workspace, done.topology))
     except OSError as error:
         done = replace(done, notes=(*done.notes, f"the page of the replay is not among the reports: {error}"))
     params = {"start": done.start, "end": done.end, "max_lag_s": done.max_lag_s, "against": against}
@@ -40,7 +40,7 @@ def tracked(settings: Settings, done: ReplayedPolicies) -> ReplayedPolicies:
         lambda: page,
     )
     try:
-        return replace(done, run_id=log_replay(made, settings))
+        return replace(done, run_id=log_replay(made, workspace.settings))
     except TrackingError as error:
         return replace(done, notes=(*done.notes, f"the replay is not in MLflow: {error}"))
     except Exception as error:  # noqa: BLE001 - any store error; its text may hold credentials

@@ -23,10 +23,8 @@ from forescale.report.decision.decision import CapacityStep, DecisionOutcome, De
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.report.kit.local_time import LocalTime
-from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
-from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from modeling.errors import ModelError
 from modeling.estimate import Estimate
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -43,19 +41,19 @@ logger = logging.getLogger(__name__)
 RECENT = timedelta(days=2)
 
 
-def report(settings: Settings, schedule_id: str) -> Path:
+def report(workspace: Workspace, schedule_id: str) -> Path:
     """Write the report of a recorded schedule again, with its outcome so far. Returns its path."""
-    ledger = ledger_of(settings)
+    ledger = workspace.ledger
     made = ledger.schedule(schedule_id)
-    config = topology_config(made.schedule.topology, settings)
+    config = workspace.config(made.schedule.topology)
     _check_plans(config, made)
-    basis = recorded_basis(settings, ledger, made)
-    outcome = _outcome(config, settings, ledger, made)
+    basis = recorded_basis(workspace, made)
+    outcome = _outcome(workspace, config, made)
     if outcome is not None:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
-    last_day = day_before(settings, Workspace(settings).situation(config), ledger, made)
-    path = write_schedule_report(config, settings, ledger, made, basis.forecasts, outcome=outcome, last_day=last_day)
-    track_schedule(settings, basis.entries, made, path)
+    last_day = day_before(workspace, workspace.situation(config), made)
+    path = write_schedule_report(workspace, config, made, basis.forecasts, outcome=outcome, last_day=last_day)
+    track_schedule(workspace, basis.entries, made, path)
     return path
 
 
@@ -72,11 +70,13 @@ def _check_plans(config: TopologyConfig, entry: ScheduleEntry) -> None:
         ) from None
 
 
-def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path) -> None:
+def track_schedule(
+    workspace: Workspace, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path
+) -> None:
     """Write the plans and their report to the MLflow runs of the forecasts. Planning goes on while the tracking server
     does not answer; writing the report again makes up for it.
     """
-    tracker = tracker_of(settings)
+    tracker = workspace.tracker
     plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
     tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
     try:
@@ -88,9 +88,8 @@ def track_schedule(settings: Settings, entries: Mapping[str, ForecastEntry], mad
 
 
 def write_schedule_report(
+    workspace: Workspace,
     config: TopologyConfig,
-    settings: Settings,
-    ledger: Ledger,
     entry: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
     *,
@@ -103,7 +102,7 @@ def write_schedule_report(
     """
     planning, schedule = config.planning, entry.schedule
     max_utilisation = planning.max_utilisation or 1.0
-    situation = Workspace(settings).situation(config)
+    situation = workspace.situation(config)
     profiles, model = situation.profiles, situation.model
     peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
 
@@ -123,7 +122,7 @@ def write_schedule_report(
     decision = DecisionReport(
         schedule_id=entry.id,
         schedule=schedule,
-        history=_recent_history(config, settings, schedule.made_at),
+        history=_recent_history(workspace, config, schedule.made_at),
         forecasts=forecasts,
         capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_running()) if peak else (),
         profiles=profiles,
@@ -134,15 +133,15 @@ def write_schedule_report(
         if peak
         else {},
         declared=config.declared_profiles(),
-        links=_run_links(settings, forecasts),
-        states={number: str(step.state) for number, step in enumerate(ledger.steps(schedule_id=entry.id))},
+        links=_run_links(workspace, forecasts),
+        states={number: str(step.state) for number, step in enumerate(workspace.ledger.steps(schedule_id=entry.id))},
         outcome=outcome,
-        shadow_days=_shadow_days(ledger, entry) if entry.shadow else None,
-        past=past_minutes(ledger, config.topology, schedule.made_at, shadow=entry.shadow),
+        shadow_days=_shadow_days(workspace.ledger, entry) if entry.shadow else None,
+        past=past_minutes(workspace.ledger, config.topology, schedule.made_at, shadow=entry.shadow),
         last_day=last_day,
         local=LocalTime(config.local_timezone),
     )
-    folder = settings.reports_dir / config.topology
+    folder = workspace.settings.reports_dir / config.topology
     page = render_report(decision)
     try:
         write_whole(decision_picture(decision), folder / f"{entry.id}.svg")
@@ -153,7 +152,7 @@ def write_schedule_report(
             f"{config.topology}` shows; only its page was not written: {error.filename or folder}: {error.strerror}; "
             f"make room there, then run: forescale report {entry.id}"
         ) from None
-    ledger.record_report(entry.id, str(written))
+    workspace.ledger.record_report(entry.id, str(written))
     return written
 
 
@@ -163,10 +162,10 @@ def _shadow_days(ledger: Ledger, entry: ScheduleEntry) -> tuple[ShadowDay, ...]:
     return () if span is None else accrued_days(ledger, span, entry.schedule.topology)
 
 
-def _recent_history(config: TopologyConfig, settings: Settings, made_at: datetime) -> ArrivalHistory | None:
+def _recent_history(workspace: Workspace, config: TopologyConfig, made_at: datetime) -> ArrivalHistory | None:
     """The last two days before the decision; None if they are unknown."""
     try:
-        return read_history(settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
+        return read_history(workspace.settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
     except HistoryError as error:
         logger.warning("the report of %s shows no arrivals: %s", config.topology, error)
         return None
@@ -183,9 +182,9 @@ def _planned_peak_per_s(
     return dict(zip(sources, ahead.peak_per_s(schedule.quantile).tolist(), strict=True))
 
 
-def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
+def _run_links(workspace: Workspace, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
     """MLflow run per source; empty while the tracking server does not answer, so that the report is still written."""
-    tracker = tracker_of(settings)
+    tracker = workspace.tracker
     try:
         return {source: tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id}
     except TrackingError as error:
@@ -193,23 +192,21 @@ def _run_links(settings: Settings, forecasts: Mapping[str, Forecast]) -> dict[st
         return {}
 
 
-def _outcome(
-    config: TopologyConfig, settings: Settings, ledger: Ledger, entry: ScheduleEntry
-) -> DecisionOutcome | None:
+def _outcome(workspace: Workspace, config: TopologyConfig, entry: ScheduleEntry) -> DecisionOutcome | None:
     """The arrivals, lag and steps after the decision, as far as known; None while nothing is. If a cluster keeps no
     record of its lag, something is known only after a step has been deployed.
     """
-    schedule, clock = entry.schedule, clock_of(settings)
+    schedule, clock = entry.schedule, workspace.clock
     start, end = schedule.made_at, min(schedule.end, clock.now())
     # A shadow did not cause what ran: `forescale shadow` compares the two.
     if entry.shadow or end <= start:
         return None
     steps = {
         step.position - 1: known
-        for step in ledger.steps(schedule_id=entry.id)
-        if (known := ledger.outcome(step.id)) is not None
+        for step in workspace.ledger.steps(schedule_id=entry.id)
+        if (known := workspace.ledger.outcome(step.id)) is not None
     }
-    record = cluster_of(config, settings, clock).record(start, end)
+    record = workspace.cluster(config).record(start, end)
     if record is None:
         minutes = int((end - start).total_seconds() // 60)
         lag = LagRecord(start, 60, np.full(minutes, np.nan)) if steps else None
@@ -218,7 +215,7 @@ def _outcome(
     if lag is None:
         return None
     truth = cluster_kind(config.cluster).truth
-    folder = settings.history_dir if truth is None else truth(config.cluster, settings)
+    folder = workspace.settings.history_dir if truth is None else truth(config.cluster, workspace.settings)
     arrived = {
         name: series.between(start, end)
         for name, series in read_history(folder, config.topology).series.items()

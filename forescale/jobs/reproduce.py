@@ -11,8 +11,7 @@ from forecasting.fleet import run_task
 from forescale.jobs.forecast import wanted_forecast
 from forescale.jobs.forecast_request import forecast_request
 from forescale.jobs.siblings import recorded_lender
-from forescale.settings import Settings
-from forescale.wiring.parts import tracker_of
+from forescale.situation.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,16 @@ class ReproducedRun:
     sources: Mapping[str, ReproducedForecast]
 
 
-def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None] | None = None) -> ReproducedRun:
+def reproduce(workspace: Workspace, run_id: str, *, progress: Callable[[str], None] | None = None) -> ReproducedRun:
     """Make the forecasts of a run again.
 
     Models trained in that run are trained again from the recorded commit of the history; models of an earlier version
     are fetched from the store and used again. Nothing is stored. Raises TrackingError or HistoryError if run, model
     version or commit is gone.
     """
-    tracker = tracker_of(settings)
+    tracker = workspace.tracker
     request = forecast_request(tracker.fetch_request(run_id), run_id)
-    history = read_history(settings.history_dir, request.topology, snapshot=request.history_snapshot or None)
+    history = read_history(workspace.settings.history_dir, request.topology, snapshot=request.history_snapshot or None)
     history = history.in_local_time(request.timezones)
     sources: dict[str, ReproducedForecast] = {}
     with TemporaryDirectory(prefix="forescale-") as scratch:
@@ -62,7 +61,7 @@ def reproduce(settings: Settings, run_id: str, *, progress: Callable[[str], None
                 fetched[version] = tracker.fetch_trained(version, Path(scratch) / f"version-{len(fetched)}")
             try:
                 order = wanted_forecast(
-                    request, settings, history, source, recorded_lender(settings, request, source)
+                    workspace, request, history, source, recorded_lender(workspace, request, source)
                 ).order
                 trained = Path(scratch) / str(number) if trains else fetched[version][source]
                 order = order.with_run(trains, request.demoted.get(source, {}), run_id, version)

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forescale.settings import Settings
-from forescale.wiring.parts import clock_of, ledger_of, topology_config
+from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
 from planner.ledger.step_state import WAITING, StepState
 
@@ -17,16 +16,16 @@ class ReviewedSchedule:
     steps: Mapping[str, StepState]
 
 
-def review(settings: Settings, schedule_id: str, *, approve: bool, by: str, why: str = "") -> ReviewedSchedule:
+def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, why: str = "") -> ReviewedSchedule:
     """Approve the schedule's proposed steps, instead of waiting steps of earlier schedules, or veto its waiting steps.
 
     Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for the approval
     of any other while the topology is in shadow mode.
     """
-    ledger, now = ledger_of(settings), clock_of(settings).now()
+    ledger, now = workspace.ledger, workspace.clock.now()
     made = ledger.schedule(schedule_id)
     if approve:
-        if not made.shadow and topology_config(made.schedule.topology, settings).planning.shadow:
+        if not made.shadow and workspace.config(made.schedule.topology).planning.shadow:
             raise PlanError(
                 f"schedule {schedule_id} is not approved: topology {made.schedule.topology!r} is in shadow mode; set "
                 "planning.mode: act in its file and plan again"

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import SAME_WITHIN
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.auto_approval import ApprovalBounds
 from planner.horizon.horizon_plan import Announced, Present
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
@@ -35,10 +35,10 @@ class ReviewTime:
         return False
 
 
-def review_time(settings: Settings, config: TopologyConfig, present: Present) -> ReviewTime | None:
+def review_time(workspace: Workspace, config: TopologyConfig, present: Present) -> ReviewTime | None:
     """None if nobody is asked: FORESCALE_REVIEW=false, shadow mode, or planning.review_s of 0."""
     planning = config.planning
-    if not settings.review or planning.shadow or planning.review_s == 0:
+    if not workspace.settings.review or planning.shadow or planning.review_s == 0:
         return None
     bounds = None if planning.auto_approve is None else planning.auto_approve.bounds
     return ReviewTime(planning.review_s, bounds, [each for each in present.announced if each.approved])

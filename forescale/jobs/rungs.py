@@ -20,11 +20,10 @@ from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
 from planner.fallback import unusable
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
-from planner.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -51,15 +50,15 @@ class Basis:
         )
 
 
-def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, now: datetime) -> Basis:
+def planning_basis(workspace: Workspace, config: TopologyConfig, now: datetime) -> Basis:
     """The best available rung, with why it is no better. A missing, old, short or unreadable forecast lowers the rung.
     A history that breaks its quality bounds is reported and not used for a profile. Raises LedgerError only.
     """
-    entries = newest_known(config, ledger)
+    entries = newest_known(config, workspace.ledger)
     usable, causes = _usable(config, entries, now)
     learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else RECENT
-    history = _history(settings, config, now, learnt)
-    poor = {} if isinstance(history, Cause) else _below_bounds(settings, config, history, now)
+    history = _history(workspace, config, now, learnt)
+    poor = {} if isinstance(history, Cause) else _below_bounds(workspace, config, history, now)
     if not causes:
         amiss = (history,) if isinstance(history, Cause) else tuple(poor.values())
         return Basis(Rung.FORECAST, amiss, usable, entries, {})
@@ -70,11 +69,11 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
             raise _NoProfileError(replace(history, kind=CauseKind.NO_PROFILE))
         if usable:
             others = [source for source in sources if source in causes]
-            made = _profiles(settings, config, history, poor, others, next(iter(usable.values())), now)
+            made = _profiles(workspace, config, history, poor, others, next(iter(usable.values())), now)
             if len({_grid(each) for each in (*usable.values(), *(forecast for _, forecast in made.values()))}) > 1:
                 usable = {}
         if not usable:
-            made = _profiles(settings, config, history, poor, sources, None, now)
+            made = _profiles(workspace, config, history, poor, sources, None, now)
     except _NoProfileError as error:
         rung = Rung.GUARD if config.planning.guard_mode == "act" else Rung.HOLD
         return Basis(rung, (*causes.values(), error.cause), {}, {}, {})
@@ -88,14 +87,16 @@ def planning_basis(settings: Settings, config: TopologyConfig, ledger: Ledger, n
     )
 
 
-def recorded_basis(settings: Settings, ledger: Ledger, made: ScheduleEntry) -> Basis:
+def recorded_basis(workspace: Workspace, made: ScheduleEntry) -> Basis:
     """The basis of a recorded schedule. Raises ForecastError if a forecast is gone."""
     schedule = made.schedule
-    sources = {entry.source: entry for entry in ledger.forecasts_of(made.id)}
+    sources = {entry.source: entry for entry in workspace.ledger.forecasts_of(made.id)}
     # The ledger returns them in no order; restore the order of the schedule.
     ids = schedule.basis.forecasts
     entries = dict(sorted(sources.items(), key=lambda item: ids.index(item[1].id) if item[1].id in ids else len(ids)))
-    folders = [settings.forecasts_dir.resolve() / schedule.topology / name for name in schedule.basis.profiles]
+    folders = [
+        workspace.settings.forecasts_dir.resolve() / schedule.topology / name for name in schedule.basis.profiles
+    ]
     profiles = {forecast.source: (folder, forecast) for folder in folders for forecast in [read_forecast(folder)]}
     forecasts = {source: recorded_forecast(entry) for source, entry in entries.items()}
     return Basis(
@@ -140,24 +141,24 @@ def _grid(forecast: Forecast) -> tuple[datetime, int, tuple[int, ...]]:
     return forecast.start, forecast.step_s, forecast.paths_per_s.shape
 
 
-def _history(settings: Settings, config: TopologyConfig, now: datetime, span: timedelta) -> ArrivalHistory | Cause:
+def _history(workspace: Workspace, config: TopologyConfig, now: datetime, span: timedelta) -> ArrivalHistory | Cause:
     """The history of this span before now, or why there is none."""
     try:
-        history = read_history(settings.history_dir, config.topology, start=now - span, end=now)
+        history = read_history(workspace.settings.history_dir, config.topology, start=now - span, end=now)
         return history.in_local_time(config.timezones)
     except HistoryError as error:
         return Cause(CauseKind.NO_HISTORY, detail=str(error))
 
 
 def _below_bounds(
-    settings: Settings, config: TopologyConfig, history: ArrivalHistory, now: datetime
+    workspace: Workspace, config: TopologyConfig, history: ArrivalHistory, now: datetime
 ) -> dict[str, Cause]:
     """For each source whose history breaks a bound of `arrivals.quality`: which bound and by how much."""
     if config.arrivals_section is None:
         return {}
     sources = config.as_topology().sources
     try:
-        checks = recent_checks(settings.history_dir, history, sources, config.arrivals_section.quality, now)
+        checks = recent_checks(workspace.settings.history_dir, history, sources, config.arrivals_section.quality, now)
     except HistoryError as error:
         return dict.fromkeys(sources, Cause(CauseKind.UNKNOWN_QUALITY, detail=str(error)))
     broken: dict[str, Cause] = {}
@@ -177,7 +178,7 @@ class _NoProfileError(Exception):
 
 
 def _profiles(
-    settings: Settings,
+    workspace: Workspace,
     config: TopologyConfig,
     history: ArrivalHistory,
     poor: Mapping[str, Cause],
@@ -207,7 +208,7 @@ def _profiles(
             raise _NoProfileError(Cause(CauseKind.NO_PROFILE, source, detail=str(error))) from None
         events = f"|{calendar.digest()}" if calendar.events else ""
         identity = hashlib.sha256(f"{source}|{forecast.history_digest}|{terms}{events}".encode()).hexdigest()[:16]
-        folder = settings.forecasts_dir.resolve() / config.topology / f"profile-{identity}"
+        folder = workspace.settings.forecasts_dir.resolve() / config.topology / f"profile-{identity}"
         write_forecast(forecast, folder)
         made[source] = folder, forecast
     return made

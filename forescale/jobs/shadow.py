@@ -9,11 +9,9 @@ from forecasting.arrivals.store import read_history
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.observe import in_shadow_mode
-from forescale.settings import Settings
 from forescale.situation.known_profiles import kept_profiles, unmeasured_notes
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from modeling.errors import ModelError
 from planner.errors import PlanError
 from planner.ledger.entries import ShadowDay
@@ -40,14 +38,14 @@ class Shadow:
     notes: tuple[str, ...]
 
 
-def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Shadow:
+def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> Shadow:
     """Accrue new days, and return the last `days` of them; None: all since the shadow began.
 
     Raises PlanError for a topology that is not in shadow mode, or for which nothing was planned or observed in it;
     HistoryError without a history.
     """
-    config = in_shadow_mode(topology_config(topology, settings))
-    ledger, now = ledger_of(settings), clock_of(settings).now()
+    config = in_shadow_mode(workspace.config(topology))
+    ledger, now = workspace.ledger, workspace.clock.now()
     span = ledger.shadow.span(config.topology)
     if span is None:
         raise PlanError(
@@ -59,7 +57,7 @@ def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Sha
             f"nobody has observed what topology {config.topology!r} runs; run `forescale shadow observe "
             f"{config.topology}` every few minutes, or turn on the DAG shadow"
         )
-    pending = accrue(settings, config, ledger)
+    pending = accrue(workspace, config)
     kept = accrued_days(ledger, span, config.topology)
     if days is not None:
         earliest = now.date() - days * DAY
@@ -73,7 +71,7 @@ def shadow(settings: Settings, topology: str, *, days: int | None = None) -> Sha
         kept,
         compared(kept),
         {day.isoformat(): why for day, why in pending.items()},
-        tuple(_notes(config, settings, kept)),
+        tuple(_notes(workspace, config, kept)),
     )
 
 
@@ -82,44 +80,44 @@ def accrued_days(ledger: Ledger, span: ShadowSpan, topology: str) -> tuple[Shado
     return tuple(day for day in ledger.shadow.days(topology) if midnight(day.day) >= span.start)
 
 
-def accrue(settings: Settings, config: TopologyConfig, ledger: Ledger) -> dict[date, str]:
+def accrue(workspace: Workspace, config: TopologyConfig) -> dict[date, str]:
     """Record every whole past day of the shadow whose arrivals are known; returns why others are not. Recorded days
     stay as they are.
 
     Raises HistoryError if there is no history at all.
     """
-    span, now = ledger.shadow.span(config.topology), clock_of(settings).now()
+    span, now = workspace.ledger.shadow.span(config.topology), workspace.clock.now()
     if span is None:
         return {}
-    kept = {day.day: day for day in accrued_days(ledger, span, config.topology)}
+    kept = {day.day: day for day in accrued_days(workspace.ledger, span, config.topology)}
     due = [day for day in whole_days(span.start, now) if day not in kept]
     if not due:
         return {}
-    series = _series(settings, config)
-    world = _world(settings, config, ledger)
+    series = _series(workspace, config)
+    world = _world(workspace, config)
     around, pending = timedelta(seconds=MAX_APART_S), {}
     for day in due:
         start = midnight(day)
-        observed = ledger.shadow.observations(config.topology, start - around, start + DAY + around)
+        observed = workspace.ledger.shadow.observations(config.topology, start - around, start + DAY + around)
         try:
             _check_whole(config, series, day)
             kept[day] = accrued_day(world, span, day, series, observed, earlier=kept, at=now)
         except (PlanError, ModelError) as error:
             pending[day] = str(error)
             continue
-        ledger.shadow.record_day(kept[day])
+        workspace.ledger.shadow.record_day(kept[day])
     return pending
 
 
-def _series(settings: Settings, config: TopologyConfig) -> dict[str, ArrivalSeries]:
-    history = read_history(settings.history_dir, config.topology)
+def _series(workspace: Workspace, config: TopologyConfig) -> dict[str, ArrivalSeries]:
+    history = read_history(workspace.settings.history_dir, config.topology)
     return {source: history.source(source) for source in config.as_topology().sources}
 
 
-def _world(settings: Settings, config: TopologyConfig, ledger: Ledger) -> ShadowWorld:
+def _world(workspace: Workspace, config: TopologyConfig) -> ShadowWorld:
     """The simulated world, with the downtime and lead time that the shadow's schedules assume."""
-    situation = Workspace(settings).situation(config)
-    learned = learned_planning(situation, ledger)
+    situation = workspace.situation(config)
+    learned = learned_planning(situation, workspace.ledger)
     return ShadowWorld(situation.model, learned.engine, learned.planning.max_lag_s)
 
 
@@ -134,8 +132,8 @@ def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], da
         )
 
 
-def _notes(config: TopologyConfig, settings: Settings, days: tuple[ShadowDay, ...]) -> list[str]:
-    notes = unmeasured_notes(kept_profiles(config, settings))
+def _notes(workspace: Workspace, config: TopologyConfig, days: tuple[ShadowDay, ...]) -> list[str]:
+    notes = unmeasured_notes(kept_profiles(config, workspace.settings))
     total = compared(days)
     if total.observed_minutes < 0.9 * total.minutes:
         notes.append(

@@ -32,10 +32,8 @@ from forescale.files.events_section import EventEntry
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_request import ForecastRequest
-from forescale.settings import Settings
-from forescale.situation.known_topologies import known_topologies
+from forescale.situation.workspace import Workspace
 from modeling.wording import count_of
-from planner.ledger.ledger import Ledger
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +47,8 @@ Outages = tuple[tuple[datetime, datetime], ...]
 class Lenders:
     """The possible lenders of a shape to the sources of one request."""
 
-    settings: Settings
+    workspace: Workspace
     request: ForecastRequest
-    ledger: Ledger
 
     def lent(self, young: ArrivalSeries) -> Lent:
         """What a young source may borrow now. A named sibling that cannot lend is reported and does no harm."""
@@ -63,7 +60,7 @@ class Lenders:
         for name in names:
             topology, _, source = name.partition("/")
             try:
-                history = _history_of(self.settings, self.request, topology, source)
+                history = _history_of(self.workspace, self.request, topology, source)
                 siblings.append(self._sibling(young, history, source, named=True))
             except (HistoryError, ForecastError) as error:
                 field = f"sources.{young.source}.like"
@@ -96,9 +93,9 @@ class Lenders:
     def _histories(self) -> Mapping[str, ArrivalHistory]:
         """The searched histories, by topology; read once for all young sources of the request."""
         found: dict[str, ArrivalHistory] = {}
-        for topology in topologies(self.settings.history_dir)[:MAX_TOPOLOGIES]:
+        for topology in topologies(self.workspace.settings.history_dir)[:MAX_TOPOLOGIES]:
             try:
-                found[topology] = _history_of(self.settings, self.request, topology)
+                found[topology] = _history_of(self.workspace, self.request, topology)
             except HistoryStoreError as error:
                 log.warning("no more histories are searched for siblings: %s", error)
                 break
@@ -108,7 +105,7 @@ class Lenders:
 
     @cached_property
     def _files(self) -> Mapping[str, TopologyConfig | FileError | None]:
-        return known_topologies(self.settings, self.ledger)
+        return self.workspace.topologies
 
     def _sibling(self, young: ArrivalSeries, history: ArrivalHistory, source: str, *, named: bool) -> Sibling:
         config = self._files.get(history.topology)
@@ -122,20 +119,20 @@ class Lenders:
         return sibling_of(young, series, named=named, snapshot=history.snapshot, outages=outages)
 
 
-def recorded_lender(settings: Settings, request: ForecastRequest, source: str) -> Callable[[ArrivalSeries], Lent]:
+def recorded_lender(workspace: Workspace, request: ForecastRequest, source: str) -> Callable[[ArrivalSeries], Lent]:
     """Lends again what a source of a recorded request borrowed, if it was trained for that request."""
     shapes = request.siblings.get(source, ())
 
     def lent(young: ArrivalSeries) -> Lent:
         if source not in request.trained:
             return Lent(shapes)
-        return Lent(shapes, tuple(_read_again(settings, request, shape) for shape in shapes))
+        return Lent(shapes, tuple(_read_again(workspace, request, shape) for shape in shapes))
 
     return lent
 
 
-def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) -> ArrivalSeries:
-    history = _history_of(settings, request, shape.topology, shape.source if shape.named else None, shape.snapshot)
+def _read_again(workspace: Workspace, request: ForecastRequest, shape: LentShape) -> ArrivalSeries:
+    history = _history_of(workspace, request, shape.topology, shape.source if shape.named else None, shape.snapshot)
     series = _lent_series(request, history, shape.source, shape.timezone, shape.outages)
     if series.digest() != shape.digest:
         raise HistoryError(
@@ -146,11 +143,11 @@ def _read_again(settings: Settings, request: ForecastRequest, shape: LentShape) 
 
 
 def _history_of(
-    settings: Settings, request: ForecastRequest, topology: str, source: str | None = None, snapshot: str = ""
+    workspace: Workspace, request: ForecastRequest, topology: str, source: str | None = None, snapshot: str = ""
 ) -> ArrivalHistory:
     """The history to lend, of a topology or one source: each series ends with the last window of all that are read."""
     return read_history(
-        settings.history_dir,
+        workspace.settings.history_dir,
         topology,
         start=request.issued_at - 2 * timedelta(seconds=LENT_S),
         sources=None if source is None else [source],

@@ -17,12 +17,10 @@ from forescale.jobs.forecast_report import read_forecast_pages
 from forescale.jobs.past_forecasts import ForecastTopology, PastForecasts, forecasts_of_source, past_forecasts
 from forescale.jobs.violation_budget import recorded_budget
 from forescale.report.overview.topology_page import Decided
-from forescale.settings import Settings
 from forescale.situation.known_profiles import profile_path
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.standing import SourceStanding, Standing, Standings
-from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from planner.errors import LedgerError
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
@@ -36,21 +34,20 @@ MAX_DECISIONS = 50
 Config = TopologyConfig | FileError | None
 """A value of `known_topologies`."""
 Expected = tuple[type[Exception], ...]
-Sources = Callable[[Settings, Ledger, TopologyConfig, datetime], tuple[SourceStanding, ...]]
+Sources = Callable[[Workspace, Ledger, TopologyConfig, datetime], tuple[SourceStanding, ...]]
 
 
-def named_standings(settings: Settings, names: Iterable[str], expected: Expected) -> Standings:
+def named_standings(workspace: Workspace, names: Iterable[str], expected: Expected) -> Standings:
     """Standings by name or path of topology files, with all past forecasts judged again. One that cannot be read hides
     no other. expected: errors about wrong input or surroundings; any other is logged with its traceback.
     """
-    ledger = ledger_of(settings)
     known: dict[str, Standing] = {}
     unread: dict[str, str] = {}
 
     def read(name: str) -> Standing:
-        config = topology_config(name, settings)
+        config = workspace.config(name)
         found = known.get(config.topology)
-        return found or standing(settings, ledger, config.topology, config, judged_sources)
+        return found or standing(workspace, config.topology, config, judged_sources)
 
     for name in names:
         found = _read_or_why(partial(read, name), name, expected)
@@ -61,16 +58,16 @@ def named_standings(settings: Settings, names: Iterable[str], expected: Expected
     return Standings(tuple(known.values()), unread)
 
 
-def shown_standing(settings: Settings, ledger: Ledger, name: str, config: Config) -> Standing:
+def shown_standing(workspace: Workspace, name: str, config: Config) -> Standing:
     """The standing with its sources as the last forecast left them; if unreadable, only with the reason."""
-    read = partial(standing, settings, ledger, name, config, sources_as_left)
+    read = partial(standing, workspace, name, config, sources_as_left)
     found = _read_or_why(read, name, (FileError, LedgerError))
-    return found if isinstance(found, Standing) else Standing(name, clock_of(settings).now(), damaged=(found,))
+    return found if isinstance(found, Standing) else Standing(name, workspace.clock.now(), damaged=(found,))
 
 
-def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sources: Sources) -> Standing:
+def standing(workspace: Workspace, name: str, config: Config, sources: Sources) -> Standing:
     """Raises LedgerError, FileError or OSError. An unreadable history or forecast is left out."""
-    now, ledger = clock_of(settings).now(), ledger.past_damage()
+    now, ledger = workspace.clock.now(), workspace.ledger.past_damage()
     newest = next(iter(ledger.schedules(name, limit=1)), None)
     since = now - timedelta(days=1) if newest is None else newest.schedule.made_at
     open_steps = ledger.steps(topology=name, states=(*WAITING, *UNDER_WAY))
@@ -92,34 +89,34 @@ def standing(settings: Settings, ledger: Ledger, name: str, config: Config, sour
         busy=_busy(ledger, name),
     )
     if isinstance(config, TopologyConfig):
-        profiles = profile_path(config, settings)
+        profiles = profile_path(config, workspace.settings)
         stands = replace(
             stands,
-            sources=sources(settings, ledger, config, now),
+            sources=sources(workspace, ledger, config, now),
             calibrated_at=measured_at(profiles) if profiles.exists() else None,
-            learned=learned_planning(Workspace(settings).situation(config), ledger).learned,
+            learned=learned_planning(workspace.situation(config), ledger).learned,
             budget=recorded_budget(config, ledger, now),
             timezone=config.local_timezone,
         )
     else:
-        stands = replace(stands, no_file=str(config or f"it has no topology file in {settings.topologies}"))
+        stands = replace(stands, no_file=str(config or f"it has no topology file in {workspace.settings.topologies}"))
     return replace(stands, damaged=ledger.damaged)
 
 
 def judged_sources(
-    settings: Settings, ledger: Ledger, config: TopologyConfig, now: datetime
+    workspace: Workspace, ledger: Ledger, config: TopologyConfig, now: datetime
 ) -> tuple[SourceStanding, ...]:
     """Score past forecasts again by the arrivals: about half a minute for very many sources."""
     forecasts = ForecastTopology.of(config)
-    past = past_forecasts(settings, forecasts, ledger, now, forecasts_of_source(len(forecasts.sources)))
+    past = past_forecasts(workspace, forecasts, ledger, now, forecasts_of_source(len(forecasts.sources)))
     return tuple(_judged(source, known) for source, known in past.items())
 
 
 def sources_as_left(
-    settings: Settings, _ledger: Ledger, config: TopologyConfig, _now: datetime
+    workspace: Workspace, _ledger: Ledger, config: TopologyConfig, _now: datetime
 ) -> tuple[SourceStanding, ...]:
     """The sources as the pages on forecasts were last written."""
-    pages = read_forecast_pages(settings, config.topology)
+    pages = read_forecast_pages(workspace, config.topology)
     return tuple(
         SourceStanding(source, cause=page.cause, drifts=tuple(page.drifts[horizon] for horizon in sorted(page.drifts)))
         for source, page in pages.items()

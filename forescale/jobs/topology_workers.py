@@ -18,7 +18,7 @@ from forecasting.one_thread import one_thread
 from forecasting.spark_tasks import LostTask, over_spark
 from forescale.files.file_error import FileError
 from forescale.jobs.workers import worker_processes
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.spark import task_session
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
@@ -132,10 +132,11 @@ class SparkWorkers:
 
 
 @contextmanager
-def spark_workers(settings: Settings, progress: Progress | None = None) -> Iterator[SparkWorkers]:
+def spark_workers(workspace: Workspace, progress: Progress | None = None) -> Iterator[SparkWorkers]:
     """Raises PlanError for a ledger that workers on other machines cannot reach, HistoryError if Spark does not
     start.
     """
+    settings = workspace.settings
     if settings.ledger_is_a_file and not on_this_machine(settings.spark_master):
         raise PlanError(
             f"the workers of {settings.spark_master} may be on other machines, and the ledger is a file of this one; "

@@ -11,9 +11,8 @@ from engines.redaction import without_credentials
 from forescale.jobs.standings import Expected, named_standings
 from forescale.monitoring.incidents import LASTING, Incident, IncidentKind, damage, incidents, unread
 from forescale.monitoring.services import Service, notified_services
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.standing import Standing, Standings
-from forescale.wiring.parts import clock_of, ledger_of
 from planner.ledger.ledger import Ledger
 from planner.ledger.notice_records import NoticeKey
 
@@ -32,26 +31,26 @@ class Notified:
     unread: dict[str, str]
 
 
-def notify(settings: Settings, names: Iterable[str], expected: Expected, *, send: bool = True) -> Notified:
+def notify(workspace: Workspace, names: Iterable[str], expected: Expected, *, send: bool = True) -> Notified:
     """Send every service the messages it has not accepted yet. A refused message is tried again the next time.
 
     send: False only lists. Raises NotifyError and LedgerError.
     """
-    services = notified_services(settings)
-    ledger = ledger_of(settings)
-    known, found = _incidents(named_standings(settings, names, expected), ledger)
+    services = notified_services(workspace.settings)
+    ledger = workspace.ledger
+    known, found = _incidents(named_standings(workspace, names, expected), ledger)
     if send:
-        _end_others(settings, known, found, ledger)
+        _end_others(workspace, known, found)
     told, due, refused = list[str](), list[str](), list[int]()
     for service, incident in product(services, found):
-        now = clock_of(settings).now()
+        now = workspace.clock.now()
         news = [key for key in _keys(service, incident) if ledger.notices.is_due(key, now)]
         if not news:
             continue
         # After one refusal a service is not tried again in this run.
         if not send or service.number in refused:
             due.append(incident.title)
-        elif (taken := _send(settings, ledger, service, incident, news)) is not None:
+        elif (taken := _send(workspace, service, incident, news)) is not None:
             (told if taken else due).append(incident.title)
             if not taken:
                 refused.append(service.number)
@@ -81,15 +80,13 @@ def _keys(service: Service, incident: Incident) -> list[NoticeKey]:
     return [of_kind(subject) for subject in incident.subjects]
 
 
-def _send(
-    settings: Settings, ledger: Ledger, service: Service, incident: Incident, news: Sequence[NoticeKey]
-) -> bool | None:
+def _send(workspace: Workspace, service: Service, incident: Incident, news: Sequence[NoticeKey]) -> bool | None:
     """Whether the service accepted it; None if another process is sending it."""
-    clock, notices = clock_of(settings), ledger.notices
+    clock, notices = workspace.clock, workspace.ledger.notices
     begun = notices.begin(news, clock.now())
     if not begun:
         return None
-    link = _link(settings, incident)
+    link = _link(workspace, incident)
     try:
         taken = service.takes(incident.title, incident.text + (f"\n{link}" if link else ""))
     except BaseException:
@@ -102,19 +99,20 @@ def _send(
     return taken
 
 
-def _end_others(settings: Settings, known: Standings, incidents: Sequence[Incident], ledger: Ledger) -> None:
+def _end_others(workspace: Workspace, known: Standings, incidents: Sequence[Incident]) -> None:
     """Mark incidents no longer seen as over, except those that may be hidden in unreadable rows."""
-    now = clock_of(settings).now()
+    now = workspace.clock.now()
     whole = {each.topology for each in known.known if not each.damaged}
     for topology in (*(each.topology for each in known.known), *known.unread):
         for kind in LASTING if topology in whole else (IncidentKind.UNREAD,):
             lasting = [each for each in incidents if each.topology == topology and each.kind is kind]
             subjects = [subject for each in lasting for subject in each.subjects]
-            ledger.notices.end_others(topology, kind.value, subjects, now)
+            workspace.ledger.notices.end_others(topology, kind.value, subjects, now)
 
 
-def _link(settings: Settings, incident: Incident) -> str:
+def _link(workspace: Workspace, incident: Incident) -> str:
     """Link to *Scaling*, else to a page in the folder of reports; empty without a base URL. Never with a password."""
+    settings = workspace.settings
     if settings.scaling_url is not None:
         return without_credentials(settings.scaling_url).rstrip("/") + incident.path
     if settings.reports_url is None or incident.page is None:

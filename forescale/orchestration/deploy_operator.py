@@ -39,14 +39,16 @@ class DeployStep(BaseOperator):
 
         from forescale.jobs.deploy import StepToDeploy
         from forescale.orchestration.deploy_outcome import shown_outcome
-        from forescale.wiring.parts import clock_of
+        from forescale.situation.workspace import Workspace
         from planner.errors import DeploymentUnderWay, StepWithheld
 
-        settings = Settings()
+        workspace = Workspace(Settings())
         try:
-            return handed_over(shown_outcome(settings, taken_over(StepToDeploy, self.step).step_id))
+            return handed_over(shown_outcome(workspace, taken_over(StepToDeploy, self.step).step_id))
         except (StepWithheld, DeploymentUnderWay) as waits:
             self.log.info("%s", waits)
-        moment = (clock_of(settings).now() + LOOK_AGAIN).isoformat()
-        trigger = ClockReached(moment, settings.clock, str(settings.clock_file.resolve()), resumes=True)
+        moment = (workspace.clock.now() + LOOK_AGAIN).isoformat()
+        trigger = ClockReached(
+            moment, workspace.settings.clock, str(workspace.settings.clock_file.resolve()), resumes=True
+        )
         raise TaskDeferred(trigger=trigger, method_name="look_again")

@@ -1,11 +1,11 @@
 """How the end of a deployment shows in Airflow: verified is green, undone is red, not done is skipped; all say why."""
 
-from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.deployment import Deployment
 from planner.ledger.step_state import StepState
 
 
-def shown_outcome(settings: Settings, step_id: str) -> Deployment:
+def shown_outcome(workspace: Workspace, step_id: str) -> Deployment:
     """Deploy a step that is due. Returns if the plan runs and is verified.
 
     Raises AirflowFailException if it was refused, undone or not approved: only a new schedule helps, not a retry.
@@ -18,7 +18,7 @@ def shown_outcome(settings: Settings, step_id: str) -> Deployment:
     from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 
     try:
-        outcome = deploy(settings, step_id)
+        outcome = deploy(workspace, step_id)
     except (StepWithheld, DeploymentUnderWay):
         raise
     except (DeploymentFailed, PlanError) as failure:

@@ -7,10 +7,10 @@ from airflow.sdk import Param
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.orchestration.overriding import check_may_override
-from forescale.settings import Settings
 
 if TYPE_CHECKING:
     from forescale.jobs.deploy import StepToDeploy
+    from forescale.situation.workspace import Workspace
 
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
 
@@ -52,7 +52,7 @@ FORM = {
 """Fields of the form; Airflow refuses a run whose fields do not fit their schema."""
 
 
-def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, by: str) -> "StepToDeploy":
+def requested_step(workspace: "Workspace", form: Mapping[str, Any], *, run_id: str, by: str) -> "StepToDeploy":
     """The requested step, as in the ledger.
 
     A hand-made plan becomes an approved step in the ledger, once per run_id however often the task runs.
@@ -60,21 +60,20 @@ def requested_step(settings: Settings, form: Mapping[str, Any], *, run_id: str, 
     plan is invalid or exceeds limits; LedgerError for an unknown step.
     """
     from forescale.jobs.deploy import StepToDeploy, request_deployment
-    from forescale.wiring.parts import ledger_of
     from planner.deployment import refuse_shadow
 
     if form["step_id"]:
         if any(form[name] for name in FORM if name != "step_id"):
             raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
-        step = ledger_of(settings).step(form["step_id"])
+        step = workspace.ledger.step(form["step_id"])
         refuse_shadow(step)
         return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
         raise ValueError("the form names nothing to deploy; give a step_id, or a topology and its parallelism")
     if form["override"]:
-        check_may_override(settings, by)
+        check_may_override(workspace.settings, by)
     return request_deployment(
-        settings,
+        workspace,
         form["topology"],
         parallelism=form["parallelism"],
         deploy_at=typed_moment(form["when"], "deploy time", ValueError) if form["when"] else None,

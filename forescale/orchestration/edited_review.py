@@ -6,15 +6,15 @@ from forescale.files.shown import shown
 from forescale.files.typed_plan import moment_of, parallelism_of
 from forescale.orchestration.dag_runs import create_run
 from forescale.orchestration.overriding import check_may_override
-from forescale.settings import Settings
 from planner.errors import PlanError
 
 if TYPE_CHECKING:
     from forescale.jobs.edit import EditedSchedule
     from forescale.orchestration.review_operator import TypedEdit
+    from forescale.situation.workspace import Workspace
 
 
-def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "EditedSchedule":
+def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "EditedSchedule":
     """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for an impossible edit."""
     from forescale.jobs.edit import edit
 
@@ -24,9 +24,9 @@ def edited(settings: Settings, schedule_id: str, typed: "TypedEdit", *, by: str,
     if not (plan or at):
         raise PlanError("nothing to edit; give a plan (OPERATOR=INSTANCES) or a time")
     if override := _overrides(typed.override.strip()):
-        check_may_override(settings, by)
+        check_may_override(workspace.settings, by)
     return edit(
-        settings,
+        workspace,
         f"{schedule_id}-{int(step)}" if step.isdecimal() else step,
         parallelism=parallelism_of("plan", plan),
         deploy_at=moment_of("at", at) if at else None,

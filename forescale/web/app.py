@@ -7,11 +7,11 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.web.access import refused, unreadable, viewers
 from forescale.web.drawn import drawn_history, known_topology, overview, topology_page
 from forescale.web.guarded import page, picture
 from forescale.web.stored import decision_file, forecast_file, replay_file
-from forescale.wiring.parts import ledger_of
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 
@@ -27,39 +27,39 @@ def scaling_app() -> FastAPI:
 
     @app.get("/")
     def all_topologies() -> Response:
-        settings = Settings()
-        return page(overview(settings, ledger_of(settings, opened_once)))
+        workspace = Workspace(Settings(), opened_once)
+        return page(overview(workspace))
 
     @app.get("/topologies/{topology}")
     def one_topology(topology: str) -> Response:
-        settings = Settings()
-        return page(topology_page(settings, ledger_of(settings, opened_once), topology))
+        workspace = Workspace(Settings(), opened_once)
+        return page(topology_page(workspace, topology))
 
     @app.get("/topologies/{topology}/history")
     def history(topology: str) -> Response:
-        settings = Settings()
-        return page(drawn_history(settings, ledger_of(settings, opened_once), topology))
+        workspace = Workspace(Settings(), opened_once)
+        return page(drawn_history(workspace, topology))
 
     @app.get("/topologies/{topology}/forecasts")
     def forecasts(topology: str, source: str) -> Response:
-        settings = Settings()
-        known_topology(settings, ledger_of(settings, opened_once), topology)
-        return page(forecast_file(settings, topology, source))
+        workspace = Workspace(Settings(), opened_once)
+        known_topology(workspace, topology)
+        return page(forecast_file(workspace, topology, source))
 
     @app.get("/topologies/{topology}/replay")
     def replay(topology: str) -> Response:
-        settings = Settings()
-        known_topology(settings, ledger_of(settings, opened_once), topology)
-        return page(replay_file(settings, topology))
+        workspace = Workspace(Settings(), opened_once)
+        known_topology(workspace, topology)
+        return page(replay_file(workspace, topology))
 
     @app.get("/topologies/{topology}/decisions/{schedule_id}")
     def decision(topology: str, schedule_id: str) -> Response:
-        settings = Settings()
-        return page(decision_file(settings, ledger_of(settings, opened_once), topology, schedule_id, ".html"))
+        workspace = Workspace(Settings(), opened_once)
+        return page(decision_file(workspace, topology, schedule_id, ".html"))
 
     @app.get("/topologies/{topology}/decisions/{schedule_id}/picture.svg")
     def decision_picture(topology: str, schedule_id: str) -> Response:
-        settings = Settings()
-        return picture(decision_file(settings, ledger_of(settings, opened_once), topology, schedule_id, ".svg"))
+        workspace = Workspace(Settings(), opened_once)
+        return picture(decision_file(workspace, topology, schedule_id, ".svg"))
 
     return app

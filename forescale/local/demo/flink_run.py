@@ -26,6 +26,7 @@ from forescale.local.demo.word_count import SOURCE, RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
 from forescale.places import bundled
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config
 from modeling.wording import count_of
 from planner.clock import TraceClock
@@ -74,7 +75,7 @@ def run_flink_demo(settings: Settings, say: Callable[[str, str], None]) -> Flink
         say("guard", "starting a job whose source reports its backlog, to make it too small by hand")
         healing = heal_word_count(flink, settings, lambda text: say("guard", text))
         steps = tuple(ledger.steps(schedule_id=made.id))
-        written = report(settings, made.id)
+        written = report(Workspace(settings), made.id)
     return FlinkDemoResult(made, steps, measurement, healing, written)
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from forescale.jobs.guard import Guarding, guard
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
 from modeling.inputs.topology import Topology
 from planner.errors import ClusterError
@@ -82,7 +83,7 @@ def watch_guard(
     while clock.now() < deadline:
         asked = clock.now()
         try:
-            turn = guard(settings, topology)
+            turn = guard(Workspace(settings), topology)
         except ClusterError as error:
             why = str(error)
             progress(why)

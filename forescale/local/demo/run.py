@@ -14,6 +14,7 @@ from forescale.local.demo.bank_calls import TOPOLOGY
 from forescale.local.demo.demo_data import DEFAULT_NOW, DemoData, write_demo_data
 from forescale.local.demo.span import FULL, DemoSpan, write_demo_home
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.cluster_record import ClusterRecord
@@ -88,5 +89,5 @@ def _result(settings: Settings, data: DemoData) -> DemoResult:
         steps=tuple(ledger.steps(schedule_id=made.id)),
         after=after,
         max_lag_s=config.planning.max_lag_s,
-        report=report(settings, made.id),
+        report=report(Workspace(settings), made.id),
     )

@@ -15,6 +15,7 @@ from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.guard import guard as guard_once
 from forescale.orchestration.deploy_operator import DeployStep
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.deployment import Deployment
 from planner.ledger.step_state import StepState
@@ -40,7 +41,7 @@ def withheld(settings: Settings) -> StepToDeploy:
     cluster_of(topology_config("pair", settings), settings, clock).state()
     for _ in range(12):
         clock.wait(60)
-        guard_once(settings, "pair")
+        guard_once(Workspace(settings), "pair")
     now, runs = clock.now(), plan_of(5)
     end = now + timedelta(hours=1)
     step = ScheduledStep(
@@ -66,7 +67,7 @@ def test_deployment__of_a_withheld_step_waits_without_a_worker_and_without_faili
         trigger = getattr(import_module(module), name)(**arguments)
         assert (trigger.remaining_s(), deferred.value.method_name) == (60, "look_again")
         clock.wait(60)
-        guard_once(settings, "pair")
+        guard_once(Workspace(settings), "pair")
         event = asyncio.run(anext(trigger.run()))
         assert event.payload == trigger.moment  # which resumes the task, where success would end it
     assert ledger_of(settings).step(withheld.step_id).state is StepState.WITHHELD
@@ -78,9 +79,11 @@ def test_deployment__of_a_step_that_another_process_deploys_waits_until_that_has
     from airflow.sdk.exceptions import TaskDeferred
 
     cluster_of(topology_config("pair", settings), settings, clock_of(settings)).state()
-    step = request_deployment(settings, "pair", parallelism={"work": 5}, deploy_at=None, by="anna", request_id="r1")
+    step = request_deployment(
+        Workspace(settings), "pair", parallelism={"work": 5}, deploy_at=None, by="anna", request_id="r1"
+    )
     task = DeployStep(task_id="deploy", step=handed_over(step))
-    with deployment_lock(settings, step.step_id), pytest.raises(TaskDeferred) as deferred:
+    with deployment_lock(Workspace(settings), step.step_id), pytest.raises(TaskDeferred) as deferred:
         task.look_again({})
     assert deferred.value.method_name == "look_again"
     assert taken_over(Deployment, task.look_again({})).state is StepState.VERIFIED

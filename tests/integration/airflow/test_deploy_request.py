@@ -9,6 +9,7 @@ from shadow_days import NAME, install
 
 from forescale.orchestration.deploy_request import FORM, requested_step
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from planner.errors import PlanError
 
@@ -31,14 +32,14 @@ EMPTY: dict[str, Any] = {name: param.value for name, param in FORM.items()}
 )
 def test_form__that_cannot_be_is_refused_with_the_remedy(form: dict[str, Any], reason: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=reason):
-        requested_step(Settings(home=tmp_path), form, run_id="r", by="test")
+        requested_step(Workspace(Settings(home=tmp_path)), form, run_id="r", by="test")
 
 
 def test_form__that_names_a_shadow_step_is_refused_before_anybody_waits_for_its_time(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     schedule_id = ledger_of(settings).record_schedule(schedule_of(3), shadow=True)
     with pytest.raises(ValueError, match=r"made in shadow mode and is never deployed; set planning.mode: act"):
-        requested_step(settings, EMPTY | {"step_id": f"{schedule_id}-1"}, run_id="r", by="test")
+        requested_step(Workspace(settings), EMPTY | {"step_id": f"{schedule_id}-1"}, run_id="r", by="test")
 
 
 def test_form__overrides_limits_for_an_administrator_alone_and_with_a_reason(tmp_path: Path) -> None:
@@ -47,13 +48,13 @@ def test_form__overrides_limits_for_an_administrator_alone_and_with_a_reason(tmp
     file.write_text(file.read_text().replace("lead_s: 0", "lead_s: 0, max_step: 2"))
     form = EMPTY | {"topology": NAME, "parallelism": {"count": 11}}
     with pytest.raises(PlanError, match=r"3 instances start or stop > planning.max_step of 2: .*Override and Why"):
-        requested_step(settings, form, run_id="r", by="admin")
+        requested_step(Workspace(settings), form, run_id="r", by="admin")
     form["override"] = True
     with pytest.raises(PlanError, match=r"user 'reviewer' may not override limits; .*FORESCALE_OVERRIDE_USERS"):
-        requested_step(settings, form | {"why": "a fair"}, run_id="r", by="reviewer")
+        requested_step(Workspace(settings), form | {"why": "a fair"}, run_id="r", by="reviewer")
     with pytest.raises(PlanError, match="overridden without a reason; say why"):
-        requested_step(settings, form, run_id="r", by="admin")
+        requested_step(Workspace(settings), form, run_id="r", by="admin")
     assert ledger_of(settings).steps(topology=NAME) == []
-    made = requested_step(settings, form | {"why": "a fair"}, run_id="r", by="admin")
+    made = requested_step(Workspace(settings), form | {"why": "a fair"}, run_id="r", by="admin")
     reason = ledger_of(settings).step(made.step_id).reason
     assert reason.startswith("asked for by admin (a fair), which overrides: from read 1 · count 8 to read 1 · count 11")

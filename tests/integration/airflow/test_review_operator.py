@@ -21,6 +21,7 @@ from forescale.orchestration.review_operator import (
     time_to_answer,
 )
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.decision_basis import Rung
 from planner.errors import PlanError
 
@@ -67,9 +68,9 @@ def test_an_edit__overrides_limits_where_somebody_says_yes_alone():
     answer = answer_of(response(EDIT, "a fair", step="2", plan="work=9", override="yes"))
     assert answer.edit == TypedEdit("2", "work=9", "", "yes")
     with pytest.raises(PlanError, match="Override is 'perhaps'; give yes, or leave it empty"):
-        edited(Settings(), "s1", TypedEdit("2", "work=9", "", "perhaps"), by="anna", why="a fair")
+        edited(Workspace(Settings()), "s1", TypedEdit("2", "work=9", "", "perhaps"), by="anna", why="a fair")
     with pytest.raises(PlanError, match="user 'anna' may not override limits"):
-        edited(Settings(), "s1", TypedEdit("2", "work=9", "", "yes"), by="anna", why="a fair")
+        edited(Workspace(Settings()), "s1", TypedEdit("2", "work=9", "", "yes"), by="anna", why="a fair")
 
 
 def test_an_answer__has_texts_of_bounded_length_whatever_the_form_brings():

@@ -23,6 +23,7 @@ from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import forecast_reports, reports_after_forecast
 from forescale.jobs.past_forecasts import drifts_by_source
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.ledger.entries import ForecastEntry
@@ -137,7 +138,7 @@ def test_forecasts__raises_an_alarm_where_the_p95_no_longer_holds(capsys: pytest
     assert "the p95 was exceeded in 30 of the last 30 separate spans" in orders["alarms"]["3600"]
     assert "Drift Alarm within 1 h" in page(orders["report"])
     settings = Settings()
-    drifts = drifts_by_source(settings, topology_config(NAME, settings))
+    drifts = drifts_by_source(Workspace(settings), topology_config(NAME, settings))
     assert [drift.alarmed for drift in drifts["orders"]] == [True, False]
 
 
@@ -244,7 +245,7 @@ def test_forecasts__of_a_source_with_an_odd_name_stays_in_its_folder(home: Path)
     write_forecast(replace(of_orders(NOW, 1.2), topology="forgotten", source=odd), folder)
     entry = ForecastEntry("odd", "forgotten", odd, NOW, NOW + timedelta(days=1), "", "", str(folder), "")
     ledger_of(settings).record_forecast(entry)
-    written = forecast_reports(settings).topologies["forgotten"][odd].report
+    written = forecast_reports(Workspace(settings)).topologies["forgotten"][odd].report
     assert written is not None
     assert written.resolve().parent == (home / "reports" / "forgotten").resolve()
     assert written.exists()
@@ -256,16 +257,16 @@ def test_forecasts__is_written_without_links_while_mlflow_is_away_and_does_not_a
     settings = Settings(mlflow_uri="http://127.0.0.1:1")
     keep([replace(of_orders(NOW, 1.2, f"source {number}"), topology="many", run_id="run-1") for number in range(5)])
     with caplog.at_level(logging.WARNING):
-        pages = forecast_reports(settings).topologies["many"]
+        pages = forecast_reports(Workspace(settings)).topologies["many"]
     assert all(one.report and one.report.exists() for one in pages.values())
     assert len([record for record in caplog.records if "has no link to MLflow" in record.getMessage()]) == 3
 
 
 def test_reports_after_forecast__never_stand_in_its_way(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     keep([of_orders(NOW, 1.2)])
-    assert set(reports_after_forecast(Settings(), NAME)) == {"orders"}
+    assert set(reports_after_forecast(Workspace(Settings()), NAME)) == {"orders"}
     shutil.rmtree(home / "reports")
     (home / "reports").write_text("in the way")
     with caplog.at_level(logging.WARNING):
-        assert reports_after_forecast(Settings(), NAME) == {}
+        assert reports_after_forecast(Workspace(Settings()), NAME) == {}
     assert "the pages on the forecasts of shop could not be written" in caplog.text

@@ -11,6 +11,7 @@ from forecasting.forecast_file import read_forecast
 from forescale.local.demo.home import fresh_home
 from forescale.local.demo.run import DemoResult, run_demo
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.ledger.step_state import StepState
 from planner.scaling_schedule import AlternativeKind
 
@@ -137,11 +138,11 @@ def test_jobs__run_again_give_the_same_rows_once(result: DemoResult, settings: S
 
     ledger = ledger_of(settings)
     before = (ledger.forecasts("call-analytics"), ledger.steps(topology="call-analytics"))
-    assert deploy(settings, result.steps[0].id).state is StepState.VERIFIED
+    assert deploy(Workspace(settings), result.steps[0].id).state is StepState.VERIFIED
     clock = clock_of(settings)
     assert isinstance(clock, TraceClock)
     clock.start_at(result.data.now)
-    again = forecast(settings, "call-analytics")
+    again = forecast(Workspace(settings), "call-analytics")
     assert set(again.run_ids.values()) == {entry.run_id for entry in result.forecasts}
     assert (ledger.forecasts("call-analytics"), ledger.steps(topology="call-analytics")) == before
     (newest,) = newest_forecasts(topology_config("call-analytics", settings), ledger).values()

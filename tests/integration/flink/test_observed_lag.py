@@ -17,6 +17,7 @@ from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
 from forescale.local.demo.word_count import RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
@@ -76,7 +77,7 @@ def settings_of(folder: Path, flink: LocalFlink, topology: Topology) -> Settings
 
 def observed(settings: Settings, topology: Topology) -> Observation:
     """Observe once; what the ledger keeps of it."""
-    told = observe(settings, topology.name)
+    told = observe(Workspace(settings), topology.name)
     assert told.recorded == 1
     [kept] = ledger_of(settings).shadow.observations(topology.name, told.observed_at, told.observed_at)
     assert (kept.lag_s, kept.backlog, kept.unmeasured) == (told.lag_s, told.backlog, told.unmeasured)

@@ -17,6 +17,7 @@ from forescale.cli.main import application
 from forescale.jobs.forecast import forecast
 from forescale.jobs.reproduce import reproduce
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, tracker_of
 from planner.clock import TraceClock
 
@@ -69,7 +70,7 @@ def test_the_command_line__tells_from_whom_a_shape_is_borrowed(
 
 def test_a_sibling_that_is_not_named__is_found_by_its_likeness_and_told_on_the_page(settings: Settings) -> None:
     arrive(settings, NAME, timedelta(hours=30))
-    made = forecast(settings, NAME)
+    made = forecast(Workspace(settings), NAME)
     assert "shape borrowed from older/receive (found, correlation " in made.siblings["receive"][0]
     assert "shape borrowed from older/receive (found" in made.reports["receive"].read_text()
 
@@ -78,13 +79,13 @@ def test_what_was_borrowed__is_asked_again_and_made_again_bit_for_bit_after_the_
     settings: Settings,
 ) -> None:
     name_siblings(settings, "older/receive")
-    first = forecast(settings, NAME)
-    assert reproduce(settings, first.run_ids["receive"]).sources["receive"].same
+    first = forecast(Workspace(settings), NAME)
+    assert reproduce(Workspace(settings), first.run_ids["receive"]).sources["receive"].same
     arrive(settings, NAME, NOW - YOUNG, hours=2)
     # The sibling's history becomes another one: what was trained has seen the commit of before.
     arrive(settings, "older", timedelta(days=30), hours=2)
     TraceClock(settings.clock_file).start_at(NOW + timedelta(hours=2))
-    second = forecast(settings, NAME)
+    second = forecast(Workspace(settings), NAME)
     assert read_forecast(second.forecasts["receive"]).trained_to == NOW
     assert second.siblings == first.siblings
     recorded = tracker_of(settings).fetch_request(second.run_ids["receive"])["siblings"]["receive"]
@@ -92,7 +93,7 @@ def test_what_was_borrowed__is_asked_again_and_made_again_bit_for_bit_after_the_
     for folder in ("trained", "forecasts"):
         shutil.rmtree(settings.home / folder)
     for made, how in ((first, "trained anew"), (second, f"asked of model version {NAME}/1")):
-        again = reproduce(settings, made.run_ids["receive"]).sources["receive"]
+        again = reproduce(Workspace(settings), made.run_ids["receive"]).sources["receive"]
         assert (again.same, again.how, again.cause) == (True, how, "")
 
 
@@ -102,15 +103,15 @@ def test_what_a_found_sibling_lent__is_read_again_alike_where_others_of_its_topo
     arrive(settings, NAME, timedelta(hours=30))
     # The last two days are written anew, with another source in place of the one that lends.
     arrive(settings, "older", timedelta(days=2), source="other")
-    made = forecast(settings, NAME)
+    made = forecast(Workspace(settings), NAME)
     assert "shape borrowed from older/receive (found, correlation " in made.siblings["receive"][0]
-    again = reproduce(settings, made.run_ids["receive"]).sources["receive"]
+    again = reproduce(Workspace(settings), made.run_ids["receive"]).sources["receive"]
     assert (again.same, again.cause) == (True, "")
 
 
 def test_the_same_history__is_forecast_once(settings: Settings) -> None:
     name_siblings(settings, "older/receive")
-    first, again = forecast(settings, NAME), forecast(settings, NAME)
+    first, again = forecast(Workspace(settings), NAME), forecast(Workspace(settings), NAME)
     assert first.run_ids == again.run_ids
     assert len(ledger_of(settings).forecasts(NAME)) == 1
 
@@ -118,7 +119,7 @@ def test_the_same_history__is_forecast_once(settings: Settings) -> None:
 def test_a_sibling_that_is_not_known__is_told_with_field_and_remedy_and_hurts_nothing_else(settings: Settings) -> None:
     arrive(settings, "new", timedelta(days=2))
     name_siblings(settings, "nowhere/receive", "older/other", "new/receive", "older/receive")
-    told = notes(forecast(settings, NAME).forecasts["receive"])
+    told = notes(forecast(Workspace(settings), NAME).forecasts["receive"])
     assert "siblings: nowhere/receive lends nothing: " in told
     assert "siblings: older/other lends nothing: topology 'older' has no arrival history of source 'other'" in told
     assert "new/receive lends nothing: 2.00 days of history, 7 are needed" in told
@@ -130,18 +131,18 @@ def test_two_young_sources_that_name_each_other__are_refused_with_what_both_lack
     arrive(settings, "new", timedelta(hours=12))
     name_siblings(settings, "new/receive")
     with pytest.raises(ForecastError, match=r"0\.50 days of history, 1 are needed.*new/receive lends nothing: 0\.50 d"):
-        forecast(settings, NAME)
+        forecast(Workspace(settings), NAME)
 
 
 def test_half_a_day_without_named_siblings__is_refused_with_the_field_that_names_them(settings: Settings) -> None:
     with pytest.raises(
         ForecastError, match=r"0\.50 days of history, 1 are needed.*name those .* in sources\.receive\.like"
     ):
-        forecast(settings, NAME)
+        forecast(Workspace(settings), NAME)
 
 
 def test_a_source_whose_history_is_long_enough__borrows_nothing(settings: Settings) -> None:
     arrive(settings, NAME, timedelta(days=15))
-    made = forecast(settings, NAME)
+    made = forecast(Workspace(settings), NAME)
     # train_days is 4: what a source has seen before counts as well.
     assert made.siblings == {}

@@ -10,6 +10,7 @@ from shadow_days import NAME, install
 from forescale.jobs.deploy import deploy, deploy_due, request_deployment
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, Refusal
@@ -19,7 +20,9 @@ from planner.ledger.step_state import StepState
 
 
 def asked_for(settings: Settings) -> str:
-    asked = request_deployment(settings, NAME, parallelism={"count": 7}, deploy_at=None, by="anna", request_id="r1")
+    asked = request_deployment(
+        Workspace(settings), NAME, parallelism={"count": 7}, deploy_at=None, by="anna", request_id="r1"
+    )
     return asked.step_id
 
 
@@ -41,10 +44,10 @@ def test_due__takes_up_a_deployment_that_was_cut_short(
     with monkeypatch.context() as patched:
         patched.setattr(SimulatedCluster, "apply", killed)
         with pytest.raises(KilledError):
-            deploy_due(settings, NAME)
+            deploy_due(Workspace(settings), NAME)
     assert ledger_of(settings).step(step).state is StepState.DEPLOYING
     clock_of(settings).wait(later.total_seconds())
-    done = deploy_due(settings, NAME)
+    done = deploy_due(Workspace(settings), NAME)
     runs = cluster_of(topology_config(NAME, settings), settings, clock_of(settings)).state().plan.parallelism["count"]
     if effect or later < timedelta(hours=1):
         assert [each.state for each in done.deployed] == [StepState.VERIFIED]
@@ -57,11 +60,11 @@ def test_due__takes_up_a_deployment_that_was_cut_short(
 def test_due__leaves_a_deployment_alone_that_another_process_works_on(tmp_path: Path) -> None:
     settings = install(tmp_path, "act")
     step = asked_for(settings)
-    with deployment_lock(settings, step) as alone:
+    with deployment_lock(Workspace(settings), step) as alone:
         assert alone
-        done = deploy_due(settings, NAME)
+        done = deploy_due(Workspace(settings), NAME)
         with pytest.raises(DeploymentUnderWay):
-            deploy(settings, step)
+            deploy(Workspace(settings), step)
     assert (done.deployed, done.failed) == ((), {})
     assert "is deployed by another process right now" in done.held[step]
-    assert [each.state for each in deploy_due(settings, NAME).deployed] == [StepState.VERIFIED]
+    assert [each.state for each in deploy_due(Workspace(settings), NAME).deployed] == [StepState.VERIFIED]

@@ -17,6 +17,7 @@ from forescale.jobs.review import review
 from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import TypedEdit
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
 from planner.errors import PlanError
@@ -66,7 +67,7 @@ def counts(steps: list[StepEntry]) -> list[int]:
 
 
 def approve(settings: Settings, made: PlannedSchedule) -> None:
-    review(settings, made.schedule_id, approve=True, by="ben")
+    review(Workspace(settings), made.schedule_id, approve=True, by="ben")
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {APPROVED}
 
 
@@ -96,17 +97,17 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
     assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
-    again = plan(settings, NAME)
+    again = plan(Workspace(settings), NAME)
     assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
     assert "Why: Edited by anna" in again.summary
 
-    later = edited(settings, again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
+    later = edited(Workspace(settings), again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
     assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)
     # Eight instead of two, for so much longer.
     more_h = 6 * (begin - FIRST - timedelta(minutes=90)) / timedelta(hours=1)
     assert later.after.instance_hours - later.before.instance_hours == pytest.approx(more_h)
     with pytest.raises(PlanError, match="no step is named to edit; give its number"):
-        edited(settings, later.schedule_id, TypedEdit(" ", "count=3", ""), by="eva", why="")
+        edited(Workspace(settings), later.schedule_id, TypedEdit(" ", "count=3", ""), by="eva", why="")
     assert handed_over(later)["step_id"] == f"{later.schedule_id}-2"
     assert isinstance(later, EditedSchedule)
 
@@ -150,7 +151,7 @@ def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
     assert "and the next step (read 1 · count 2) is asked for at" in excuse(day, "--at", "2026-03-02 20:14")
     assert "no step nowhere-1" in excuse("nowhere-1", "--plan", "count=3")
     assert ledger_of(settings).steps() == before
-    review(settings, made.schedule_id, approve=False, by="ben", why="sale is off")
+    review(Workspace(settings), made.schedule_id, approve=False, by="ben", why="sale is off")
     assert "is vetoed since 2026-03-02 06:00 UTC (sale is off); only a proposed or approved step" in excuse(
         night, "--plan", "count=3"
     )
@@ -193,9 +194,9 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     assert later.asks
     why = steps_of(settings, later.schedule_id)[0].asked_because
     assert why == f"it would call off step {asked.schedule_id}-1, which ben approved"
-    review(settings, asked.schedule_id, approve=False, by="ben", why="sale is off")
+    review(Workspace(settings), asked.schedule_id, approve=False, by="ben", why="sale is off")
 
-    assert not (small := plan(settings, NAME)).asks
+    assert not (small := plan(Workspace(settings), NAME)).asks
     assert {step.state for step in small.steps} == {APPROVED}
     assert steps_of(settings, small.schedule_id)[0].reason == "within planning.auto_approve: at most 6 instances a step"
     # What nobody was asked for may be called off so.

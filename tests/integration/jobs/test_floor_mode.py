@@ -9,6 +9,7 @@ from shadow_days import NAME, install, plan_now
 from forescale.cli.plan import show_schedule
 from forescale.jobs.deploy import deploy_due
 from forescale.jobs.review import review
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
@@ -29,7 +30,7 @@ def test_the_floor__is_moved_and_somebody_elses_instances_are_left_alone(
     assert "Move the floor of pair" in made.report.read_text()
     show_schedule(made)
     assert "floor mode: each plan is a lower bound" in capsys.readouterr().out
-    review(settings, made.schedule_id, approve=True, by="anna", why="as planned")
+    review(Workspace(settings), made.schedule_id, approve=True, by="anna", why="as planned")
 
     # 8 instances ran at 06:00. Somebody else takes 3 away meanwhile: in act mode every step would be refused.
     running = cluster.state().plan
@@ -39,7 +40,7 @@ def test_the_floor__is_moved_and_somebody_elses_instances_are_left_alone(
     for step in ledger.steps(schedule_id=made.schedule_id):
         clock.advance_to(step.deploy_at + timedelta(seconds=1))
         before = cluster.state().plan.parallelism["count"]
-        assert not deploy_due(settings, NAME).failed
+        assert not deploy_due(Workspace(settings), NAME).failed
         assert ledger.step(step.id).state is StepState.VERIFIED
         after, floor = cluster.state().plan.parallelism["count"], step.plan.parallelism["count"]
         assert after >= floor

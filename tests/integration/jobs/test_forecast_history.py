@@ -13,6 +13,7 @@ from forecasting.forecast_file import read_forecast
 from forecasting.pipeline import known_history
 from forecasting.tracking.store_access import connected_client
 from forescale.jobs.forecast import forecast
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -28,7 +29,7 @@ def write(directory: Path, extra: int) -> str:
 def test_forecast_job__records_the_commit_that_it_read(tmp_path: Path) -> None:
     settings = install(tmp_path).settings
     snapshot = write(settings.history_dir, 0)
-    forecast(settings, NAME)
+    forecast(Workspace(settings), NAME)
     write(settings.history_dir, 3)
 
     [entry] = ledger_of(settings).forecasts(NAME)

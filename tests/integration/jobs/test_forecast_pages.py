@@ -11,6 +11,7 @@ from report_page import ReportPage
 from forecasting.arrivals.rows import history_rows
 from forecasting.arrivals.store import write_history
 from forescale.jobs.forecast import forecast
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -23,7 +24,7 @@ def test_forecast_job__writes_pages_and_is_not_failed_by_them(tmp_path: Path) ->
     rows = history_rows(NAME, "receive", counts, np.array([[0, 2**62]]), start=START, window_s=60)
     write_history(rows, settings.history_dir, NAME, START, NOW)
 
-    made = forecast(settings, NAME)
+    made = forecast(Workspace(settings), NAME)
     page = ReportPage(made.reports["receive"].read_text(encoding="utf-8"))
     [entry] = ledger_of(settings).forecasts(NAME)
     assert ("href", tracker_of(settings).run_url(entry.run_id)) in page.attributes
@@ -35,6 +36,6 @@ def test_forecast_job__writes_pages_and_is_not_failed_by_them(tmp_path: Path) ->
 
     settings.reports_dir.rename(tmp_path / "away")
     settings.reports_dir.write_text("in the way")
-    again = forecast(settings, NAME)
+    again = forecast(Workspace(settings), NAME)
     assert again.reports == {}
     assert again.forecasts == made.forecasts

@@ -15,6 +15,7 @@ from forecasting.forecast_file import write_forecast
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.evaluation_load import AskedLoad, EvaluatedLoad, evaluated_load
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.ledger.entries import ForecastEntry
 
@@ -58,7 +59,7 @@ def _write(settings: Settings, rho: float, days: int = 21) -> None:
 
 def _load(settings: Settings) -> EvaluatedLoad:
     config: TopologyConfig = topology_config("shop", settings)
-    return evaluated_load(settings, config, ASKED)
+    return evaluated_load(Workspace(settings), config, ASKED)
 
 
 def _paired(load: EvaluatedLoad) -> float:

@@ -21,16 +21,16 @@ from forescale.wiring.parts import ledger_of
 pytestmark = [pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]
 
 JOBS = {
-    "aggregate": f"from forescale.jobs.aggregate import aggregate; aggregate(s, {NAME!r})",
-    "forecast": f"from forescale.jobs.forecast import forecast; forecast(s, {NAME!r})",
+    "aggregate": f"from forescale.jobs.aggregate import aggregate; aggregate(Workspace(s), {NAME!r})",
+    "forecast": f"from forescale.jobs.forecast import forecast; forecast(Workspace(s), {NAME!r})",
     "plan and review": (
         f"from forescale.jobs.plan import plan; from forescale.jobs.review import review; "
-        f"review(s, plan(s, {NAME!r}).schedule_id, approve=True, by='test')"
+        f"review(Workspace(s), plan(Workspace(s), {NAME!r}).schedule_id, approve=True, by='test')"
     ),
     "deploy": (
         "from forescale.jobs.deploy import deploy; from forescale.wiring.parts import *; "
         f"first = ledger_of(s).steps(topology={NAME!r})[0]; "
-        "clock_of(s).advance_to(first.deploy_at); deploy(s, first.id)"
+        "clock_of(s).advance_to(first.deploy_at); deploy(Workspace(s), first.id)"
     ),
 }
 """In the order of a decision; each starts from what the ones before it left."""

@@ -13,6 +13,7 @@ from forescale.jobs.deploy import deploy_due
 from forescale.jobs.plan import PlannedSchedule
 from forescale.jobs.review import review
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
@@ -24,10 +25,10 @@ pytestmark = pytest.mark.slow
 def followed(settings: Settings, made: PlannedSchedule) -> None:
     """Approve a schedule and deploy all of it."""
     if made.asks:
-        review(settings, made.schedule_id, approve=True, by="anna", why="as planned")
+        review(Workspace(settings), made.schedule_id, approve=True, by="anna", why="as planned")
     for step in ledger_of(settings).steps(schedule_id=made.schedule_id):
         TraceClock(settings.clock_file).advance_to(step.deploy_at + timedelta(seconds=1))
-        assert not deploy_due(settings, NAME).failed
+        assert not deploy_due(Workspace(settings), NAME).failed
 
 
 def test_last_day__sets_what_ran_beside_the_guard_and_hindsight(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from shadow_days import NAME, install, plan_now
 from forescale.files.file_error import FileError
 from forescale.jobs.report import report
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 
 pytestmark = pytest.mark.slow
@@ -33,4 +34,4 @@ def test_plan__says_that_its_decision_is_recorded_and_how_to_write_the_page(sett
     assert str(blocked) in said
     assert said.endswith(f"run: forescale report {recorded.id}")
     blocked.unlink()
-    assert report(settings, recorded.id).is_file()
+    assert report(Workspace(settings), recorded.id).is_file()

@@ -14,6 +14,7 @@ from forescale.cli.main import main
 from forescale.jobs.plan import plan
 from forescale.jobs.plan_all import PlannedFleet, plan_all
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
@@ -44,7 +45,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory, mlruns: Path) -> Settings
 def test_over_processes__schedules_are_those_of_each_topology_alone(tmp_path: Path, mlruns: Path) -> None:
     """And one that cannot be planned for is named, and does not stop the others."""
     alone = install(tmp_path / "alone", mlruns)
-    one_by_one = [plan(alone, name) for name in RATES]
+    one_by_one = [plan(Workspace(alone), name) for name in RATES]
     settings = install(tmp_path / "together", mlruns)
     (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
     (settings.topologies / "broken.yaml").write_text("topology: [")
@@ -72,10 +73,10 @@ def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_
     more, both miss the same two hours, which clicks avoids with 3 instances and orders with 8. So orders gets what 7
     and 4 leave of 20.
     """
-    wished = plan_all(settings, workers=1)
+    wished = plan_all(Workspace(settings), workers=1)
     assert most_held(settings, wished) > 20
     quota = fleet_file(settings, "quota: {nodes: 5, instances_per_node: 4}\n")
-    made = plan_all(settings, quota, workers=1)
+    made = plan_all(Workspace(settings), quota, workers=1)
     assert most_held(settings, made) <= 20
     assert list(made.short) == ["orders"]
     assert made.short["orders"].startswith(
@@ -87,7 +88,7 @@ def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_
     (schedule,) = (entry.schedule for entry in entries if entry.schedule.topology == "orders")
     assert made.short["orders"] in schedule.why
     assert schedule.excuses[-1].remedy == "raise the quota from 20 to 23 instances"
-    again = plan_all(settings, quota, workers=1)
+    again = plan_all(Workspace(settings), quota, workers=1)
     assert ([each.schedule_id for each in again.schedules], again.short) == (
         [each.schedule_id for each in made.schedules],
         made.short,
@@ -99,7 +100,7 @@ def test_over_spark__the_fleet_is_granted_and_brought_apart_as_over_processes(tm
     """Settings with relative paths, which workers of another working folder would take for others."""
     terms = "quota: {instances: 20}\nstagger: {large_instances: 3, apart_s: 300}\n"
     here = install(tmp_path / "here", mlruns)
-    expected = plan_all(here, fleet_file(here, terms), workers=1)
+    expected = plan_all(Workspace(here), fleet_file(here, terms), workers=1)
     assert expected.moved or expected.stuck
     there = install(tmp_path / "there", mlruns)
     (there.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
@@ -127,13 +128,13 @@ def test_over_spark__the_fleet_is_granted_and_brought_apart_as_over_processes(tm
 def test_over_spark_on_other_machines__a_ledger_that_is_a_file_is_refused(settings: Settings) -> None:
     elsewhere = settings.model_copy(update={"spark_master": "spark://far.example:7077"})
     with pytest.raises(PlanError, match=r"the ledger is a file of this one; set FORESCALE_LEDGER_URL to a PostgreSQL"):
-        plan_all(elsewhere, spark=True)
+        plan_all(Workspace(elsewhere), spark=True)
 
 
 def test_a_quota_below_what_runs__says_what_runs_and_records_nothing(settings: Settings) -> None:
     before = len(ledger_of(settings).schedules("orders"))
     with pytest.raises(PlanError) as error:
-        plan_all(settings, fleet_file(settings, "quota: {instances: 11}\n"), workers=1)
+        plan_all(Workspace(settings), fleet_file(settings, "quota: {instances: 11}\n"), workers=1)
     assert "the quota is 11 instances, and 12 run now (clicks 4, mails 4, orders 4); raise it to 12" in str(error.value)
     assert len(ledger_of(settings).schedules("orders")) == before
 
@@ -163,12 +164,12 @@ def test_candidates__are_answered_for_and_kept_within_the_limits(tmp_path: Path,
     """Six of count carry 55/s and are what is planned; twenty cost more."""
     settings = install(tmp_path, mlruns)
     proposed = {f"{count}.json": PhysicalPlan("clicks", {"read": 1, "count": count}) for count in (6, 20)}
-    made = plan(settings, "clicks", proposed)
+    made = plan(Workspace(settings), "clicks", proposed)
     told = {each.name: each.excuse for each in made.candidates}
     assert told["candidate 6.json"].startswith("is chosen from Mon ")
     assert told["candidate 20.json"].startswith("costs ")
-    assert plan(settings, "clicks").schedule_id != made.schedule_id
+    assert plan(Workspace(settings), "clicks").schedule_id != made.schedule_id
     with pytest.raises(
         PlanError, match=r"candidate 99 has 100 instances > planning\.max_instances of 64; leave it out"
     ):
-        plan(settings, "clicks", {"99": PhysicalPlan("clicks", {"read": 1, "count": 99})})
+        plan(Workspace(settings), "clicks", {"99": PhysicalPlan("clicks", {"read": 1, "count": 99})})

@@ -12,6 +12,7 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.jobs.plan import plan
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from modeling.queueing.bursts import Bursts
 from planner.clock import TraceClock
@@ -63,7 +64,7 @@ def planned(folder: Path, more: str = "", sections: str = "") -> ScheduleEntry:
     write_forecast(made, folder / "forecast")
     entry = ForecastEntry("one", "pair", "read", NOW, made.end, "run", "", str(folder / "forecast"), "", "")
     ledger_of(settings).record_forecast(entry)
-    plan(settings, "pair")
+    plan(Workspace(settings), "pair")
     return ledger_of(settings).schedules("pair", limit=1)[0]
 
 

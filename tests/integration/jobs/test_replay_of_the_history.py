@@ -10,6 +10,7 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forescale.jobs.replay import ReplayRequest, replay
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.replay.timeline import read_timeline
 
 TOPOLOGY = """
@@ -40,7 +41,7 @@ def test_policies__are_replayed_on_the_last_days_and_forecasts_kept(tmp_path: Pa
     policies = ("static-peak", "forecast-only", "daedalus", "planner")
     request = ReplayRequest("pair", tmp_path / "t.parquet", policies=policies, days=0.5, workers=1)
     told: list[str] = []
-    first = replay(settings, request, progress=told.append)
+    first = replay(Workspace(settings), request, progress=told.append)
     assert (first.start, first.end) == (END - timedelta(hours=12), END)
     # Of the hour before the start, and of the twelve that are replayed.
     assert "forecasts 13 of 13" in told
@@ -51,7 +52,7 @@ def test_policies__are_replayed_on_the_last_days_and_forecasts_kept(tmp_path: Pa
     assert by_name["planner"].rescales_per_day > 0
 
     told.clear()
-    again = replay(settings, request, progress=told.append)
+    again = replay(Workspace(settings), request, progress=told.append)
     assert "forecasts 0 of 0" in told
     assert again.scores == first.scores
     assert read_timeline(tmp_path / "t.parquet").policies == policies

@@ -22,6 +22,7 @@ from forescale.jobs.report import report
 from forescale.report.kit.decision_words import RUNGS, basis_summary
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_path
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.decision_basis import NOT_CALIBRATED, Cause, CauseKind, DecisionBasis, Rung
@@ -123,7 +124,7 @@ def test_fresh_forecasts__are_planned_by_without_a_word(tmp_path: Path) -> None:
     made = install(tmp_path / "a")
     for source in SOURCES:
         forecast(made, source)
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     assert (planned.rung, told(made, planned)[0]) == (Rung.FORECAST, "")
     assert max(step.deploy_at for step in planned.steps) > NOW
 
@@ -132,7 +133,7 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
     made = install(tmp_path / "a")
     for source in SOURCES:
         forecast(made, source, timedelta(hours=5))
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     kept, page = told(made, planned)
     assert kept.startswith(
         "time-of-week profile: forecast of left is 5 h old (planning.stale_s: 3 h); forecast of right"
@@ -145,20 +146,20 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
     assert max(step.plan.parallelism["count"] for step in schedule.steps) >= 12
     assert any(step.plan.parallelism["count"] > 4 for step in schedule.steps if step.deploy_at <= NOW.replace(hour=8))
     # Made again it is the same, and its report is written again from the profiles that were kept.
-    assert plan(made, NAME).schedule_id == planned.schedule_id
-    assert "forecast of left is 5 h old" in report(made, planned.schedule_id).read_text(encoding="utf-8")
+    assert plan(Workspace(made), NAME).schedule_id == planned.schedule_id
+    assert "forecast of left is 5 h old" in report(Workspace(made), planned.schedule_id).read_text(encoding="utf-8")
 
 
 def test_a_calibration_that_drifted__makes_the_next_plan_a_new_decision(tmp_path: Path) -> None:
     made = install(tmp_path / "a")
     for source in SOURCES:
         forecast(made, source)
-    first = plan(made, NAME).schedule_id
-    assert plan(made, NAME).schedule_id == first
+    first = plan(Workspace(made), NAME).schedule_id
+    assert plan(Workspace(made), NAME).schedule_id == first
     write_whole("0123456789ab", drift_path(topology_config(NAME, made), made))
-    second = plan(made, NAME).schedule_id
+    second = plan(Workspace(made), NAME).schedule_id
     assert second != first
-    assert plan(made, NAME).schedule_id == second
+    assert plan(Workspace(made), NAME).schedule_id == second
 
 
 def test_profiles__count_an_event_that_the_file_declares_for_the_next_hour(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_profiles__count_an_event_that_the_file_declares_for_the_next_hour(tmp_p
     event = f"{{label: sale, kind: other, start: {start:%Y-%m-%dT%H:%M}Z, end: {NOW:%Y-%m-%dT07:30}Z, ratio: 6}}"
     file = made.topologies / f"{NAME}.yaml"
     file.write_text(f"{file.read_text()}events: [{event}]\n")
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.PROFILE
     # 2 · 8 tuples a second keep 1.6 instances of count busy before 8, 6 times as many 9.6 during the event.
     schedule = ledger_of(made).schedule(planned.schedule_id).schedule
@@ -178,7 +179,7 @@ def test_one_lost_forecast__has_a_profile_beside_the_forecast_of_the_other_sourc
     made = install(tmp_path / "a")
     forecast(made, "left", timedelta(hours=1))
     shutil.rmtree(forecast(made, "right", timedelta(hours=1)))
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.PROFILE
     assert planned.cause.startswith("forecast of right cannot be read: ")
     entry = ledger_of(made).schedule(planned.schedule_id)
@@ -190,7 +191,7 @@ def test_forecasts_of_two_moments__are_not_mixed(tmp_path: Path) -> None:
     made = install(tmp_path / "a")
     forecast(made, "left")
     forecast(made, "right", timedelta(hours=1))
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.PROFILE
     why = "forecast of right from 05:00 in 900 s does not match that of left from 06:00 in 900 s"
     assert planned.cause.startswith(why)
@@ -201,7 +202,7 @@ def test_a_forecast_that_ends_soon__gives_way_although_it_is_new(tmp_path: Path)
     for source in SOURCES:
         forecast(made, source, timedelta(hours=2), hours=3)
     # Half of its three hours are needed.
-    assert "forecast of left reaches 1 h ahead, 1.5 h are needed" in plan(made, NAME).cause
+    assert "forecast of left reaches 1 h ahead, 1.5 h are needed" in plan(Workspace(made), NAME).cause
 
 
 @pytest.mark.parametrize(("guard", "rung"), [("act", Rung.GUARD), ("advise", Rung.HOLD)])
@@ -209,7 +210,7 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
     tmp_path: Path, guard: str, rung: Rung
 ) -> None:
     made = install(tmp_path / "a", guard=guard, days=0)
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     kept, page = told(made, planned)
     assert (planned.rung, planned.steps) == (rung, ())
     assert kept.startswith(f"{RUNGS[rung]}: there is no forecast of left; there is no forecast of right; no profile: ")
@@ -220,9 +221,9 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
     assert held.current.parallelism == {"left": 1, "right": 1, "count": 4}
     # 6 instances for an hour; then it is looked at again.
     assert (held.cost_instance_hours, held.end - held.start) == (6.0, timedelta(hours=1))
-    assert plan(made, NAME).schedule_id == planned.schedule_id
+    assert plan(Workspace(made), NAME).schedule_id == planned.schedule_id
     TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=1))
-    assert plan(made, NAME).schedule_id != planned.schedule_id
+    assert plan(Workspace(made), NAME).schedule_id != planned.schedule_id
 
 
 @pytest.mark.parametrize("mode", ["act", "shadow"])
@@ -231,12 +232,12 @@ def test_what_was_approved_or_is_followed__stands_while_the_plan_is_held(tmp_pat
     for source in SOURCES:
         forecast(made, source)
     ledger = ledger_of(made)
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     if mode == "act":
         ledger.approve_schedule(planned.schedule_id, at=NOW, by="anna", why="")
     shutil.rmtree(made.history_dir)
     TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=4))
-    assert plan(made, NAME).rung is Rung.HOLD
+    assert plan(Workspace(made), NAME).rung is Rung.HOLD
     ahead = [
         step for step in ledger.steps(schedule_id=planned.schedule_id) if step.deploy_at > NOW + timedelta(hours=4)
     ]
@@ -248,7 +249,7 @@ def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path:
     for source in SOURCES:
         forecast(made, source)
     ledger, config = ledger_of(made), topology_config(NAME, made)
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     ledger.approve_schedule(planned.schedule_id, at=NOW, by="anna", why="")
     later = NOW + timedelta(minutes=1)
     before = announced_turns(ledger, config, later)
@@ -266,10 +267,10 @@ def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path:
 def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forecast(tmp_path: Path) -> None:
     made = install(tmp_path / "a", missing=0.25)
     bound = "history of left: 75 % of the windows were observed, 90 % needed (arrivals.quality.min_observed)"
-    assert plan(made, NAME).cause.endswith(f"no profile: {bound}")
+    assert plan(Workspace(made), NAME).cause.endswith(f"no profile: {bound}")
     for source in SOURCES:
         forecast(made, source)
-    planned = plan(made, NAME)
+    planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.FORECAST
     assert planned.cause.startswith(bound)
 
@@ -300,7 +301,7 @@ def test_whatever_is_lacking__there_is_a_schedule_or_a_named_error(tmp_path_fact
             if source in conditions["lost"]:
                 shutil.rmtree(folder)
     try:
-        planned = plan(made, NAME)
+        planned = plan(Workspace(made), NAME)
     except EXPECTED:
         return
     assert planned.report.exists()

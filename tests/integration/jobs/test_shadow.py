@@ -12,6 +12,7 @@ from forescale.jobs.review import review
 from forescale.jobs.shadow import Shadow, shadow
 from forescale.jobs.violation_budget import past_minutes
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.simulator import SimulatedCluster
@@ -47,7 +48,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def found(settings: Settings) -> Shadow:
-    return shadow(settings, NAME)
+    return shadow(Workspace(settings), NAME)
 
 
 def test_whole_days__are_accrued_and_what_really_ran_is_known_to_the_minute(found: Shadow) -> None:
@@ -98,11 +99,11 @@ def test_what_the_shadow_says__is_what_happens_where_it_acts(found: Shadow, tmp_
     clock = TraceClock(acting.clock_file)
 
     def act(until: datetime, made: PlannedSchedule) -> None:
-        review(acting, made.schedule_id, approve=True, by="anna")
+        review(Workspace(acting), made.schedule_id, approve=True, by="anna")
         for step in made.steps:
             if step.deploy_at < until:
                 clock.advance_to(step.deploy_at)
-                deploy_due(acting, NAME)
+                deploy_due(Workspace(acting), NAME)
 
     plan_until(acting, END, act)
     for day in found.days:
@@ -123,22 +124,22 @@ def test_a_shadow_day__has_the_downtime_that_deployments_taught(tmp_path: Path) 
     for number, count in enumerate((7, 6, 8)):
         clock_of(settings).wait(600)
         asked = request_deployment(
-            settings, NAME, parallelism={"count": count}, deploy_at=None, by="anna", request_id=f"r{number}"
+            Workspace(settings), NAME, parallelism={"count": count}, deploy_at=None, by="anna", request_id=f"r{number}"
         )
-        assert deploy(settings, asked.step_id).state is StepState.VERIFIED
+        assert deploy(Workspace(settings), asked.step_id).state is StepState.VERIFIED
     file.write_text(file.read_text().replace("mode: act", "mode: shadow"))
     plan_until(settings, MONDAY + timedelta(days=2), look_on)
     plan_now(settings)
-    (day,) = shadow(settings, NAME).days
+    (day,) = shadow(Workspace(settings), NAME).days
     assert day.rescales > 0
     assert day.violation_minutes < 8
 
 
 def test_accruing_again__changes_nothing(settings: Settings, found: Shadow) -> None:
     before = ledger_of(settings).shadow.days(NAME)
-    assert shadow(settings, NAME) == found
+    assert shadow(Workspace(settings), NAME) == found
     assert ledger_of(settings).shadow.days(NAME) == before
-    assert [day.day for day in shadow(settings, NAME, days=1).days] == [WEDNESDAY]
+    assert [day.day for day in shadow(Workspace(settings), NAME, days=1).days] == [WEDNESDAY]
 
 
 def test_the_report__says_that_nothing_is_deployed_and_shows_the_days(settings: Settings, found: Shadow) -> None:
@@ -155,18 +156,18 @@ def test_steps_of_a_shadow__are_refused_by_name_and_left_alone_by_all_else(tmp_p
     made = plan_now(settings)
     step = made.steps[0].step_id
     with pytest.raises(LedgerError, match=r"was made in shadow mode and is never deployed; set planning.mode: act"):
-        review(settings, made.schedule_id, approve=True, by="anna")
+        review(Workspace(settings), made.schedule_id, approve=True, by="anna")
     clock_of(settings).wait(86400)
     with pytest.raises(PlanError, match=rf"step {step} was made in shadow mode and is never deployed"):
-        deploy(settings, step)
-    assert deploy_due(settings, NAME).deployed == ()
+        deploy(Workspace(settings), step)
+    assert deploy_due(Workspace(settings), NAME).deployed == ()
     # Nor once the topology is acted on, before or after the first plan for that.
     set_mode(tmp_path, "act")
-    assert deploy_due(settings, NAME).deployed == ()
+    assert deploy_due(Workspace(settings), NAME).deployed == ()
     acted_on = plan_now(settings)
     assert not acted_on.shadow
     with pytest.raises(PlanError, match=r"never deployed"):
-        deploy(settings, step)
+        deploy(Workspace(settings), step)
     assert {s.state for s in ledger_of(settings).steps(schedule_id=made.schedule_id)} <= {
         StepState.SHADOW,
         StepState.SUPERSEDED,
@@ -176,16 +177,18 @@ def test_steps_of_a_shadow__are_refused_by_name_and_left_alone_by_all_else(tmp_p
 def test_what_was_approved_before__is_held_in_shadow_mode_but_people_deploy_as_ever(tmp_path: Path) -> None:
     settings = install(tmp_path, "act")
     made = plan_now(settings)
-    review(settings, made.schedule_id, approve=True, by="anna")
+    review(Workspace(settings), made.schedule_id, approve=True, by="anna")
     set_mode(tmp_path, "shadow")
     TraceClock(settings.clock_file).advance_to(made.steps[0].deploy_at)
     step = made.steps[0].step_id
-    done = deploy_due(settings, NAME)
+    done = deploy_due(Workspace(settings), NAME)
     assert (done.deployed, set(done.held)) == ((), {step})
     with pytest.raises(PlanError, match=r"topology .pair. is in shadow mode; set planning.mode: act"):
-        deploy(settings, step)
-    asked = request_deployment(settings, NAME, parallelism={"count": 7}, deploy_at=None, by="anna", request_id="r1")
-    assert deploy(settings, asked.step_id).state is StepState.VERIFIED
+        deploy(Workspace(settings), step)
+    asked = request_deployment(
+        Workspace(settings), NAME, parallelism={"count": 7}, deploy_at=None, by="anna", request_id="r1"
+    )
+    assert deploy(Workspace(settings), asked.step_id).state is StepState.VERIFIED
     # The first shadow schedule calls the held ones off.
     shadowed = plan_now(settings)
     assert shadowed.shadow
@@ -202,13 +205,13 @@ def test_a_day__waits_for_its_history_and_says_what_it_lacks(tmp_path: Path) -> 
 
     # Four hours of twenty-four are 17 %.
     write_arrivals(settings, start, end, alive=((start, lost), (lost + timedelta(hours=4), end)))
-    told = shadow(settings, NAME)
+    told = shadow(Workspace(settings), NAME)
     assert told.days == ()
     assert told.pending["2026-03-03"].startswith("the history of source 'read' lacks 17% of its windows")
 
     # Two are 8 %: they are bridged, and the row says so.
     write_arrivals(settings, start, end, alive=((start, lost), (lost + timedelta(hours=2), end)))
-    (day,) = shadow(settings, NAME).days
+    (day,) = shadow(Workspace(settings), NAME).days
     (note,) = day.notes
     assert note.startswith("read: 120 of ")
     assert note.endswith(" windows of 60 s are missing, and bridged in straight lines")
@@ -217,7 +220,7 @@ def test_a_day__waits_for_its_history_and_says_what_it_lacks(tmp_path: Path) -> 
 def test_errors__name_what_is_lacking_and_the_remedy(tmp_path: Path) -> None:
     settings = install(tmp_path, "act")
     with pytest.raises(PlanError, match=r"'pair' is not in shadow mode; set planning.mode: shadow in its file"):
-        shadow(settings, NAME)
+        shadow(Workspace(settings), NAME)
     set_mode(tmp_path, "shadow")
     with pytest.raises(PlanError, match=r"nothing was planned for topology 'pair' in shadow mode yet; run `forescale"):
-        shadow(settings, NAME)
+        shadow(Workspace(settings), NAME)

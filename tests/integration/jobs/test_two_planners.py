@@ -10,6 +10,7 @@ from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.jobs.plan import PlanRequest, kept, plan
 from forescale.settings import Settings
 from forescale.situation.known_profiles import profile_path
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
@@ -39,7 +40,7 @@ def test_plan__of_the_slower_of_two_planners_takes_what_the_quicker_one_has_reco
     monkeypatch.setattr("forescale.jobs.plan.earlier_schedule", lambda *_: None)
     monkeypatch.setattr("forescale.jobs.plan.kept", also_seen)
     measure_twice_as_slow(settings)
-    slower = plan(settings, NAME)
+    slower = plan(Workspace(settings), NAME)
     assert made != [quicker.schedule_id]  # it would have decided otherwise
     assert slower.schedule_id == quicker.schedule_id
     assert slower.steps == quicker.steps

@@ -11,6 +11,7 @@ from forecasting.errors import TrackingError
 from forescale.jobs.forecast import forecast
 from forescale.jobs.reproduce import reproduce
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, tracker_of
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -48,11 +49,11 @@ def test_a_run__is_linked_and_said_to_keep_no_request(settings: Settings) -> Non
     (entry,) = ledger_of(settings).forecasts("calls")
     assert tracker_of(settings).run_url(entry.run_id).endswith(entry.run_id)
     with pytest.raises(TrackingError, match=rf"run {entry.run_id} keeps no request, .* of 0\.2 or later"):
-        reproduce(settings, entry.run_id)
+        reproduce(Workspace(settings), entry.run_id)
 
 
 def test_a_new_forecast__stands_beside_the_old_one_under_the_topologys_own_model(settings: Settings) -> None:
-    made = forecast(settings, "calls")
+    made = forecast(Workspace(settings), "calls")
     first, newest = sorted(ledger_of(settings).forecasts("calls"), key=lambda entry: entry.model_version)
     assert (newest.model_version, first.model_version) == ("calls/1", "calls.ingest/1")
     assert tracker_of(settings).champion("calls") == "calls/1"

@@ -10,6 +10,7 @@ from forescale.jobs.replay import ReplayRequest, replay
 from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.replay.timeline import read_timeline
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
@@ -42,7 +43,7 @@ def test_a_replay__is_a_run_with_its_terms_scores_and_files(tmp_path: Path) -> N
         seeds=2,
         workers=1,
     )
-    done = tracked(settings, replay(settings, request))
+    done = tracked(Workspace(settings), replay(Workspace(settings), request))
 
     client = connected_client(settings.tracking_uri)
     run = client.get_run(done.run_id)

@@ -18,6 +18,7 @@ from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.report.kit.decision_words import calibration_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
+from forescale.situation.workspace import Workspace
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import ScaleEfficiency
@@ -253,7 +254,7 @@ def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[str, float]:
     at = datetime(2026, 1, 5, hour, tzinfo=UTC)
-    made = planning_profiles(Settings(), config, Told(service_s), at)  # type: ignore[arg-type]
+    made = planning_profiles(Workspace(Settings()), config, Told(service_s), at)  # type: ignore[arg-type]
     return calibration_words(made.facts), made.profiles["split"].service_s
 
 
@@ -298,11 +299,11 @@ def test_job__leaves_the_file_where_no_sample_is_of_use(topology: Path) -> None:
     config = read_topology_file(topology)
     later = datetime(2026, 1, 6, tzinfo=UTC)
     path = profile_path(config, Settings())
-    planning_profiles(Settings(), config, Young(0.009), later)  # type: ignore[arg-type]
+    planning_profiles(Workspace(Settings()), config, Young(0.009), later)  # type: ignore[arg-type]
     assert not path.exists()
     _calibrate(config, 0.004)
     before = path.read_bytes()
-    made = planning_profiles(Settings(), config, Young(0.009), later)  # type: ignore[arg-type]
+    made = planning_profiles(Workspace(Settings()), config, Young(0.009), later)  # type: ignore[arg-type]
     assert made.profiles["split"].service_s == pytest.approx(0.004)
     assert path.read_bytes() == before
 
@@ -375,8 +376,8 @@ def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, mon
     tracker = SampleSource(
         addresses={"heron": "http://t"}, name="T", cluster="c", environ="e", role="r", components={"split": "Split"}
     )
-    measured_samples(tracker, config, Settings())
-    measured_samples(SampleSource(addresses={"storm": "http://u"}, span_s=10_800.0), config, Settings())
+    measured_samples(Workspace(Settings()), tracker, config)
+    measured_samples(Workspace(Settings()), SampleSource(addresses={"storm": "http://u"}, span_s=10_800.0), config)
     heron_options, storm_options = (options for _, options in asked)
     shape = config.as_topology()
     assert [url for url, _ in asked] == ["http://t", "http://u"]

@@ -8,6 +8,7 @@ from shadow_days import NAME, install
 from forescale.cli import main
 from forescale.jobs.deploy import request_deployment
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.errors import PlanError
 
@@ -92,7 +93,7 @@ def test_quotas__are_overridden_by_nobody(settings: Settings, capsys: pytest.Cap
 def test_a_request_that_is_repeated__is_the_same_step_though_a_freeze_has_begun(settings: Settings) -> None:
     def asked(count: int) -> str:
         ask = {"deploy_at": None, "by": "anna", "request_id": "run 1"}
-        return request_deployment(settings, NAME, parallelism={"count": count}, **ask).step_id  # type: ignore[arg-type]
+        return request_deployment(Workspace(settings), NAME, parallelism={"count": count}, **ask).step_id  # type: ignore[arg-type]
 
     step_id = asked(9)
     limit(settings, FREEZE)

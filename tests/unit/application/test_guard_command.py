@@ -14,6 +14,7 @@ from forescale.jobs.deploy import DueSteps, deploy, deploy_due
 from forescale.jobs.guard import Guarding, guarded_topologies
 from forescale.jobs.guard import guard as guard_once
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
@@ -145,9 +146,9 @@ def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest
 
 def test_topologies__whose_guard_is_off_are_left_out(settings: Settings) -> None:
     names = ["pair", "unknown"]
-    assert guarded_topologies(settings, names) == names
+    assert guarded_topologies(Workspace(settings), names) == names
     write_pair(settings.topologies, "off")
-    assert guarded_topologies(settings, names) == ["unknown"]
+    assert guarded_topologies(Workspace(settings), names) == ["unknown"]
 
 
 def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(settings: Settings) -> None:
@@ -156,7 +157,7 @@ def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(s
     plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
     begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
     write_pair(settings.topologies, "act", "shadow")
-    assert set(deploy_due(settings, "pair").held) == {begun.step_id}
+    assert set(deploy_due(Workspace(settings), "pair").held) == {begun.step_id}
 
 
 def test_watch__goes_on_while_the_cluster_does_not_answer_and_asks_less_and_less_often(
@@ -206,8 +207,8 @@ def test_guard_and_deploy_due_at_once__leave_the_step_to_the_one_that_has_it(
 ) -> None:
     turns(settings, capsys, 4)
     clock_of(settings).wait(60)
-    other = AtOnce(monkeypatch, lambda: deploy_due(settings, "pair"))
-    turn = guard_once(settings, "pair")
+    other = AtOnce(monkeypatch, lambda: deploy_due(Workspace(settings), "pair"))
+    turn = guard_once(Workspace(settings), "pair")
     assert turn.action is not None
     assert isinstance(other.told, DueSteps)
     assert "is deployed by another process right now" in other.told.held[str(turn.action.step_id)]
@@ -228,9 +229,9 @@ def test_deploy_due_and_guard_at_once__leave_the_step_to_the_one_that_has_it(
     with monkeypatch.context() as patched:
         AtOnce(patched, killed)
         with pytest.raises(KeyboardInterrupt):
-            guard_once(settings, "pair")
-    other = AtOnce(monkeypatch, lambda: guard_once(settings, "pair"))
-    (done,) = deploy_due(settings, "pair").deployed
+            guard_once(Workspace(settings), "pair")
+    other = AtOnce(monkeypatch, lambda: guard_once(Workspace(settings), "pair"))
+    (done,) = deploy_due(Workspace(settings), "pair").deployed
     assert isinstance(other.told, Guarding)
     assert f"step {done.step_id} of the scale-up is deployed by another process right now" in other.told.why
     assert (other.told.judged, done.state, other.taken) == (None, StepState.VERIFIED, [plan_of(5)])
@@ -253,10 +254,10 @@ def test_a_planned_step_that_is_deployed_as_the_guard_asks__is_the_one_that_hold
 
     def deployed() -> DueSteps:
         clock.wait(1)
-        return deploy_due(settings, "pair")
+        return deploy_due(Workspace(settings), "pair")
 
     other = AtOnce(monkeypatch, deployed)
-    turn = guard_once(settings, "pair")
+    turn = guard_once(Workspace(settings), "pair")
     assert isinstance(other.told, DueSteps)
     assert [each.state for each in other.told.deployed] == [StepState.VERIFIED]
     assert other.taken == [more]
@@ -270,7 +271,7 @@ def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings:
     cluster_of(config, settings, clock).state()
     for _ in range(12):
         clock.wait(60)
-        guard_once(settings, "pair")
+        guard_once(Workspace(settings), "pair")
     runs, fewer, now = PhysicalPlan("pair", {"read": 1, "work": 5}), plan_of(2), clock.now()
     end = now + timedelta(hours=1)
     step = ScheduledStep(now, now, now, end, fewer, runs, {"read": 1.0}, "work", 0.5, 2.0, 30.0, 0.0, 1.0, "planned")
@@ -278,14 +279,14 @@ def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings:
     schedule_id = ledger.record_schedule(whole)
     ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
     step_id = f"{schedule_id}-1"
-    told = deploy_due(settings, "pair").held[step_id]
+    told = deploy_due(Workspace(settings), "pair").held[step_id]
     assert "is withheld: 30/s come and 0 tuples wait" in told
     assert (ledger.step(step_id).state, cluster_of(config, settings, clock).state().plan) == (StepState.WITHHELD, runs)
     with pytest.raises(StepWithheld, match="withheld"):
-        deploy(settings, step_id)
+        deploy(Workspace(settings), step_id)
     # Nobody looks any more, so nothing is known that the forecast did not know.
     clock.wait(240)
-    assert [each.state for each in deploy_due(settings, "pair").deployed] == [StepState.VERIFIED]
+    assert [each.state for each in deploy_due(Workspace(settings), "pair").deployed] == [StepState.VERIFIED]
 
 
 def test_the_step_after_a_withheld_one__is_deployed_on_what_runs_as_the_other_ones_time_goes_by(
@@ -297,7 +298,7 @@ def test_the_step_after_a_withheld_one__is_deployed_on_what_runs_as_the_other_on
     cluster.state()
     for _ in range(12):
         clock.wait(60)
-        guard_once(settings, "pair")
+        guard_once(Workspace(settings), "pair")
     now, plans = clock.now(), [plan_of(5), plan_of(2), plan_of(6)]
     end, steps = now + timedelta(hours=1), []
     for minute in (0, 1):
@@ -308,9 +309,9 @@ def test_the_step_after_a_withheld_one__is_deployed_on_what_runs_as_the_other_on
     whole = ScalingSchedule("pair", now, now, end, 0.95, plans[0], tuple(steps), 1.0, "planned")
     schedule_id = ledger.record_schedule(whole)
     ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
-    assert set(deploy_due(settings, "pair").held) == {f"{schedule_id}-1"}
+    assert set(deploy_due(Workspace(settings), "pair").held) == {f"{schedule_id}-1"}
     clock.wait(60)
-    done = deploy_due(settings, "pair")
+    done = deploy_due(Workspace(settings), "pair")
     assert done.expired == (f"{schedule_id}-1",)
     assert [(each.step_id, each.state) for each in done.deployed] == [(f"{schedule_id}-2", StepState.VERIFIED)]
     assert cluster.state().plan.same_parallelism(plan_of(6))

@@ -20,6 +20,7 @@ from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
 from forescale.jobs.report import report
 from forescale.jobs.review import review
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
@@ -110,8 +111,8 @@ def test_a_schedule__is_read_and_its_step_approved_and_deployed_to_the_simulator
     assert (by_hand.state, waiting.state) == (StepState.VERIFIED, StepState.PROPOSED)
     running = cluster_of(config, settings, clock_of(settings)).state().plan
     assert running == waiting.replaces == PhysicalPlan("calls", {"ingest": 1, "transcribe": 2})
-    review(settings, SCHEDULE, approve=True, by="anna", why="as planned")
-    done = deploy_due(settings, "calls")
+    review(Workspace(settings), SCHEDULE, approve=True, by="anna", why="as planned")
+    done = deploy_due(Workspace(settings), "calls")
     assert [each.state for each in done.deployed] == [StepState.VERIFIED], done
     assert cluster_of(config, settings, clock_of(settings)).state().plan == waiting.plan
 
@@ -123,4 +124,4 @@ def test_a_report__of_a_schedule_that_the_topology_file_has_left_says_so(setting
     )
     file.write_text(text.replace("transcribe: 2 }", "transcribe: 2, store: 1 }"))
     with pytest.raises(PlanError, match=rf"schedule {SCHEDULE} does not fit the topology file .*operator 'store'"):
-        report(settings, SCHEDULE)
+        report(Workspace(settings), SCHEDULE)

@@ -14,6 +14,7 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import read_topology_file
 from forescale.jobs.guard import guard, guarded_topologies
 from forescale.settings import PROJECT, Settings
+from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
 
 DOCS = PROJECT / "docs" / "engines" / "kubernetes.md"
@@ -93,9 +94,9 @@ def test_guard__has_nothing_to_see_where_tuples_are_not_counted(tmp_path: Path) 
     path.write_text(yaml.safe_dump(body), encoding="utf-8")
     settings = Settings(topologies=tmp_path, home=tmp_path / "home")
     assert read_topology_file(path).planning.guard_mode == "advise"  # the default stays one
-    assert guarded_topologies(settings, ["shop"]) == []
+    assert guarded_topologies(Workspace(settings), ["shop"]) == []
     with pytest.raises(PlanError, match=r"has no guard: a cluster of kind 'kubernetes' counts no tuples"):
-        guard(settings, "shop")
+        guard(Workspace(settings), "shop")
     body["planning"]["guard"] = {"mode": "act"}
     path.write_text(yaml.safe_dump(body), encoding="utf-8")
     with pytest.raises(FileError, match=r"Kubernetes counts no tuples: .*; set planning\.guard\.mode: off"):

@@ -11,6 +11,7 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forescale.jobs.report import _outcome, _record_violations
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.ledger.entries import Outcome
@@ -39,10 +40,10 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def test_outcome__of_another_cluster_than_the_simulator_is_known_once_a_step_was_deployed(settings: Settings) -> None:
     config, ledger = topology_config("calls", settings), ledger_of(settings)
     made = ledger.schedule(ledger.record_schedule(schedule_of(3)))
-    assert _outcome(config, settings, ledger, made) is None
+    assert _outcome(Workspace(settings), config, made) is None
     known = Outcome(f"{made.id}-1", after(61), 24.0, {"downtime_s": 30.0}, {"downtime_s": 24.0, "catch_up_s": 40.0})
     ledger.record_outcome(known)
-    outcome = _outcome(config, settings, ledger, made)
+    outcome = _outcome(Workspace(settings), config, made)
     assert outcome is not None
     assert outcome.steps == {0: known}
     # 90 minutes have gone by since noon.

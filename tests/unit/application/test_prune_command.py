@@ -14,6 +14,7 @@ from forecasting.errors import TrackingError
 from forescale.cli.main import main
 from forescale.jobs.prune import Retention, prunable, prune, prune_by_age
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
 from planner.ledger.step_state import StepState
@@ -52,7 +53,7 @@ def _planned(settings: Settings, *counts: int, made_at: datetime, forecast: str)
 
 
 def _names(settings: Settings) -> set[str]:
-    return {Path(one.name).name for one in prunable(settings, WEEK).removable}
+    return {Path(one.name).name for one in prunable(Workspace(settings), WEEK).removable}
 
 
 def test_prune__removes_what_is_old_and_leaves_what_a_waiting_step_rests_on(settings: Settings) -> None:
@@ -62,10 +63,10 @@ def test_prune__removes_what_is_old_and_leaves_what_a_waiting_step_rests_on(sett
     superseded = _planned(settings, 4, made_at=OLD + timedelta(hours=1), forecast="b")
     last = _planned(settings, 5, made_at=OLD + timedelta(hours=2), forecast="c")
 
-    listed = prunable(settings, WEEK).removable
+    listed = prunable(Workspace(settings), WEEK).removable
     assert {one.name for one in listed} == {str(over), str(superseded)}
     with pytest.raises(TrackingError, match="does not answer"):
-        prune_by_age(settings, 7, 1)
+        prune_by_age(Workspace(settings), 7, 1)
     assert not over.exists()
     assert not superseded.exists()
     assert all(path.exists() for path in (waiting, newest, approved, last))
@@ -89,10 +90,10 @@ def test_prune__leaves_what_is_being_deployed(settings: Settings, state: StepSta
 def test_prune__leaves_alone_what_came_into_use_after_it_was_listed(settings: Settings) -> None:
     listed_folder = _kept(settings, "a", OLD)
     _kept(settings, "b", OLD + timedelta(hours=1))
-    listed = prunable(settings, WEEK).removable
+    listed = prunable(Workspace(settings), WEEK).removable
     assert [one.name for one in listed] == [str(listed_folder)]
     _planned(settings, 3, made_at=NOON + timedelta(hours=2), forecast="a")
-    assert prune(settings, WEEK, listed).removed == ()
+    assert prune(Workspace(settings), WEEK, listed).removed == ()
     assert listed_folder.exists()
 
 

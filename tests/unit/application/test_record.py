@@ -11,6 +11,7 @@ from shop_history import NAME, shop_file
 from forecasting.errors import HistoryError
 from forescale.jobs.record import record, record_steadily, steady_topologies
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 
 STORM = {"kind": "storm", "url": "http://127.0.0.1:1", "spouts": {"orders": "order-spout"}}
 KAFKA = {"kind": "kafka", "servers": "127.0.0.1:1", "topics": {"orders": "orders"}}
@@ -27,20 +28,20 @@ def test_steady_topologies__are_those_of_storm_and_those_of_which_nobody_can_tel
     (settings.topologies / "broken.yaml").write_text("topology: [")
     names = ["broken", "gone", "kafka", "locked", "storm"]
     # To record a broken one fails by itself; the others are recorded meanwhile.
-    assert steady_topologies(settings, names) == ["broken", "gone", "locked", "storm"]
+    assert steady_topologies(Workspace(settings), names) == ["broken", "gone", "locked", "storm"]
 
 
 def test_record__of_a_source_that_keeps_what_came_is_nothing(settings: Settings) -> None:
     shop_file(settings.topologies, KAFKA)
-    assert record(settings, NAME) is None
-    assert record_steadily(settings, NAME, 1, math.inf, threading.Event(), print) is None
+    assert record(Workspace(settings), NAME) is None
+    assert record_steadily(Workspace(settings), NAME, 1, math.inf, threading.Event(), print) is None
 
 
 def test_record__that_was_told_to_stop_reads_nothing(settings: Settings) -> None:
     shop_file(settings.topologies, STORM)
     stop = threading.Event()
     stop.set()
-    readings = record_steadily(settings, NAME, 1, math.inf, stop, print)
+    readings = record_steadily(Workspace(settings), NAME, 1, math.inf, stop, print)
     assert readings is not None
     assert (readings.recorded, readings.failed) == (0, 0)
 
@@ -54,7 +55,7 @@ def test_record__is_stopped_while_it_waits_for_its_turn(settings: Settings) -> N
         stop.set()
 
     begun = datetime.now(UTC)
-    readings = record_steadily(settings, NAME, 3600, math.inf, stop, tell)
+    readings = record_steadily(Workspace(settings), NAME, 3600, math.inf, stop, tell)
     assert (datetime.now(UTC) - begun).total_seconds() < 60
     assert readings is not None
     assert readings.failed == 1

@@ -22,6 +22,7 @@ from forescale.files.file_error import FileError
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest, replay
 from forescale.jobs.replay_gate import GateBounds, read_baseline, worse_than
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.replay.timeline import decisions_path, read_timeline
 
 TOPOLOGY = """
@@ -325,7 +326,7 @@ def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it
     def told(*policies: str, **others: object) -> list[str]:
         heard: list[str] = []
         request = ReplayRequest("calls.yaml", folder / "t.parquet", folder / "trace.csv", policies, workers=1)
-        replay(Settings(), replace(request, **others), progress=heard.append)  # type: ignore[arg-type]
+        replay(Workspace(Settings()), replace(request, **others), progress=heard.append)  # type: ignore[arg-type]
         return [text.split(",")[0] for text in heard]
 
     assert told("static-half") == ["replayed static-half with seed 0"]

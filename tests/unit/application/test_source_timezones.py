@@ -14,6 +14,7 @@ from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.forecast import Wanted, wanted_forecast
 from forescale.jobs.forecast_request import ForecastRequest
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 
 SERIES = web_requests(days=3)
 
@@ -27,7 +28,7 @@ def read(folder: Path, sources: dict[str, Any]) -> TopologyConfig:
 def wanted(folder: Path, sources: dict[str, Any]) -> Wanted:
     request = ForecastRequest.of(read(folder, sources), SERIES.end, "")
     history = ArrivalHistory("day-and-night", {"receive": SERIES}).in_local_time(request.timezones)
-    return wanted_forecast(request, Settings(home=folder, topologies=folder), history, "receive")
+    return wanted_forecast(Workspace(Settings(home=folder, topologies=folder)), request, history, "receive")
 
 
 @pytest.mark.parametrize("name", ["Europe/Berln", "", "+01:00"])

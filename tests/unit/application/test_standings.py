@@ -21,6 +21,7 @@ from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import running_cell
 from forescale.settings import Settings
 from forescale.situation.known_topologies import known_topologies
+from forescale.situation.workspace import Workspace
 from forescale.standing import Standing
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
@@ -53,7 +54,7 @@ def ledger(settings: Settings) -> Ledger:
 
 
 def stands(settings: Settings, ledger: Ledger, name: str = "calls") -> Standing:
-    return shown_standing(settings, ledger, name, known_topologies(settings, ledger)[name])
+    return shown_standing(Workspace(settings), name, known_topologies(settings, ledger)[name])
 
 
 def test_a_topology_of_which_nothing_was_decided__stands_nowhere(settings: Settings, ledger: Ledger) -> None:

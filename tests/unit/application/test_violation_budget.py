@@ -12,6 +12,7 @@ from forescale.jobs.guard import guard
 from forescale.jobs.violation_budget import PacedBudget, paced_budget, past_minutes
 from forescale.report.kit.decision_words import budget_words
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
@@ -84,14 +85,16 @@ def test_the_guard__keeps_the_minutes_that_it_looks_at(settings: Settings) -> No
     # After 6 minutes the lag is 120 s, after 12 it is 240 s.
     for minute, counted in ((6, MinuteCount(1, 0)), (12, MinuteCount(2, 1))):
         TraceClock(settings.clock_file).advance_to(MONDAY + minute * MINUTE)
-        guard(settings, "pair")
+        guard(Workspace(settings), "pair")
         assert known(settings) == counted
 
 
 def test_a_deployment__keeps_the_minutes_of_its_catch_up(settings: Settings) -> None:
     TraceClock(settings.clock_file).advance_to(MONDAY + 12 * MINUTE)
-    asked = request_deployment(settings, "pair", parallelism={"work": 6}, deploy_at=None, by="anna", request_id="more")
-    deploy(settings, asked.step_id)
+    asked = request_deployment(
+        Workspace(settings), "pair", parallelism={"work": 6}, deploy_at=None, by="anna", request_id="more"
+    )
+    deploy(Workspace(settings), asked.step_id)
     # It runs again from 12:30 on, 270 s behind. 60 a second leave: s seconds later the lag is 270 - s. It is looked at
     # every 5 s until 17:00, in the five minutes from the 12th on, and exceeds 180 s before 14:00, in two of them.
     assert known(settings) == MinuteCount(5, 2)

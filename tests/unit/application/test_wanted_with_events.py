@@ -15,6 +15,7 @@ from forescale.files.topology import read_topology_file
 from forescale.jobs.forecast import Wanted, wanted_forecast
 from forescale.jobs.forecast_request import ForecastRequest
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 
 SERIES = web_requests(days=10)
 # web_requests begins on 2026-01-05: the outage lies in the past, the sale in the day that is forecast.
@@ -31,7 +32,7 @@ def wanted(folder: Path, *events: dict[str, Any]) -> Wanted:
     history = ArrivalHistory("day-and-night", {"receive": series})
     settings = Settings(home=folder, topologies=folder, mlruns=folder / "mlruns")
     request = ForecastRequest.of(read_topology_file(path), SERIES.end, "")
-    return wanted_forecast(request, settings, history, "receive")
+    return wanted_forecast(Workspace(settings), request, history, "receive")
 
 
 def test_an_outage__is_missing_in_the_history_that_is_learnt_from(tmp_path: Path) -> None:

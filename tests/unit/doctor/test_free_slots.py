@@ -10,6 +10,7 @@ import yaml
 from forescale.doctor.examination import AilmentError
 from forescale.doctor.topology_checks import Patient, topology_checks
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import ClusterState, Status
 
@@ -36,7 +37,7 @@ def slots(tmp_path: Path, cluster: dict[str, Any], free: int) -> str:
             }
         )
     )
-    patient = Patient(Settings(home=tmp_path, topologies=tmp_path), "words")
+    patient = Patient(Workspace(Settings(home=tmp_path, topologies=tmp_path)), "words")
     now = datetime(2024, 3, 3, tzinfo=UTC)
     patient.__dict__["state"] = ClusterState(
         "words", PhysicalPlan("words", {"lines": 1, "count": 1}), Status.RUNNING, now, now, free

@@ -2,7 +2,8 @@
 
 Two tests on the newest non-overlapping windows: did more peaks exceed the p95 than chance explains, and is the loss far
 above the backtest's in more windows than chance explains? Both are exact for independent windows, whatever the loads
-look like, and a few windows never decide either.
+look like, and a few windows never decide either. A third looks at windows known in part, which have no peak: did what
+is known to have come exceed the p99 already?
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from forecasting.track_scores import (
     completed_windows,
     losses_per_s,
     p95_per_s,
+    quantile_per_s,
     track_scores,
 )
 
@@ -32,6 +34,10 @@ which about one is wrong at this level: few enough for a person to look into."""
 MAX_WINDOWS = 60
 """Number of newest windows tested: enough to detect a p95 that holds only four times in five, and few enough that an
 error of months ago, or a p95 that always held only 93 %, does not alarm for ever."""
+BOUND_QUANTILE = 0.99
+BOUND_LEVEL = 0.05
+"""Probability of a false alarm by windows known in part. One such span above the p99 is enough: what came was more than
+is known, and no other test sees these windows."""
 LOSS_FACTOR = 2.0
 """Multiple of the backtest's loss above which a window counts against the forecast. At most half of all losses exceed
 twice their mean (Markov's inequality), so the test assumes one half, whatever the distribution."""
@@ -108,7 +114,7 @@ def _drift(record: TrackRecord, horizon: int, score: TrackScore, backtest_per_s:
     completed = np.flatnonzero(completed_windows(record, horizon))
     uncovered = _uncovered(record, horizon, _tested(record, horizon, completed))
     loss_alarm = _loss_alarm(record, horizon, losses, backtest_per_s, _tested(record, horizon, compared))
-    reasons = "; ".join(filter(None, (uncovered, loss_alarm)))
+    reasons = "; ".join(filter(None, (uncovered, loss_alarm, _bound_alarm(record, horizon))))
     reason = reasons or ("no worse than chance explains" if completed.size else "no span is over and known yet")
     return ForecastDrift(
         score.horizon_s, bool(reasons), reason, score.coverage, score.ratio_to_naive, ratio, int(completed.size)
@@ -129,6 +135,23 @@ def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
     return (
         f"the p95 was exceeded in {exceeded} of the last {rows.size} separate spans, {due:.2g} were due "
         f"(chance {_chance(chance)}, alarm below {LEVEL:g})"
+    )
+
+
+def _bound_alarm(record: TrackRecord, horizon: int) -> str:
+    """One-sided binomial test of how many spans without a known peak exceeded the p99 by what is known of them."""
+    if record.least_per_s is None:
+        return ""
+    least_per_s, p99_per_s = record.least_per_s[:, horizon], quantile_per_s(record, horizon, BOUND_QUANTILE)
+    unknown = np.isnan(record.actual_per_s[:, horizon]) & np.isfinite(least_per_s) & np.isfinite(p99_per_s)
+    rows = _tested(record, horizon, np.flatnonzero(unknown))
+    above = rows[least_per_s[rows] > p99_per_s[rows]]
+    if not above.size or float(scipy.special.bdtrc(above.size - 1, rows.size, 1 - BOUND_QUANTILE)) >= BOUND_LEVEL:
+        return ""
+    worst = above[np.argmax(least_per_s[above] / np.maximum(p99_per_s[above], 1e-12))]
+    return (
+        f"at least {least_per_s[worst]:.3g}/s came where the p99 was {p99_per_s[worst]:.3g}/s, in windows that are "
+        f"known in part ({above.size} of the last {rows.size} such spans): the forecast does not see them"
     )
 
 

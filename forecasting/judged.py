@@ -23,11 +23,13 @@ class JudgedForecasts:
     drifts: tuple[ForecastDrift, ...]
 
 
-def judged_forecasts(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -> JudgedForecasts:
-    """Judge the forecasts of one source; sample paths are not needed.
+def judged_forecasts(
+    forecasts: Sequence[Forecast], history: ArrivalSeries | None, lower_bounds: ArrivalSeries | None = None
+) -> JudgedForecasts:
+    """Judge the forecasts of one source; sample paths are not needed. lower_bounds: as for `track_record`.
 
     Raises ForecastError if there is no forecast or they are of different sources.
     """
-    record = track_record(forecasts, history)
+    record = track_record(forecasts, history, lower_bounds)
     judged = drifts(record, backtest_losses_per_s(forecasts, record.horizons_s))
     return JudgedForecasts(in_order(forecasts)[-1], history, record, track_scores(record), judged)

@@ -1,7 +1,7 @@
 """The track record of a source: past peak forecasts beside actual peaks, which decide the trust in the next one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -22,7 +22,8 @@ class TrackRecord:
     issued: starts of their first steps. peak_per_s: shape (forecasts, horizons, quantiles), NaN if a horizon was not
     forecast. naive_per_s: by seasonal naive, the peak of the span a day, or a week, earlier in the source's local time.
     actual_per_s: the actual peak. Both of shape (forecasts, horizons), NaN if the horizon is not complete or the
-    history is missing.
+    history is missing. least_per_s: of the same shape, the peak of what is known to have come, windows known in part
+    included; NaN if the horizon is not complete; None if unknown.
     """
 
     source: str
@@ -32,6 +33,7 @@ class TrackRecord:
     peak_per_s: Floats
     naive_per_s: Mapping[str, Floats]
     actual_per_s: Floats
+    least_per_s: Floats | None = None
 
 
 def in_order(forecasts: Sequence[Forecast]) -> list[Forecast]:
@@ -39,8 +41,11 @@ def in_order(forecasts: Sequence[Forecast]) -> list[Forecast]:
     return sorted(forecasts, key=lambda forecast: (forecast.start, forecast.issued_at))
 
 
-def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -> TrackRecord:
-    """The record of a source's forecasts. history: known by now, None if there is none.
+def track_record(
+    forecasts: Sequence[Forecast], history: ArrivalSeries | None, lower_bounds: ArrivalSeries | None = None
+) -> TrackRecord:
+    """The record of a source's forecasts. history: known by now, None if there is none. lower_bounds: the same with
+    what is known of windows known in part; None if unknown.
 
     Peaks are taken on each forecast's own step grid. For a horizon longer than its season, a naive repeats the season.
     Raises ForecastError without a forecast, or if they are of different sources.
@@ -59,12 +64,18 @@ def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -
         for horizon_s, peak in forecast.peak_per_s.items():
             forecast_per_s[row, horizons_s.index(horizon_s), columns] = peak
     shape = (len(ordered), len(horizons_s))
+    least = None if lower_bounds is None else np.full(shape, np.nan)
+    known = None if lower_bounds is None else replace(lower_bounds, counts=np.nan_to_num(lower_bounds.counts))
     actual, naive = np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in SEASONS_S}
     for step_s in sorted({forecast.step_s for forecast in ordered}):
-        series = _stepped(history, step_s)
+        series, bounds = _stepped(history, step_s), _stepped(known, step_s)
+        rows = [row for row, forecast in enumerate(ordered) if forecast.step_s == step_s]
+        if bounds is not None and least is not None:
+            at_s = np.array([(ordered[row].start - bounds.start).total_seconds() for row in rows])
+            for column, horizon_s in enumerate(horizons_s):
+                least[rows, column] = _peaks_per_s(bounds, at_s, horizon_s)
         if series is None:
             continue
-        rows = [row for row, forecast in enumerate(ordered) if forecast.step_s == step_s]
         started_s = np.array([int(ordered[row].start.timestamp()) for row in rows], dtype=np.int64)
         at_s = np.array([(ordered[row].start - series.start).total_seconds() for row in rows])
         for column, horizon_s in enumerate(horizons_s):
@@ -76,7 +87,7 @@ def track_record(forecasts: Sequence[Forecast], history: ArrivalSeries | None) -
     for peaks in (actual, *naive.values()):
         peaks[unforecast] = np.nan
     starts = tuple(forecast.start for forecast in ordered)
-    return TrackRecord(ordered[0].source, starts, horizons_s, quantiles, forecast_per_s, naive, actual)
+    return TrackRecord(ordered[0].source, starts, horizons_s, quantiles, forecast_per_s, naive, actual, least)
 
 
 def _stepped(history: ArrivalSeries | None, step_s: int) -> ArrivalSeries | None:

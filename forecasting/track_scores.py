@@ -55,9 +55,14 @@ def completed_windows(record: TrackRecord, horizon: int) -> Flags:
 
 def p95_per_s(record: TrackRecord, horizon: int) -> Floats:
     """The forecast p95 of the peak, shape (forecasts,); all NaN if it was never forecast."""
-    if COVERAGE_QUANTILE not in record.quantiles:
+    return quantile_per_s(record, horizon, COVERAGE_QUANTILE)
+
+
+def quantile_per_s(record: TrackRecord, horizon: int, quantile: float) -> Floats:
+    """A forecast quantile of the peak, shape (forecasts,); all NaN if it was never forecast."""
+    if quantile not in record.quantiles:
         return np.full(len(record.issued), np.nan)
-    return record.peak_per_s[:, horizon, record.quantiles.index(COVERAGE_QUANTILE)]
+    return record.peak_per_s[:, horizon, record.quantiles.index(quantile)]
 
 
 def losses_per_s(record: TrackRecord, horizon: int) -> Floats:

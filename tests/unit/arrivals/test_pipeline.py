@@ -179,6 +179,8 @@ def test_throughput__is_throttled_or_partial_and_never_observed_and_reads_as_nan
     summary = build(tmp_path, Throughput({"web": [1, None, 3, 4]}, Measures.THROUGHPUT), 0, 1)
     assert (summary.quality.total.observed, summary.quality.total.throttled, summary.quality.total.missing) == (0, 3, 1)
     assert np.isnan(read_history(tmp_path, "calls").series["web"].counts).all()
+    bounds = read_history(tmp_path, "calls", lower_bounds=True).series["web"].counts
+    np.testing.assert_array_equal(bounds, [1, np.nan, 3, 4])
 
 
 def test_damaged_day__is_repaired_by_building_it_again(tmp_path: Path) -> None:

@@ -230,3 +230,15 @@ def test_levels__are_what_their_reasons_say() -> None:
     assert binom.sf(least - 1, MAX_WINDOWS, 0.2) > 0.6
     assert binom.sf(least - 1, MAX_WINDOWS, 0.07) < 0.02
     assert 1 / LOSS_FACTOR == 0.5
+
+
+@pytest.mark.parametrize(("least_per_s", "alarmed"), [(10.0, True), (1.9, False)])
+def test_a_lower_bound_above_the_p99__is_an_alarm(least_per_s: float, alarmed: bool) -> None:
+    """The peak of the only span is unknown, as its windows are known in part; the p99 is 2/s."""
+    peaks = np.full((1, 1, len(QUANTILES)), 2.0)
+    unknown = np.full((1, 1), np.nan)
+    record = TrackRecord("web", (MONDAY,), (24 * HOUR_S,), QUANTILES, peaks, {}, unknown, np.full((1, 1), least_per_s))
+    (drift,) = drifts(record, np.full((1, 1), np.nan))
+    assert drift.alarmed is alarmed
+    if alarmed:
+        assert "at least 10/s came where the p99 was 2/s" in drift.reason

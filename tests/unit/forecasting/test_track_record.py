@@ -166,3 +166,12 @@ def test_score__without_a_naive_that_tells_of_most_windows_has_no_ratio() -> Non
 def test_score__of_nothing_at_all_is_a_draw() -> None:
     (score,) = track_scores(record_of([0.0] * 4, [0.0] * 4, day=[0.0] * 4))
     assert (score.coverage, score.loss_per_s, score.ratio_to_naive) == (1.0, 0.0, 1.0)
+
+
+def test_record__of_windows_known_in_part_holds_their_lower_bound() -> None:
+    nan = float("nan")
+    forecast = said(MONDAY + timedelta(hours=2), {2 * HOUR_S: quantiles(1, 2, 3, 4)}, step_s=HOUR_S)
+    record = track_record([forecast], history(2, 2, nan, 2), history(2, 2, 10, 2))
+    assert np.isnan(record.actual_per_s).all()
+    assert record.least_per_s is not None
+    assert record.least_per_s.tolist() == [[10.0]]

@@ -78,6 +78,7 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check("history", lambda: _history(patient), [clocks], 20.0),
         Check("history quality", lambda: _history_quality(patient), ["history"], 20.0),
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
+        Check("recorded times", lambda: _recorded_times(patient), [clocks, "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
         Check("assumptions", lambda: _assumptions(patient), [file], 15.0),
         Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
@@ -225,6 +226,20 @@ def _forecast(patient: Patient) -> str:
             raise AilmentError(cause_words(cause), remedy)
     oldest = min(entry.issued_at for entry in entries.values())
     return f"of {count_of(len(entries), 'source')}, issued {_hours(now - oldest)} ago"
+
+
+def _recorded_times(patient: Patient) -> str:
+    """Nothing in the ledger was made at a time ahead of now: later decisions would count as made before it."""
+    config, now = patient.config, patient.now
+    ahead = patient.workspace.ledger.clock_jumps.newest_ahead(config.topology, now)
+    if ahead is not None:
+        raise AilmentError(
+            f"the ledger reaches to {ahead:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC here: a clock was "
+            "ahead, or this one is behind",
+            f"set this machine's clock by NTP; if it is right, run: forescale plan {patient.name}, which sets aside "
+            "what was made at a time ahead",
+        )
+    return "nothing was made at a time ahead"
 
 
 def _calibration(patient: Patient) -> str:

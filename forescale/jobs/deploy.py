@@ -9,6 +9,7 @@ from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.planning_case import changes_before
 from forescale.situation.learned_rescale import learned_planning
@@ -181,6 +182,7 @@ def deploy_due(workspace: Workspace, topology: str) -> DueSteps:
     """
     config = workspace.config(topology)
     ledger, now = workspace.ledger, workspace.clock.now()
+    set_aside_what_is_ahead(workspace, config, now, by="deploy")
     expired = ledger.expire_steps(now, by="deploy", topology=config.topology)
     deployed, failed, held = [], {}, {}
     cut_short = ledger.steps(topology=config.topology, states=UNDER_WAY)

@@ -4,13 +4,11 @@ The slow part, the backtest and the fits, is done every few hours; in between, t
 newest counts. Few sources are forecast in this process, many over Spark.
 """
 
-import fcntl
 import glob
 import hashlib
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,8 +30,10 @@ from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.trained import Trained
 from forecasting.trained_file import read_trained
 from forescale.files.events_section import event_calendar
+from forescale.files.file_lock import locked
 from forescale.files.safe_name import safe_name
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.jobs.forecast_request import ForecastRequest
@@ -80,7 +80,8 @@ def forecast(workspace: Workspace, topology: str, *, progress: Progress | None =
     """
     config = workspace.config(topology)
     trained = workspace.settings.home / "trained" / config.topology
-    with _one_at_a_time(trained):
+    # One job may use the models that the other trains.
+    with locked(trained / ".lock"):
         shutil.rmtree(trained / UNRECORDED, ignore_errors=True)  # left by a killed job
         made, failures = _forecasts(workspace, config, progress)
         forecasts = {source: recorded_forecast(entry, with_paths=False) for source, entry in made.items()}
@@ -98,21 +99,13 @@ def forecast(workspace: Workspace, topology: str, *, progress: Progress | None =
         )
 
 
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Jobs of one topology run one after the other: one may use the models that the other trains."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _forecasts(
     workspace: Workspace, config: TopologyConfig, progress: Progress | None
 ) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
     """The ledger's entries by source, and by source the reasons why others have none."""
     ledger = workspace.ledger
     now = workspace.clock.now()
+    set_aside_what_is_ahead(workspace, config, now, by="forecast")
     history = read_history(workspace.settings.history_dir, config.topology).in_local_time(config.timezones)
     sources = config.as_topology().sources
     known = {entry.id: entry for entry in ledger.forecasts(config.topology, limit=max(100, 2 * len(sources)))}

@@ -14,10 +14,12 @@ from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import needs_review, settle
+from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.last_day import day_before
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, planning_case, question_of, running_start
+from forescale.jobs.planning_lock import planning_one
 from forescale.jobs.proposals import proposal_of
 from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
@@ -122,12 +124,13 @@ def plan(workspace: Workspace, topology: str, candidates: Mapping[str, PhysicalP
     Without usable forecasts the next lower rung is used, and the schedule says so (`rungs`). Raises ClusterError if
     the cluster does not report what runs.
     """
-    ledger = workspace.ledger
-    request = plan_request(workspace, workspace.config(topology), candidates)
-    forecasts = request.forecasts()
-    made = earlier_schedule(request, ledger)
-    if made is None:
-        made = kept(request, _new_schedule(workspace, request, forecasts), ledger)
+    ledger, config = workspace.ledger, workspace.config(topology)
+    with planning_one(workspace.settings, config.topology):
+        request = plan_request(workspace, config, candidates)
+        forecasts = request.forecasts()
+        made = earlier_schedule(request, ledger)
+        if made is None:
+            made = kept(request, _new_schedule(workspace, request, forecasts), ledger)
     last_day = day_before(workspace, workspace.situation(request.config), made)
     return published(workspace, request, made, forecasts, last_day)
 
@@ -150,11 +153,12 @@ def plan_request(
 ) -> PlanRequest:
     """Also calls off steps whose time has passed and, in shadow mode, records what runs. Raises as `plan`."""
     clock, shadow = workspace.clock, config.planning.shadow
-    now = clock.now()
-    workspace.ledger.expire_steps(now, by="plan", topology=config.topology)
-    basis = planning_basis(workspace, config, now)
     cluster = workspace.cluster(config)
     state = cluster.state()
+    now = clock.now()
+    set_aside_what_is_ahead(workspace, config, now, by="plan", state=state)
+    workspace.ledger.expire_steps(now, by="plan", topology=config.topology)
+    basis = planning_basis(workspace, config, now)
     if shadow:
         record_observation(config, workspace.ledger, cluster)
     start = _shadow_start(workspace, config, now) or running_start(state)

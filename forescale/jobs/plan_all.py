@@ -26,6 +26,7 @@ from forescale.jobs.plan import (
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
+from forescale.jobs.planning_lock import planning_all
 from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
 from forescale.situation.workspace import Workspace
 from modeling.excuse import Excuse
@@ -85,7 +86,10 @@ def plan_all(
     terms = FleetTerms() if fleet is None else read_fleet_file(fleet, [*configs, *failures])
     count = workers or min(os.cpu_count() or 1, len(configs) or 1)
     ledger = workspace.ledger
-    with spark_workers(workspace, progress) if spark else WorkerProcesses(count, progress) as pool:
+    with (
+        planning_all(workspace.settings),
+        spark_workers(workspace, progress) if spark else WorkerProcesses(count, progress) as pool,
+    ):
         asked, failed = pool.each("read", partial(_request, workspace), configs)
         failures |= failed
         fixed = {name: _standing(workspace, configs[name]) for name in failures if name in configs}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.files.file_error import FileError
@@ -24,9 +25,9 @@ CALIBRATION = "calibration"
 
 
 class Workspace:
-    """Opened once per command or task. opened: opens a ledger by its URL and checks its tables."""
+    """Opened once per command or task. opened: opens a ledger by its URL and home and checks its tables."""
 
-    def __init__(self, settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> None:
+    def __init__(self, settings: Settings, opened: Callable[[str, Path], Ledger] = Ledger) -> None:
         self.settings = settings
         self._opened = opened
 

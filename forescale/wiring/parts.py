@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from math import inf
+from pathlib import Path
 
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.files.planning_section import Planning
@@ -35,14 +36,14 @@ def clock_of(settings: Settings) -> Clock:
     return clock_of_kind(settings.clock, settings.clock_file)
 
 
-def ledger_of(settings: Settings, opened: Callable[[str], Ledger] = Ledger) -> Ledger:
-    """opened: opens a ledger by its URL and checks its tables.
+def ledger_of(settings: Settings, opened: Callable[[str, Path], Ledger] = Ledger) -> Ledger:
+    """opened: opens a ledger by its URL and its home, and checks its tables.
 
     Raises LedgerError if the ledger was lost, before a new one is made.
     """
     check_not_lost(settings)
     settings.home.mkdir(parents=True, exist_ok=True)
-    return opened(settings.ledger_sqlalchemy_url)
+    return opened(settings.ledger_sqlalchemy_url, settings.home.resolve())
 
 
 def tracker_of(settings: Settings) -> MlflowTracker:

@@ -17,7 +17,7 @@ def replace_by_hand(session: Session, step: StepEntry, *, at: datetime, by: str)
     unless that step's plan is the one that the schedule has in place. In floor mode plans are lower bounds of whatever
     runs, and in shadow mode nothing of them runs, so these stand. Idempotent.
     """
-    newest = select(ScheduleTable).where(ScheduleTable.topology == step.topology)
+    newest = select(ScheduleTable).where(ScheduleTable.topology == step.topology, ScheduleTable.set_aside_at.is_(None))
     row = session.scalars(newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id).limit(1)).first()
     if row is None or row.shadow or row.made_at > at:
         return

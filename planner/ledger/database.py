@@ -22,10 +22,13 @@ CONNECT_PATIENCE_S = 5
 class Database:
     """Short transactions on one database. Its URL may hold a password, which is never shown.
 
+    home: folder below which paths are stored relatively, so that it can be moved.
+
     Raises LedgerError for an invalid URL or a file that cannot be created.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, home: Path | None = None) -> None:
+        self._home = None if home is None else home.resolve()
         try:
             self._url = make_url(url)
             # No pool: connections do not outlive a transaction, so a forked task never shares one with its parent.
@@ -44,6 +47,17 @@ class Database:
     @property
     def sqlite(self) -> bool:
         return self._url.get_backend_name() == "sqlite"
+
+    def stored_path(self, path: str) -> str:
+        """The path as it is stored: relative to the home, if it lies there."""
+        if self._home is None or not path:
+            return path
+        absolute = Path(path).resolve()
+        return str(absolute.relative_to(self._home)) if absolute.is_relative_to(self._home) else path
+
+    def absolute_path(self, stored: str) -> str:
+        """The path to open: below the home, unless it is stored as absolute."""
+        return stored if self._home is None or not stored else str(self._home / stored)
 
     @property
     def shown(self) -> str:

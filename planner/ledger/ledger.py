@@ -3,8 +3,10 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -14,6 +16,7 @@ from planner.decision_basis import DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.approvals import Approvals
 from planner.ledger.by_hand import replace_by_hand
+from planner.ledger.clock_jumps import ClockJumps, return_schedule
 from planner.ledger.database import Database
 from planner.ledger.entries import (
     ForecastEntry,
@@ -70,13 +73,15 @@ from planner.schedule_json import numbers_to_json
 class Ledger:
     """The ledger at a SQLAlchemy URL. Opening it creates its tables or upgrades them to the newest revision.
 
+    home: folder below which paths of forecasts and reports are stored relatively; it may be moved.
+
     Each method is one transaction and raises LedgerError if the database fails. No connection stays open in between.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, home: Path | None = None) -> None:
         from planner.ledger.migrate import upgrade_database  # imports Alembic, which most commands do not need
 
-        self._database = Database(url)
+        self._database = Database(url, home)
         upgrade_database(self._database)
 
     @property
@@ -105,6 +110,11 @@ class Ledger:
         return ScheduleUses(self._database)
 
     @property
+    def clock_jumps(self) -> ClockJumps:
+        """What was recorded while a clock was ahead."""
+        return ClockJumps(self._database)
+
+    @property
     def approvals(self) -> Approvals:
         """Who approved what, and what needs no second approval."""
         return Approvals(self._database)
@@ -127,16 +137,21 @@ class Ledger:
         """Store a forecast and return its id; a known id changes nothing."""
         with self._database.session() as session:
             self._database.lock(session.connection(), forecast.topology)
-            if session.get(ForecastTable, forecast.id) is None:
-                session.add(ForecastTable(**vars(forecast)))
+            known = session.get(ForecastTable, forecast.id)
+            columns = vars(forecast) | {"folder": self._database.stored_path(forecast.folder)}
+            if known is None:
+                session.add(ForecastTable(**columns))
+            elif known.set_aside_at is not None:
+                # The same was forecast again at the right time.
+                session.merge(ForecastTable(**columns, set_aside_at=None))
         return forecast.id
 
     def forecasts(self, topology: str, *, limit: int = 100) -> list[ForecastEntry]:
-        """The topology's forecasts, newest first."""
-        newest = select(ForecastTable).where(ForecastTable.topology == topology)
+        """The topology's forecasts, newest first, without those that were set aside."""
+        newest = select(ForecastTable).where(ForecastTable.topology == topology, ForecastTable.set_aside_at.is_(None))
         with self._database.session() as session:
             ordered = newest.order_by(ForecastTable.issued_at.desc(), ForecastTable.id)
-            return entries_of(self._database, session, ordered.limit(limit), forecast_entry)
+            return entries_of(self._database, session, ordered.limit(limit), self._forecast_entry)
 
     def forecast_topologies(self) -> list[str]:
         """Names of the topologies that have forecasts, sorted."""
@@ -150,7 +165,7 @@ class Ledger:
             rows = session.scalars(
                 select(ForecastTable).where(ForecastTable.id.in_(rests_on)).order_by(ForecastTable.id)
             )
-            return [forecast_entry(row) for row in rows]
+            return [self._forecast_entry(row) for row in rows]
 
     def record_schedule(
         self,
@@ -181,12 +196,14 @@ class Ledger:
             if asked is not None and (quicker := self._answered(session, schedule, asked)):
                 return quicker
             others = partial(supersede_others, session, schedule.topology, schedule_id, at=schedule.made_at, by=by)
-            if session.get(ScheduleTable, schedule_id) is not None:
+            if (known := session.get(ScheduleTable, schedule_id)) is not None:
+                if known.set_aside_at is not None:
+                    return_schedule(session, known, schedule.made_at, by=by)
                 if shadow:
                     # A schedule of another mode may have been made in between.
                     others(WAITING)
                 return schedule_id
-            row = schedule_row(schedule_id, schedule, report, shadow=shadow)
+            row = schedule_row(schedule_id, schedule, self._database.stored_path(report), shadow=shadow)
             session.add(row)
             session.flush()
             for forecast_id in dict.fromkeys(forecasts):
@@ -213,7 +230,7 @@ class Ledger:
     def _answered(self, session: Session, schedule: ScalingSchedule, asked: DecisionBasis) -> str:
         """The id of the newest schedule if it answers; else empty."""
         for row in session.scalars(_newest_first(schedule.topology).limit(1)):
-            entry = _schedule_entry(session, row)
+            entry = self._schedule_entry(session, row)
             return entry.id if entry.schedule.answers(asked, schedule.made_at) else ""
         return ""
 
@@ -255,23 +272,23 @@ class Ledger:
     def record_report(self, schedule_id: str, report: str) -> None:
         """Store the path of the schedule's report."""
         with self._database.session() as session:
-            schedule_row_of(session, schedule_id).report = report
+            schedule_row_of(session, schedule_id).report = self._database.stored_path(report)
 
     def schedule(self, schedule_id: str) -> ScheduleEntry:
         with self._database.session() as session:
-            return _schedule_entry(session, schedule_row_of(session, schedule_id))
+            return self._schedule_entry(session, schedule_row_of(session, schedule_id))
 
     def report(self, schedule_id: str) -> str:
         """Path of the schedule's report, even if the rest of its row is damaged; empty if there is none yet."""
         with self._database.session() as session:
             report = session.scalar(select(ScheduleTable.report).where(ScheduleTable.id == schedule_id))
-        return report if isinstance(report, str) else ""
+        return self._database.absolute_path(report) if isinstance(report, str) else ""
 
     def schedules(self, topology: str, *, limit: int = 20) -> list[ScheduleEntry]:
-        """The topology's schedules, newest first."""
+        """The topology's schedules, newest first, without those that were set aside."""
         newest = _newest_first(topology).limit(limit)
         with self._database.session() as session:
-            return entries_of(self._database, session, newest, partial(_schedule_entry, session))
+            return entries_of(self._database, session, newest, partial(self._schedule_entry, session))
 
     def record_hand_made_step(
         self,
@@ -467,16 +484,21 @@ class Ledger:
         with self._database.session() as session:
             return entries_of(self._database, session, newest, lambda step, known: (step_entry(step), outcome(known)))
 
+    def _forecast_entry(self, row: ForecastTable) -> ForecastEntry:
+        entry = forecast_entry(row)
+        return replace(entry, folder=self._database.absolute_path(entry.folder))
+
+    def _schedule_entry(self, session: Session, row: ScheduleTable) -> ScheduleEntry:
+        rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == row.id)
+        ordered = rests_on.order_by(ScheduleForecastTable.forecast_id)
+        entry = schedule_entry(row, tuple(session.scalars(ordered)))
+        return replace(entry, report=self._database.absolute_path(entry.report))
+
 
 def _hand_made(topology: str, request_id: str) -> str:
     return f"hand-{hashlib.sha256(f'{topology}|{request_id}'.encode()).hexdigest()[:12]}"
 
 
 def _newest_first(topology: str) -> Select[ScheduleTable]:
-    of_topology = select(ScheduleTable).where(ScheduleTable.topology == topology)
+    of_topology = select(ScheduleTable).where(ScheduleTable.topology == topology, ScheduleTable.set_aside_at.is_(None))
     return of_topology.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
-
-
-def _schedule_entry(session: Session, row: ScheduleTable) -> ScheduleEntry:
-    rests_on = select(ScheduleForecastTable.forecast_id).where(ScheduleForecastTable.schedule_id == row.id)
-    return schedule_entry(row, tuple(session.scalars(rests_on.order_by(ScheduleForecastTable.forecast_id))))

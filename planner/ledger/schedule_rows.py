@@ -52,8 +52,14 @@ def schedule_row_of(session: Session, schedule_id: str) -> ScheduleTable:
 
 
 def is_newest(session: Session, row: ScheduleTable) -> bool:
-    """Whether no schedule of the topology was made later."""
-    later = (ScheduleTable.topology == row.topology, ScheduleTable.made_at > row.made_at)
+    """Whether no schedule of the topology that counts was made later."""
+    if row.set_aside_at is not None:
+        return False
+    later = (
+        ScheduleTable.topology == row.topology,
+        ScheduleTable.made_at > row.made_at,
+        ScheduleTable.set_aside_at.is_(None),
+    )
     return session.scalars(select(ScheduleTable.id).where(*later).limit(1)).first() is None
 
 

@@ -53,11 +53,12 @@ class ScheduleUses:
             return [forecast_entry(row) for row in rows]
 
     def schedules(self, topology: str, now: datetime) -> list[ScheduleUse]:
-        """All schedules of the topology, newest first."""
+        """All schedules of the topology, newest first, and those that were set aside last."""
         columns = (ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.end_at, ScheduleTable.basis)
         query = select(*columns).where(ScheduleTable.topology == topology)
         with self._database.session() as session:
-            rows = session.execute(query.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)).all()
+            order = ScheduleTable.set_aside_at.is_not(None), ScheduleTable.made_at.desc(), ScheduleTable.id
+            rows = session.execute(query.order_by(*order)).all()
             unsettled = _unsettled(session, topology)
             rests_on = _rests_on(session, topology)
         return [

@@ -50,7 +50,7 @@ class ShadowRecords:
         """
         newest = (
             select(ScheduleTable.id, ScheduleTable.made_at, ScheduleTable.shadow, ScheduleTable.current_plan)
-            .where(ScheduleTable.topology == topology)
+            .where(ScheduleTable.topology == topology, ScheduleTable.set_aside_at.is_(None))
             .order_by(ScheduleTable.made_at.desc(), ScheduleTable.id)
         )
         shadows = select(StepTable).where(StepTable.topology == topology, StepTable.state == StepState.SHADOW.value)

@@ -33,6 +33,8 @@ class Base(DeclarativeBase):
 
 
 class ForecastTable(Base):
+    """set_aside_at: when it was found to be of a time ahead, NULL while it counts."""
+
     __tablename__ = "forecasts"
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -45,12 +47,13 @@ class ForecastTable(Base):
     folder: Mapped[str]
     history_digest: Mapped[str]
     history_snapshot: Mapped[str] = mapped_column(server_default=text("''"))
+    set_aside_at: Mapped[datetime | None]
 
     __table_args__ = (Index(None, "topology", "issued_at"),)
 
 
 class ScheduleTable(Base):
-    """replaced_by: id of a step by hand whose plan runs instead, NULL without one."""
+    """replaced_by: id of a step by hand whose plan runs instead, NULL without one. set_aside_at: as of a forecast."""
 
     __tablename__ = "schedules"
 
@@ -67,6 +70,7 @@ class ScheduleTable(Base):
     basis: Mapped[dict[str, Any]]
     shadow: Mapped[bool] = mapped_column(server_default=false())
     replaced_by: Mapped[str | None]
+    set_aside_at: Mapped[datetime | None]
 
     __table_args__ = (Index(None, "topology", "made_at"),)
 

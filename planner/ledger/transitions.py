@@ -46,6 +46,14 @@ def move_step(
     _write_down(session, step_id, expected, to, at, by, why, approval)
 
 
+def take_back(
+    session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+) -> None:
+    """Return a step that was called off by mistake to a waiting state. Raises LedgerError unless it is expected."""
+    _change(session, step_id, expected, {"state": to.value, "reason": why, "updated_at": at, "updated_by": by})
+    _write_down(session, step_id, expected, to, at, by, why)
+
+
 def begin_again(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
     """Begin another attempt at a deployment that was cut short. Raises LedgerError unless the step is in that state."""
     changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by, "reason": why}

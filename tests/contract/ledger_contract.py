@@ -5,6 +5,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from contract.ledger_clock_contract import LedgerClockContract
 from contract.ledger_records_contract import LedgerRecordsContract
 from contract.ledger_steps_contract import LedgerStepsContract
 from first_ledger import fill_first_ledger
@@ -18,7 +19,7 @@ from planner.ledger.step_state import StepState
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
 
 
-class LedgerContract(LedgerStepsContract, LedgerRecordsContract):
+class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockContract):
     """Subclass it as `Test…` with the fixture `url` of an empty database."""
 
     @pytest.fixture

@@ -1,10 +1,14 @@
 """Two planners of the same forecasts at once: whoever records first has decided for both."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import mlflow
+import numpy as np
 import pytest
-from shadow_days import NAME, install, plan_now
+from certain_forecast import record_certain_forecast
+from shadow_days import BEFORE, FIRST, HIGH, MONDAY, NAME, install, plan_now
 
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.jobs.plan import PlanRequest, kept, plan
@@ -45,3 +49,24 @@ def test_plan__of_the_slower_of_two_planners_takes_what_the_quicker_one_has_reco
     assert slower.schedule_id == quicker.schedule_id
     assert slower.steps == quicker.steps
     assert len(ledger_of(settings).schedules(NAME)) == 1
+
+
+def test_two_plans_at_once__calibrate_and_register_that_once(tmp_path: Path) -> None:
+    settings = install(tmp_path, "act")
+    clock, cluster = clock_of(settings), cluster_of(topology_config(NAME, settings), settings, clock_of(settings))
+    cluster.state()
+    clock.wait(600)
+    record_certain_forecast(
+        settings,
+        NAME,
+        np.full(96, HIGH),
+        step_s=900,
+        horizon_s=3600,
+        issued_at=FIRST,
+        trained_from=MONDAY - BEFORE,
+    )
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: plan(Workspace(settings), NAME), range(2))
+    assert one.schedule_id == other.schedule_id
+    versions = mlflow.MlflowClient(settings.tracking_uri).search_model_versions(f"name = 'calibration-{NAME}'")
+    assert len(versions) == 1

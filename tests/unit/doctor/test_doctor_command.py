@@ -57,6 +57,7 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
         "history",
         "history quality",
         "forecast",
+        "recorded times",
         "calibration",
         "assumptions",
         "cluster",

@@ -64,7 +64,8 @@ class ClockJumps:
         with self._database.session() as session:
             self._database.lock(session.connection(), topology)
             schedules, forecasts = _schedules_ahead(session, topology, now), _forecasts_ahead(session, topology, now)
-            for row in (*schedules, *forecasts):
+            both: list[ScheduleTable | ForecastTable] = [*schedules, *forecasts]
+            for row in both:
                 row.set_aside_at = now
             apart = {row.id for row in schedules}
             session.flush()

@@ -108,6 +108,7 @@ class Subtask(_Answer):
     status: str
     start_ms: Annotated[Milliseconds, Field(alias="start-time")]
     durations_ms: Annotated[dict[str, Milliseconds], Field(alias="status-duration")] = {}
+    task_manager: Annotated[str, Field(alias="taskmanager-id")] = ""
     metrics: Counters
 
     @property
@@ -152,6 +153,12 @@ class Metric(_Answer):
     id: str
 
 
+class MetricValue(Metric):
+    """A metric of a task manager."""
+
+    value: float
+
+
 class MetricSum(Metric):
     """A metric with agg=sum,avg, over the subtasks that reported it."""
 
@@ -174,10 +181,18 @@ class Slot(_Answer):
     job: Annotated[str, Field(alias="jobId")]
 
 
+class Hardware(_Answer):
+    """cores: those that the JVM sees, which rounds a quota of less than a core up."""
+
+    cores: Annotated[int, Field(alias="cpuCores", ge=1)]
+
+
 class TaskManager(_Answer):
-    """GET /taskmanagers and, with its slots, /taskmanagers/:id."""
+    """GET /taskmanagers and, with its slots, /taskmanagers/:id. path: its address, as Flink's actors name it."""
 
     id: str
+    path: str = ""
+    hardware: Hardware | None = None
     slots: Annotated[int, Field(alias="slotsNumber")]
     free_slots: Annotated[int, Field(alias="freeSlots")]
     taken_slots: Annotated[list[Slot], Field(alias="allocatedSlots")] = []

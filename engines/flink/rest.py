@@ -19,6 +19,7 @@ from engines.flink.answers import (
     JobSummary,
     Metric,
     MetricSum,
+    MetricValue,
     Option,
     PlanNode,
     Requirement,
@@ -35,6 +36,9 @@ Shape = TypeVar("Shape")
 
 POLL_S = 2.0
 """Flink collects metrics only while somebody polls them, every 10 s by default, so poll more often than that."""
+
+_CPU_TIME = "Status.JVM.CPU.Time"
+"""In nanoseconds; -1 on a JVM that does not know it."""
 
 
 class RequestRefusedError(Exception):
@@ -105,15 +109,28 @@ class FlinkRest(JsonServer):
     def slots(self, jid: str) -> tuple[int, int]:
         """Free slots, and slots that the job holds."""
         free = held = 0
-        for summary in self._valid("/taskmanagers", TaskManagers).taskmanagers:
+        for summary in self.task_managers():
             manager = self._valid(f"/taskmanagers/{summary.id}", TaskManager)
             free += manager.free_slots
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
 
+    def task_managers(self) -> Sequence[TaskManager]:
+        return self._valid("/taskmanagers", TaskManagers).taskmanagers
+
     def all_slots(self) -> int:
         """All slots of the cluster, free or taken."""
-        return sum(manager.slots for manager in self._valid("/taskmanagers", TaskManagers).taskmanagers)
+        return sum(manager.slots for manager in self.task_managers())
+
+    def cpu_time_s(self, task_manager: str) -> float | None:
+        """CPU seconds of a task manager's JVM since its start, collected along with the counters of its subtasks. None
+        if it does not report them, or is gone.
+        """
+        try:
+            metrics = self._read(f"/taskmanagers/{task_manager}/metrics?get={_CPU_TIME}", list[MetricValue])
+        except RequestRefusedError:
+            return None
+        return next((metric.value / 1e9 for metric in metrics if metric.id == _CPU_TIME and metric.value >= 0), None)
 
     def configuration(self, jid: str) -> Mapping[str, str]:
         """Configuration of the job, including cluster options. Empty before Flink 1.16, which does not report it."""

@@ -16,7 +16,8 @@ Count = AllInstances
 
 class PackingSection(BaseModel):
     """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices; relative
-    to FORESCALE_HOME. nodes: how many containers each node holds, null for no limit; by default the site's nodes.
+    to FORESCALE_HOME. cores: of every container, in place of the site's. nodes: how many containers each node holds,
+    null for no limit; by default the site's nodes.
     The other fields are the options of `forescale pack`.
     """
 
@@ -24,6 +25,7 @@ class PackingSection(BaseModel):
 
     packer: str
     site: str | None = None
+    cores: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
     nodes: dict[str, Count | None] = {}
     containers: Count | None = None
     max_containers: Count | None = None

@@ -68,6 +68,7 @@ def topology_draft(
         *_sources(job, timezone),
         *_planning(job),
         "",
+        *_packing(job),
         *_section("cluster", cluster),
     ]
     return "\n".join(lines) + "\n"
@@ -172,6 +173,21 @@ def _planning(job: JobDescription) -> list[str]:
         questions = [each.question] if each.question else []
         lines += _entry(f"  {each.name}: {_scalar(_within_partitions(each, job))}", each.evidence, questions, "  ")
     return lines
+
+
+def _packing(job: JobDescription) -> list[str]:
+    """Containers whose cores bound what their instances do together."""
+    if (of := job.containers) is None:
+        return []
+    fields: dict[str, Any] = {"packer": of.packer, "cores": _rounded(of.cores), "slots": of.slots}
+    if of.slot_groups:
+        fields["slot_groups"] = dict(of.slot_groups)
+    return [
+        *_comment(f"cores: of one container, shared by its instances; {of.evidence}."),
+        "packing:",
+        *_block(fields),
+        "",
+    ]
 
 
 def _within_partitions(term: DescribedTerm, job: JobDescription) -> str | float | Mapping[str, int]:

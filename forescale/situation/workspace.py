@@ -75,5 +75,6 @@ class Workspace:
             for name, profile in profiles.items()
         }
         file, digest, place = known_site(config, self.settings)
-        site = KnownSite(file, digest, Provenance(Origin.DECLARED, place) if place else ASSUMED)
+        declared = place or (TOPOLOGY_FILE if config.packing is not None and config.packing.cores is not None else "")
+        site = KnownSite(file, digest, Provenance(Origin.DECLARED, declared) if declared else ASSUMED)
         return Situation(config, profiles, timed, counted_keys(self.settings.history_dir, config.topology), site)

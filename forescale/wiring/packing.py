@@ -1,6 +1,7 @@
 """The packer that a topology's section `packing` names, and what instances of the topology reserve."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from forescale.files.packing_section import PackingSection
@@ -15,22 +16,25 @@ from planner.packing.registry import packer_named
 from planner.pricing.placing import Placing
 
 
-def site_of_packing(config: TopologyConfig, settings: Settings) -> SiteFile | None:
-    """The site that the section `packing` names; None if it names none. Raises FileError."""
-    if config.packing is None or config.packing.site is None:
-        return None
-    return read_site_file(Path(settings.below_home(config.packing.site)), config.as_topology())
+def container_cores(config: TopologyConfig, settings: Settings) -> float | None:
+    """Cores of a container, as people declared them. Raises FileError."""
+    return known_site(config, settings)[0].site.container.cores
 
 
 def known_site(config: TopologyConfig, settings: Settings) -> tuple[SiteFile, str, str]:
-    """The site that the section `packing` names, its digest and its path; the engine's usual values and two empty
-    texts if it names none. Raises FileError.
+    """The site of the section `packing`, and the digest and path of the file that it names; the engine's usual values
+    and two empty texts if it names none. Raises FileError.
     """
-    site = site_of_packing(config, settings)
-    if site is None or config.packing is None or config.packing.site is None:
+    packing = config.packing
+    if packing is None:
         return no_site(config.engine), "", ""
-    path = Path(settings.below_home(config.packing.site))
-    return site, site_digest(path), str(path)
+    site, digest, place = no_site(config.engine), "", ""
+    if packing.site is not None:
+        path = Path(settings.below_home(packing.site))
+        site, digest, place = read_site_file(path, config.as_topology()), site_digest(path), str(path)
+    if packing.cores is not None:
+        site = replace(site, site=site.site.with_cores(packing.cores))
+    return site, digest, place
 
 
 def packer_of(packing: PackingSection, where: SiteFile) -> Packer:

@@ -26,26 +26,79 @@ ROW_ERROR = 0.05
 NOTEWORTHY = 0.02
 """Share of the busy time spent waiting for cores that is worth a note."""
 
+OTHER_WAITING = 0.3
+"""Share of the busy time that is neither CPU nor waiting for the container's cores, and is worth a note."""
+FULL = 0.95
+"""Share of its cores above which a container hides what its instances wait for."""
+
 _Row = tuple[str, float | None]
 
 
 @dataclass(frozen=True)
+class BusyParts:
+    """Busy time of one operator's samples and what is known of it, in seconds. waited_s: for a core; None if the cores
+    of a container are unknown. full: whether a container used nearly all its cores, so that all of its busy time
+    without CPU counts as waiting for one.
+    """
+
+    busy_s: float = 0.0
+    cpu_s: float = 0.0
+    waited_s: float | None = 0.0
+    full: bool = False
+
+    def plus(self, busy_s: float, cpu_s: float, waited_s: float | None, *, full: bool) -> "BusyParts":
+        both = None if self.waited_s is None or waited_s is None else self.waited_s + waited_s
+        return BusyParts(self.busy_s + busy_s, self.cpu_s + cpu_s, both, self.full or full)
+
+
+@dataclass(frozen=True)
 class CpuApart:
-    """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. waited: by
-    operator, share of its busy time spent waiting for a core; empty where cores are unknown.
+    """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. parts: by
+    operator, of samples with a container's CPU.
     """
 
     samples: tuple[OperatorSample, ...]
-    waited: Mapping[str, float]
+    parts: Mapping[str, BusyParts]
+
+    @property
+    def waited(self) -> Mapping[str, float]:
+        """By operator, share of its busy time spent waiting for a core, where cores are known."""
+        return {
+            name: of.waited_s / of.busy_s
+            for name, of in self.parts.items()
+            if of.waited_s is not None and of.busy_s > 0
+        }
 
     def notes(self, operator: str) -> tuple[str, ...]:
-        share = self.waited.get(operator, 0.0)
-        if share < NOTEWORTHY:
+        of = self.parts.get(operator)
+        if of is None or of.busy_s <= 0:
             return ()
-        return (
-            f"its instances waited for a core in {share:.0%} of their busy time, as containers shared their cores: "
-            "service times are those with a core for each",
-        )
+        if of.waited_s is None:
+            if of.cpu_s > (1 - OTHER_WAITING) * of.busy_s:
+                return ()
+            return (
+                f"its instances computed in {of.cpu_s / of.busy_s:.0%} of their busy time; how much of the rest they "
+                "waited for a core is not known, as the cores of their containers are not: declare packing.cores",
+            )
+        notes = []
+        if (share := of.waited_s / of.busy_s) >= NOTEWORTHY:
+            notes.append(
+                f"its instances waited for a core in {share:.0%} of their busy time, as containers shared their cores: "
+                "service times are those with a core for each"
+            )
+            if of.full:
+                notes.append(
+                    "a container used all its cores while it was measured: calls and sleeps, if there were any, cannot "
+                    "be told from waiting for a core; calibrate once more under less load"
+                )
+        other = 1 - (of.waited_s + of.cpu_s) / of.busy_s
+        if other >= OTHER_WAITING:
+            notes.append(
+                f"its instances neither computed nor waited for their container's cores in {other:.0%} of their busy "
+                "time: it counts as waiting that every plan has, such as a call or a sleep. If other programs on its "
+                "host took the cores, the service time is too long"
+            )
+        return tuple(notes)
 
 
 def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
@@ -56,18 +109,19 @@ def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
             rows[sample.container, sample.began_s].append(at)
     if not rows:
         return CpuApart(tuple(samples), {})
-    made, waited_s, busy_s = list(samples), defaultdict[str, float](float), defaultdict[str, float](float)
+    apart, parts = list(samples), defaultdict[str, BusyParts](BusyParts)
     per_tuple_s = _cpu_per_tuple_s(samples, list(rows.values()))
     for row in rows.values():
         there = [samples[at] for at in row]
+        cores, used = there[0].container_cores, (there[0].container_cpu_s or 0.0) / there[0].span_s
         cpu_s = _shared_out(there, per_tuple_s)
         waits_s = _waits_s(there, cpu_s)
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
-            made[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
-            if sample.container_cores is not None:
-                waited_s[sample.operator] += wait
-                busy_s[sample.operator] += sample.busy_s
-    return CpuApart(tuple(made), {name: waited_s[name] / busy_s[name] for name in busy_s if busy_s[name] > 0})
+            apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
+            waited = None if cores is None else wait
+            full = cores is not None and used >= FULL * cores
+            parts[sample.operator] = parts[sample.operator].plus(sample.busy_s, cpu, waited, full=full)
+    return CpuApart(tuple(apart), dict(parts))
 
 
 def _cpu_per_tuple_s(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """The site: container sizes, speed of nodes, and the network between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Site:
     bytes_per_tuple: Mapping[str, float] = field(default_factory=dict)
     buffer_timeout_s: float = 0.0
     serialisation_s: Mapping[str, float] = field(default_factory=dict)
+
+    def with_cores(self, cores: float) -> "Site":
+        """The same with that many cores in every container."""
+        return replace(self, container=replace(self.container, cores=cores))
 
     def __post_init__(self) -> None:
         for node, factor in self.service_factor.items():

@@ -17,8 +17,9 @@ from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
-from planner.clusters.flink_counters import Read, operator_samples, read_counters, shortest_span_s
+from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
 from planner.clusters.flink_own_scaler import own_scaler_sign
+from planner.clusters.flink_processors import processors
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.clusters.slots_command import SlotsCommand, await_slots
 from planner.errors import ClusterError
@@ -52,7 +53,8 @@ class FlinkCluster:
     url: of the REST interface. operators: operator → vertex name where they differ. slots_command: requests missing
     slots; without it a plan that needs more slots than exist is refused. beside_scaler: whether to change a job that
     Flink's own autoscaler manages. warm_s: how long after a start counters are ignored, as subtasks count as busy while
-    they restore and connect. clock: for waiting on counters and slots. connection: to the REST interface.
+    they restore and connect. container_cores: of a task manager, if declared: Flink does not see its quota. clock: for
+    waiting on counters and slots. connection: to the REST interface.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class FlinkCluster:
         slots_command: SlotsCommand | None = None,
         beside_scaler: bool = False,
         warm_s: float = 20.0,
+        container_cores: float | None = None,
         clock: Clock | None = None,
         **connection: Unpack[Connection],
     ) -> None:
@@ -74,6 +77,7 @@ class FlinkCluster:
         self._vertex_names = dict(operators or {})
         self._slots_command, self._beside_scaler = slots_command, beside_scaler
         self._warm_s = warm_s
+        self._container_cores = container_cores
         self._clock = clock or RealClock()
 
     def state(self) -> ClusterState:
@@ -112,13 +116,8 @@ class FlinkCluster:
             elif reading is None:
                 continue
             elif (moved_s := shortest_span_s(before.counters, reading.counters)) >= span_s:
-                return operator_samples(
-                    self._declared,
-                    before.counters,
-                    reading.counters,
-                    began_s=before.at_s,
-                    state_gib=self._state_gib(*self._found()),
-                )
+                known = processors(self._rest.task_managers(), self._container_cores)
+                return read_samples(self._declared, before, reading, known, self._state_gib(*self._found()))
             elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(

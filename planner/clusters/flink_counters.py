@@ -3,12 +3,13 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engines.flink.answers import Counters, Job, Vertex, VertexDetails
 from engines.flink.rest import FlinkRest
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Grouping, Stream, Topology
+from planner.clusters.flink_processors import Processor, Shared, shared_processors
 
 Reading = Mapping[tuple[str, int], Counters]
 """Counters per operator name and index of the instance."""
@@ -20,10 +21,14 @@ _READS = 3
 
 @dataclass(frozen=True)
 class Read:
-    """Counters, and when they were read (seconds since the epoch, by Flink's clock)."""
+    """Counters, and when they were read (seconds since the epoch, by Flink's clock). task_manager: id by instance.
+    cpu_s: CPU seconds of each since its start, if reported.
+    """
 
     at_s: float
     counters: Reading
+    task_manager: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    cpu_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
@@ -33,9 +38,10 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
     first = next(iter(vertices))
     for _ in range(_READS):
         answers = {name: rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
+        cpu_s = _cpu_s(rest, answers)
         if _collected(answers[first]) == _collected(rest.vertex(job.jid, vertices[first].id)):
             break
-    reading = {}
+    reading, places = {}, {}
     for name, details in answers.items():
         for subtask in details.subtasks:
             counters = subtask.metrics
@@ -46,7 +52,37 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
             if not counters.complete or too_old:
                 return None
             reading[name, subtask.index] = counters
-    return Read(job.now / 1000, reading)
+            if subtask.task_manager:
+                places[name, subtask.index] = subtask.task_manager
+    return Read(job.now / 1000, reading, places, cpu_s)
+
+
+def _cpu_s(rest: FlinkRest, answers: Mapping[str, VertexDetails]) -> dict[str, float]:
+    """CPU seconds of each task manager that runs a subtask."""
+    there = {subtask.task_manager for details in answers.values() for subtask in details.subtasks}
+    found = {manager: rest.cpu_time_s(manager) for manager in sorted(there - {""})}
+    return {manager: spent_s for manager, spent_s in found.items() if spent_s is not None}
+
+
+def read_samples(
+    topology: Topology,
+    before: Read,
+    after: Read,
+    known: Sequence[Processor] = (),
+    state_gib: Mapping[str, float] | None = None,
+) -> Sequence[OperatorSample]:
+    """`operator_samples` between two reads, with the CPU of what each instance shares its cores with."""
+    spans_s = {at: (new.elapsed_ms - before.counters[at].elapsed_ms) / 1000 for at, new in after.counters.items()}
+    # A task manager that has been replaced meanwhile has a counter of its own.
+    spent_s = {
+        manager: now_s - before.cpu_s[manager]
+        for manager, now_s in after.cpu_s.items()
+        if manager in before.cpu_s and now_s >= before.cpu_s[manager]
+    }
+    shared = shared_processors(known, after.task_manager, spans_s, spent_s)
+    return operator_samples(
+        topology, before.counters, after.counters, began_s=before.at_s, state_gib=state_gib, shared=shared
+    )
 
 
 def shortest_span_s(before: Reading, after: Reading) -> float:
@@ -63,10 +99,12 @@ def operator_samples(
     *,
     began_s: float | None = None,
     state_gib: Mapping[str, float] | None = None,
+    shared: Mapping[tuple[str, int], Shared] | None = None,
 ) -> Sequence[OperatorSample]:
     """The work of every instance between two reads.
 
     began_s: when the first was taken. state_gib: per operator, over all its instances; key groups are spread evenly.
+    shared: by instance, what it shares cores with.
 
     The span is the sum of busy, idle and backpressured time, not the time between our two calls: Flink collects its
     counters every ten seconds or so, all counters of one instance at once. Those of another instance may be seconds
@@ -89,6 +127,7 @@ def operator_samples(
     parallelism = Counter(operator for operator, _ in after)
     mixes = {name: _mix(topology, name, written_per_ms, parallelism) for name in topology.order}
     parts = {name: _output_parts(topology, name, read_per_ms, written_per_ms, parallelism) for name in topology.order}
+    within = shared or {}
     state = {name: held_gib / parallelism[name] for name, held_gib in (state_gib or {}).items() if parallelism[name]}
     return [
         OperatorSample(
@@ -106,6 +145,9 @@ def operator_samples(
             records_in_by={stream: part * counters.records_read for stream, part in mixes[operator].items()},
             parallelism=parallelism[operator],
             state_gib=state.get(operator),
+            container=of.container if (of := within.get((operator, index))) else None,
+            container_cpu_s=of.cores_used * counters.elapsed_ms / 1000 if of else None,
+            container_cores=of.cores if of else None,
         )
         for (operator, index), counters in moved.items()
     ]

@@ -14,6 +14,7 @@ from planner.errors import ClusterError
 
 OVERRIDES = "pipeline.jobvertex-parallelism-overrides"
 VERTEX_FLOOR, VERTEX_CEILING = "job.autoscaler.vertex.min-parallelism", "job.autoscaler.vertex.max-parallelism"
+_CPU_LIMIT = "kubernetes.taskmanager.cpu.limit-factor"
 _SLOTS = "taskmanager.numberOfTaskSlots"
 _AUTOSCALER = ("job.autoscaler.enabled", "kubernetes.operator.job.autoscaler.enabled")
 _SCALING = ("job.autoscaler.scaling.enabled", "kubernetes.operator.job.autoscaler.scaling.enabled")
@@ -80,6 +81,16 @@ class FlinkDeployment:
     def slots(self) -> int:
         """Per task manager."""
         return self._number(_SLOTS, self.configuration.get(_SLOTS, 1), least=1)
+
+    @property
+    def task_manager_cores(self) -> float | None:
+        """Cores that one may use; None if the object does not say so."""
+        resource = (self.spec.get("taskManager") or {}).get("resource") or {}
+        try:
+            cores = float(str(resource["cpu"])) * float(str(self.configuration.get(_CPU_LIMIT, 1)))
+        except (KeyError, ValueError):
+            return None
+        return cores if math.isfinite(cores) and cores > 0 else None
 
     @property
     def ceiling(self) -> int:

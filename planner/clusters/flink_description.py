@@ -9,7 +9,9 @@ from engines.flink.answers import ENDED, Counters, Job, JobSummary, PlanNode, Ve
 from engines.flink.rest import FlinkRest
 from engines.http import Connection
 from modeling.inputs.topology import Engine
+from planner.clusters.flink_processors import cores_of_one
 from planner.clusters.job_description import (
+    DescribedContainers,
     DescribedOperator,
     DescribedStream,
     DescribedTerm,
@@ -54,6 +56,7 @@ def flink_description(url: str, name: str | None, **connection: Unpack[Connectio
         terms=_slot_terms(rest, job, names),
         topics={source: sorted({topic for topic, _ in found}) for source, found in read.items()},
         partitions=partitions,
+        containers=_containers(rest, job, names),
     )
 
 
@@ -149,6 +152,18 @@ def _slot_terms(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> list[Des
         return []
     most = {names[v.id]: min(slots, v.max_parallelism if v.max_parallelism > 0 else slots) for v in job.vertices}
     return [DescribedTerm("max_parallelism", most, f"{slots} slots are free or its own")]
+
+
+def _containers(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> DescribedContainers | None:
+    """Task managers that are alike; None if their cores or slots are unknown or differ."""
+    managers = rest.task_managers()
+    cores, evidence = cores_of_one(managers)
+    slots = {manager.slots for manager in managers}
+    if cores is None or len(slots) != 1 or slots == {0}:
+        return None
+    groups = list(dict.fromkeys(vertex.slot_group for vertex in job.vertices))
+    numbers = {names[v.id]: f"group-{groups.index(v.slot_group)}" for v in job.vertices} if len(groups) > 1 else {}
+    return DescribedContainers("flink_slots", cores, slots.pop(), numbers, evidence)
 
 
 def _partitions(rest: FlinkRest, job: Job, vertex: Vertex) -> set[tuple[str, int]]:

@@ -53,8 +53,8 @@ class _Seen:
 
 class FlinkOperatorCluster:
     """The `Cluster` of one FlinkDeployment. url: of its job's REST interface; operators: operator → vertex name where
-    they differ; take_over: field managers whose fields may become ours. warm_s, clock: as for FlinkCluster. transport:
-    replaces the network to Flink in tests of rare answers.
+    they differ; take_over: field managers whose fields may become ours. warm_s, container_cores, clock: as for
+    FlinkCluster. transport: replaces the network to Flink in tests of rare answers.
     """
 
     _beside_autoscaler = "set cluster.autoscaler: true and planning.mode: floor, or switch that autoscaler off"
@@ -70,12 +70,14 @@ class FlinkOperatorCluster:
         *,
         timeout_s: float = 10.0,
         warm_s: float = 20.0,
+        container_cores: float | None = None,
         clock: Clock | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._server, self._name, self._url = server, name, url
         self._declared, self._vertex_names, self._take_over = topology, dict(operators or {}), take_over
         self._timeout_s, self._warm_s, self._clock, self._transport = timeout_s, warm_s, clock, transport
+        self._container_cores = container_cores
         self._rest = FlinkRest(url, ClusterError, timeout_s=timeout_s, transport=transport)
 
     def state(self) -> ClusterState:
@@ -247,6 +249,7 @@ class FlinkOperatorCluster:
             self._vertex_names,
             timeout_s=self._timeout_s,
             warm_s=self._warm_s,
+            container_cores=self._container_cores,
             clock=self._clock,
             transport=self._transport,
         )

@@ -6,7 +6,7 @@ from engines.kubernetes.ownership import field_managers
 from engines.kubernetes.server import FIELD_MANAGER
 from planner.clusters.flink_deployment import OVERRIDES, VERTEX_CEILING, VERTEX_FLOOR, FlinkDeployment
 from planner.clusters.flink_description import flink_description
-from planner.clusters.job_description import DescribedTerm, JobDescription
+from planner.clusters.job_description import DescribedContainers, DescribedTerm, JobDescription
 from planner.errors import ClusterError
 
 
@@ -23,7 +23,16 @@ def flink_operator_description(deployment: FlinkDeployment, place: str, url: str
             f"{where} reports its operators through Flink alone, and {error}. From outside the cluster: `kubectl "
             f"port-forward service/{name}-rest 8081`, and --url http://127.0.0.1:8081"
         ) from None
-    return replace(job, place=f"{where}, {job.place}", terms=_terms(deployment, job))
+    containers = _containers(deployment, job)
+    return replace(job, place=f"{where}, {job.place}", terms=_terms(deployment, job), containers=containers)
+
+
+def _containers(deployment: FlinkDeployment, job: JobDescription) -> DescribedContainers | None:
+    """Task managers with the cores of their pods: a JVM rounds a limit of less than a core up."""
+    cores = deployment.task_manager_cores
+    if cores is None or job.containers is None:
+        return job.containers
+    return replace(job.containers, cores=cores, evidence="spec.taskManager.resource.cpu, times its limit factor")
 
 
 def deployment_remarks(deployment: FlinkDeployment) -> list[str]:

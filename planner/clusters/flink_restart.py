@@ -77,6 +77,7 @@ class FlinkRestartCluster(FlinkCluster):
         slots_command: SlotsCommand | None = None,
         beside_scaler: bool = False,
         warm_s: float = 20.0,
+        container_cores: float | None = None,
         clock: Clock | None = None,
         **connection: Unpack[Connection],
     ) -> None:
@@ -88,6 +89,7 @@ class FlinkRestartCluster(FlinkCluster):
             slots_command=slots_command,
             beside_scaler=beside_scaler,
             warm_s=warm_s,
+            container_cores=container_cores,
             clock=clock,
             **connection,
         )

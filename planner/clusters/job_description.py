@@ -44,6 +44,19 @@ class DescribedStream:
 
 
 @dataclass(frozen=True)
+class DescribedContainers:
+    """Containers that share cores among instances, as the section `packing` has them. cores: of one. slot_groups: per
+    operator; empty if all share slots.
+    """
+
+    packer: str
+    cores: float
+    slots: int
+    slot_groups: Mapping[str, str]
+    evidence: str
+
+
+@dataclass(frozen=True)
 class DescribedTerm:
     """A field of the section `planning` that the engine determines, by its name there."""
 
@@ -85,8 +98,8 @@ class JobDescription:
     now; state: the engine's word for that. terms: planning fields that the engine determines. topics: Kafka topics per
     source, found in what topics_by names; partitions: of them, per source where known. feeds: per operator what its
     scaler reads; feed_remarks: on other things it reads. series: per operator the labels of its Prometheus series,
-    in PromQL; empty if the engine's own reporter names them. streams_question: what a person must answer if the
-    engine does not report streams, else empty.
+    in PromQL; empty if the engine's own reporter names them. containers: None if unknown. streams_question: what a
+    person must answer if the engine does not report streams, else empty.
     """
 
     name: str
@@ -103,6 +116,7 @@ class JobDescription:
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     feed_remarks: Sequence[str] = ()
     series: Mapping[str, str] = field(default_factory=dict)
+    containers: DescribedContainers | None = None
     streams_question: str = ""
 
     @property

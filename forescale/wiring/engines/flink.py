@@ -26,6 +26,7 @@ SPAN_S = 30.0
 
 
 def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
+    from forescale.wiring.packing import container_cores
     from planner.clusters.flink import FlinkCluster
     from planner.clusters.slots_command import SlotsCommand
 
@@ -33,15 +34,23 @@ def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, cloc
     if entry.slots_command is not None:
         command = SlotsCommand(entry.slots_command, entry.slots_command_timeout_s, entry.slots_wait_s)
     of = entry.url, entry.job, config.as_topology(), entry.operators
+    cores = container_cores(config, settings)
     beside_scaler = config.planning.mode == "floor"
     if (restart := entry.restart) is not None:
         from planner.clusters.flink_restart import FlinkRestartCluster, Program
 
         program = Program(restart.jar, restart.program_args, restart.savepoints, restart.entry_class, restart.timeout_s)
         return FlinkRestartCluster(
-            *of, program=program, slots_command=command, beside_scaler=beside_scaler, **entry.connection()
+            *of,
+            program=program,
+            slots_command=command,
+            beside_scaler=beside_scaler,
+            container_cores=cores,
+            **entry.connection(),
         )
-    return FlinkCluster(*of, slots_command=command, beside_scaler=beside_scaler, **entry.connection())
+    return FlinkCluster(
+        *of, slots_command=command, beside_scaler=beside_scaler, container_cores=cores, **entry.connection()
+    )
 
 
 def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
@@ -50,7 +59,8 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     entry = config.cluster_section
     vertices = request.components or (entry.operators if isinstance(entry, FlinkEntry) else {})
     login = own_connection(request.url, config)
-    cluster = FlinkCluster(request.url, request.name, request.topology, vertices, **login)
+    cores = None if config.packing is None else config.packing.cores
+    cluster = FlinkCluster(request.url, request.name, request.topology, vertices, container_cores=cores, **login)
     return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
 
 

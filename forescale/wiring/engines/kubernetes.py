@@ -41,6 +41,7 @@ def _workloads(config: TopologyConfig, entry: KubernetesEntry, settings: Setting
 def _flink(
     config: TopologyConfig, entry: FlinkOperatorEntry, settings: Settings, clock: Clock
 ) -> "FlinkOperatorCluster":
+    from forescale.wiring.packing import container_cores
     from planner.clusters.flink_operator import AutoscaledFlinkOperatorCluster, FlinkOperatorCluster
 
     kind = AutoscaledFlinkOperatorCluster if entry.autoscaler else FlinkOperatorCluster
@@ -52,6 +53,7 @@ def _flink(
         entry.operators,
         frozenset(entry.take_over),
         timeout_s=entry.timeout_s,
+        container_cores=container_cores(config, settings),
     )
 
 

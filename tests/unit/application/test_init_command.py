@@ -122,6 +122,45 @@ def test_init__writes_what_flink_tells_and_marks_what_it_does_not(flink: JsonSta
     assert len(marked) == 4  # service time of the source, its selectivity, arrivals, max_lag_s
 
 
+def _with_cores(flink: JsonStandIn, *hosts: str) -> None:
+    managers = [
+        {
+            "id": f"tm{number}",
+            "path": f"pekko.tcp://flink@{host}:4711/user/rpc/taskmanager_0",
+            "slotsNumber": 4,
+            "freeSlots": 2,
+            "hardware": {"cpuCores": 3, "physicalMemory": 2**34, "freeMemory": 2**30, "managedMemory": 2**30},
+        }
+        for number, host in enumerate(hosts)
+    ]
+    flink.answers["/taskmanagers"] = {"taskmanagers": managers}
+    for manager in managers:
+        flink.answers[f"/taskmanagers/{manager['id']}"] = {**manager, "allocatedSlots": [{"jobId": JID}]}
+
+
+def test_init__writes_the_cores_that_task_managers_have(flink: JsonStandIn, tmp_path: Path) -> None:
+    _with_cores(flink, "10.0.0.1", "10.0.0.1")
+    assert init("--flink", flink.url, "--no-calibrate") == 0
+    path = tmp_path / "topologies" / "Shop-orders-v2.yaml"
+    packing = read_topology_file(path).packing
+    assert packing is not None
+    # Two task managers of four slots on a host of three cores
+    assert (packing.packer, packing.cores, packing.slots) == ("flink_slots", 1.5, 4)
+    assert "2 task managers share the 3 cores of 10.0.0.1" in path.read_text()
+
+
+def test_init__writes_slot_groups_where_operators_do_not_share_slots(flink: JsonStandIn, tmp_path: Path) -> None:
+    _with_cores(flink, "10.0.0.1", "10.0.0.2")
+    job = _job()
+    job["vertices"][2]["slotSharingGroupId"] = "another"
+    flink.answers[f"/jobs/{JID}"] = job
+    assert init("--flink", flink.url, "--no-calibrate") == 0
+    packing = read_topology_file(tmp_path / "topologies" / "Shop-orders-v2.yaml").packing
+    assert packing is not None
+    assert packing.cores == 3.0
+    assert packing.slot_groups == {"orders": "group-0", "check": "group-0", "settle": "group-1"}
+
+
 @pytest.mark.parametrize("count", ["read-records", "write-records"])
 def test_init__writes_no_number_from_counts_that_flink_marks_as_incomplete(
     flink: JsonStandIn, tmp_path: Path, count: str

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, RecordedFlink
+from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, TASK_MANAGER, RecordedFlink
 
 from engines.flink.answers import Counters
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
@@ -225,6 +225,34 @@ def test_operator_samples__wait_until_the_plan_is_warm_and_the_counters_have_mov
 def test_operator_samples__cover_one_span_when_flink_collects_counters_while_they_are_read(span_s: float) -> None:
     samples = measured(AskedFlink()).operator_samples(span_s)
     assert [sample.span_s for sample in samples] == pytest.approx([samples[0].span_s] * 5)
+
+
+class ComputingFlink(RunningFlink):
+    """Its task manager sees two cores, and used .3 of them in every collected second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        manager = self.bodies["/taskmanagers"]["taskmanagers"][0]
+        manager["path"] = "pekko.tcp://flink@127.0.0.1:38573/user/rpc/taskmanager_0"
+        manager["hardware"] = {"cpuCores": 2, "physicalMemory": 2**34, "freeMemory": 2**30, "managedMemory": 2**30}
+        self.replace("GET", f"/taskmanagers/{TASK_MANAGER}/metrics", self._cpu_time)
+
+    def _cpu_time(self, request: httpx.Request) -> httpx.Response:
+        assert request.url.params["get"] == "Status.JVM.CPU.Time"
+        spent_ns = 0.3 * self.collected_s * 1e9
+        return httpx.Response(200, json=[{"id": "Status.JVM.CPU.Time", "value": f"{spent_ns:.0f}"}])
+
+
+def test_operator_samples__hold_the_cpu_of_their_task_manager_over_their_own_span() -> None:
+    samples = measured(ComputingFlink()).operator_samples(15.0)
+    for sample in samples:
+        assert sample.container == TASK_MANAGER
+        assert sample.container_cores == 2.0
+        assert sample.container_cpu_s == pytest.approx(0.3 * sample.span_s)
+
+
+def test_operator_samples__name_no_container_of_a_flink_that_reports_no_cpu() -> None:
+    assert {sample.container for sample in measured(RunningFlink()).operator_samples(15.0)} == {None}
 
 
 def test_operator_samples__are_of_jobs_under_any_scheduler() -> None:

@@ -140,3 +140,31 @@ def test_without_cores__cpu_is_shared_out_and_busy_times_stay() -> None:
 def test_samples_without_a_container__stay_as_they_are() -> None:
     sample = OperatorSample("a", 0, 10.0, 4.0, 0.0, 400.0, {})
     assert cpu_apart([sample]).samples == (sample,)
+
+
+def _sample(name: str, busy_s: float, cpu_s: float, cores: float | None) -> OperatorSample:
+    return OperatorSample(
+        name, 0, 10.0, busy_s, 0.0, 400.0, {}, container="tm", container_cpu_s=cpu_s, container_cores=cores
+    )
+
+
+def test_busy_time_without_cpu__is_named_as_open_while_cores_are_unknown() -> None:
+    (note,) = cpu_apart([_sample("a", 4.0, 1.0, None)]).notes("a")
+    assert "computed in 25% of their busy time" in note
+    assert "packing.cores" in note
+
+
+def test_busy_time_without_cpu__counts_as_a_call_where_cores_are_free() -> None:
+    # One thread on two cores never waits for one: 3 of 4 s are something else.
+    apart = cpu_apart([_sample("a", 4.0, 1.0, 2.0)])
+    assert apart.samples[0].busy_s == pytest.approx(4.0)
+    (note,) = apart.notes("a")
+    assert "75%" in note
+    assert "other programs on its host" in note
+
+
+def test_a_full_container__hides_calls_behind_its_cores_and_says_so() -> None:
+    # Two instances busy all 10 s on one core that is in use all the time: each computes 5 s and waits 5 s.
+    apart = cpu_apart([_sample("a", 10.0, 10.0, 1.0), _sample("b", 10.0, 10.0, 1.0)])
+    assert [sample.busy_s for sample in apart.samples] == pytest.approx([5.0, 5.0], rel=0.02)
+    assert any("calibrate once more under less load" in note for note in apart.notes("a"))

@@ -2,14 +2,15 @@
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from forescale.report.overview.actions import WORK, Actions, Activity
+from forescale.report.overview.actions import WORK, Actions, Activity, Review
 from forescale.web.addresses import below_airflow
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-REVIEW_TASK = "each.review"
+REVIEW_TASK, PLAN_TASK = "each.review", "each.plan"
 NEWEST = 5
 """Runs of a DAG that are looked at for how long it usually takes."""
 
@@ -21,7 +22,8 @@ def actions() -> Actions:
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
     from airflow.utils.state import DagRunState, TaskInstanceState
-    from sqlalchemy import func, select
+    from sqlalchemy import select
+    from sqlalchemy.orm import aliased
 
     now = datetime.now(UTC)  # Airflow's times are real, whatever clock forescale has
     waiting = (TaskInstanceState.AWAITING_INPUT, TaskInstanceState.DEFERRED)
@@ -34,24 +36,62 @@ def actions() -> Actions:
             .where(DagRun.dag_id.in_(WORK), DagRun.state == DagRunState.RUNNING, ~waits.exists())
             .order_by(DagRun.start_date)
         ).all()
-        open_reviews = session.scalar(
-            select(func.count())
+        review, plan = aliased(TaskInstance), aliased(TaskInstance)
+        open_reviews = session.execute(
+            select(review.run_id, review.map_index, plan.rendered_map_index)
             .select_from(HITLDetail)
-            .join(TaskInstance, TaskInstance.id == HITLDetail.ti_id)
+            .join(review, review.id == HITLDetail.ti_id)
+            .outerjoin(
+                plan,
+                (plan.dag_id == review.dag_id)
+                & (plan.run_id == review.run_id)
+                & (plan.map_index == review.map_index)
+                & (plan.task_id == PLAN_TASK),
+            )
             .where(
-                TaskInstance.dag_id == "plan",
-                TaskInstance.task_id == REVIEW_TASK,
-                TaskInstance.state == TaskInstanceState.AWAITING_INPUT,
+                review.dag_id == "plan",
+                review.task_id == REVIEW_TASK,
+                review.state == TaskInstanceState.AWAITING_INPUT,
                 HITLDetail.responded_at.is_(None),
             )
-        )
+            .order_by(review.queued_dttm)
+        ).all()
         usual = {dag_id: _usual_s(session, dag_id) for dag_id in {dag_id for dag_id, _ in running}}
+        newest = {dag_id: _newest_ended(session, dag_id) for dag_id in WORK}
     return Actions(
         [Activity(dag_id, (now - since).total_seconds(), usual[dag_id]) for dag_id, since in running if since],
-        open_reviews or 0,
+        [Review(topology or "", _form(run_id, map_index)) for run_id, map_index, topology in open_reviews],
         below_airflow("/required_actions?response_received=false"),
         below_airflow("/dags/aggregate"),
+        {
+            dag_id: below_airflow(f"/dags/{dag_id}/runs/{quote(run_id, safe='')}")
+            for dag_id, (run_id, state) in newest.items()
+            if state == DagRunState.FAILED
+        },
     )
+
+
+def _form(run_id: str, map_index: int) -> str:
+    """Address of the form of a review."""
+    return below_airflow(
+        f"/dags/plan/runs/{quote(run_id, safe='')}/tasks/{REVIEW_TASK}/mapped/{map_index}/required_actions"
+    )
+
+
+def _newest_ended(session: "Session", dag_id: str) -> tuple[str, str]:
+    """Id and state of the newest run that has ended, empty without one. A run under way may yet mend a failure."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.state import DagRunState
+    from sqlalchemy import select
+
+    ended = (DagRunState.SUCCESS, DagRunState.FAILED)
+    newest = session.execute(
+        select(DagRun.run_id, DagRun.state)
+        .where(DagRun.dag_id == dag_id, DagRun.state.in_(ended))
+        .order_by(DagRun.end_date.desc())
+        .limit(1)
+    ).first()
+    return (newest[0], str(newest[1])) if newest else ("", "")
 
 
 def _usual_s(session: "Session", dag_id: str) -> float | None:

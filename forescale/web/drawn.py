@@ -77,6 +77,7 @@ def topology_page(workspace: Workspace, name: str) -> str:
         picture=_picture(workspace, stands),
         pages=pages,
         overview=below_airflow(overview_path()),
+        actions=actions(),
     )
 
 

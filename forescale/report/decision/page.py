@@ -33,7 +33,7 @@ def render_report(decision: DecisionReport) -> str:
     outcome, proposal, local = decision.outcome, decision.proposal, decision.local
     return rendered(
         "report.html.j2",
-        "drawing.js report.js answer.js",
+        "drawing.js report.js frame.js answer.js",
         [*loads, *instances],
         decision=decision,
         made_at=local.moment(decision.schedule.made_at),

@@ -16,10 +16,10 @@ from forescale.report.kit.wording import visible
 
 
 def rendered(template: str, scripts: str, figures: list[ReportFigure], **shown: object) -> str:
-    """The template with its figures. scripts: names of those that it runs, one after the other. shown: its other
-    variables.
+    """The template with its figures. scripts: names of those that it runs, one after the other, after that of the
+    theme. shown: its other variables.
     """
-    own = "\n".join(_asset(script) for script in scripts.split())
+    own = "\n".join(_asset(script) for script in ("theme.js", *scripts.split()))
     plotly_js, own_js = Markup(get_plotlyjs()), Markup(own)  # noqa: S704 - both are ours, none is input
     return (
         _environment()

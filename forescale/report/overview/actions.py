@@ -1,7 +1,7 @@
 """What is under way and what a person can do next, at the top of *Scaling*."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from forescale.report.kit.wording import duration
 from modeling.wording import count_of
@@ -13,8 +13,8 @@ WORK = {
     "deploy": "deploying",
 }
 """What a DAG does while it runs."""
-UNSEEN_S = 90
-"""How long a first run of a DAG takes on two cores, until one has been seen."""
+REFRESH_S = 15
+"""How often a page is loaded anew while something is under way."""
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,57 @@ class Activity:
 
 
 @dataclass(frozen=True)
+class Review:
+    """An open review and the address of its form. topology: empty if Airflow does not say."""
+
+    topology: str
+    form: str
+
+
+@dataclass(frozen=True)
 class Actions:
-    """under_way: oldest first. to_answer: open reviews. answer, decide: addresses of Airflow's list of reviews and of
-    the DAG that starts a decision.
+    """under_way: oldest first. reviews: the open ones, oldest first. answer, decide: addresses of Airflow's list of
+    reviews and of the DAG that starts a decision. failed: address of the newest run of each DAG whose newest run
+    failed.
     """
 
     under_way: Sequence[Activity]
-    to_answer: int
+    reviews: Sequence[Review]
     answer: str
     decide: str
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def news(self) -> list[str]:
-        """A sentence for each run that works now."""
+        """A sentence for each DAG whose last run failed, and for each that works now, by its oldest run."""
         return [
-            f"Under way: {WORK[each.dag_id]}, for {duration(each.for_s)} so far; it "
-            f"usually takes about {duration(each.usual_s or UNSEEN_S)}."
-            for each in self.under_way
+            *(f"The last run of {dag_id} ({WORK[dag_id]}) failed." for dag_id in self.failed),
+            *map(_under_way, {each.dag_id: each for each in reversed(self.under_way)}.values()),
         ]
 
     @property
     def links(self) -> dict[str, str]:
         """Addresses by what they are for."""
-        reviews = {f"Answer {count_of(self.to_answer, 'review')}": self.answer} if self.to_answer else {}
-        return {**reviews, "Decide now": self.decide}
+        count = len(self.reviews)
+        where = self.reviews[0].form if count == 1 else self.answer
+        reviews = {f"Answer {count_of(count, 'review')}": where} if count else {}
+        why = {f"See why {dag_id} failed": run for dag_id, run in self.failed.items()}
+        return {**reviews, **why, "Decide now": self.decide}
+
+    def of(self, topology: str) -> "Actions":
+        """Without the reviews of other topologies."""
+        return replace(self, reviews=[each for each in self.reviews if each.topology == topology])
+
+
+def shown(actions: Actions | None) -> dict[str, object]:
+    """The variables of a page for them; None: outside Airflow."""
+    if actions is None:
+        return {"news": [], "links": {}, "refresh_s": 0}
+    return {"news": actions.news, "links": actions.links, "refresh_s": REFRESH_S if actions.under_way else 0}
+
+
+def _under_way(activity: Activity) -> str:
+    usual = "the first run here takes one to five minutes"
+    if activity.usual_s is not None:
+        usual = f"it usually takes about {duration(activity.usual_s)}"
+    return f"Under way: {WORK[activity.dag_id]}, for {duration(activity.for_s)} so far; {usual}."

@@ -6,7 +6,7 @@ from datetime import datetime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import numbers, texts
 from forescale.report.kit.wording import moment
-from forescale.report.overview.actions import Actions
+from forescale.report.overview.actions import Actions, shown
 from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import (
     alarms_cell,
@@ -37,12 +37,11 @@ def render_overview(
     ordered = sorted(standings, key=lambda each: (each.topology not in alarmed, each.topology))
     return rendered(
         "overview.html.j2",
-        "fleet.js",
+        "frame.js fleet.js",
         [],
         headline=_headline(ordered, len(alarmed)),
         at=moment(at),
-        news=[] if actions is None else actions.news,
-        links={} if actions is None else actions.links,
+        **shown(actions),
         columns=(*texts("Runs", "Next step"), *numbers("Risk", "Budget used"), *texts("Alarms")),
         lines=[
             {

@@ -11,8 +11,9 @@ from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import shortened
+from forescale.report.overview.actions import Actions, shown
 from forescale.report.overview.alarms import alarms
-from forescale.report.overview.standing_cells import budget_cell, next_step_cell, running_cell
+from forescale.report.overview.standing_cells import UNKNOWN, budget_cell, next_step_cell, running_cell
 from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.ledger.entries import ScheduleEntry
@@ -37,9 +38,10 @@ def render_topology_page(
     pages: Mapping[str, str],
     overview: str,
     report: str = "",
+    actions: Actions | None = None,
 ) -> str:
     """The whole page. proposal: the newest decision, None without one. pages: addresses by title; overview: address of
-    the page of all topologies; report: of the newest decision, empty without one.
+    the page of all topologies; report: of the newest decision, empty without one. actions: in Airflow, None elsewhere.
     """
     local = LocalTime(standing.timezone)
     cells = {
@@ -49,20 +51,35 @@ def render_topology_page(
     }
     return rendered(
         "topology.html.j2",
-        "answer.js",
+        "frame.js",
         [],
         topology=standing.topology,
         at=local.moment(at),
         zone=local.name,
-        state=[Sentence(label, "; ".join((cell.text, *cell.notes))) for label, cell in cells.items()],
+        state=[Sentence(label, _in_one_line(cell)) for label, cell in cells.items()],
         brief=None if proposal is None else brief_of(proposal),
+        **shown(None if actions is None else actions.of(standing.topology)),
         alarms=alarms(standing),
         picture=picture,
         report=report,
         pages=pages,
         overview=overview,
+        form=_form(actions, standing.topology),
         decisions=_decisions_table(decisions, local) if decisions else None,
     )
+
+
+def _in_one_line(cell: Cell) -> str:
+    """The text with its notes; the notes alone for what is unknown."""
+    return "; ".join(cell.notes if cell.text == UNKNOWN and cell.notes else (cell.text, *cell.notes))
+
+
+def _form(actions: Actions | None, topology: str) -> str:
+    """Address of the form of the newest open review, else of Airflow's list; empty outside Airflow."""
+    if actions is None:
+        return ""
+    reviews = actions.of(topology).reviews
+    return reviews[-1].form if reviews else actions.answer
 
 
 def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:

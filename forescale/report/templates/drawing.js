@@ -1,7 +1,6 @@
 "use strict";
 // What pages with figures share: their data, in colours that are seen on the page's paper.
 const drawing = (() => {
-  const dark = window.matchMedia("screen and (prefers-color-scheme: dark)");
   const source = document.getElementById("figures").textContent;
   const onDark = {
     "#3a3a3a": "#d0d0d0", "#1c1c1c": "#e8e8e8", "#444444": "#b4b8bc", "#555555": "#a0a4a8", "#999999": "#777777",
@@ -9,13 +8,12 @@ const drawing = (() => {
     "#009e73": "#2fd0a0", "rgba(0, 114, 178, 0.22)": "rgba(86, 180, 233, 0.28)", '"white"': '"#22272b"',
   };
   const figures = () => JSON.parse(
-    dark.matches ? Object.entries(onDark).reduce((text, [light, other]) => text.replaceAll(light, other), source) : source,
+    theme.dark ? Object.entries(onDark).reduce((text, [light, other]) => text.replaceAll(light, other), source) : source,
   );
   const key = () => document.querySelectorAll(".swatch").forEach((swatch) => {
     const light = swatch.getAttribute("style").replace(/^color: *|;$/g, "").trim();
-    if (dark.matches && onDark[light]) swatch.style.color = onDark[light];
+    if (theme.dark && onDark[light]) swatch.style.color = onDark[light];
   });
   key();
-  dark.addEventListener("change", () => window.location.reload());
   return { figures };
 })();

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from contextlib import closing
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
@@ -16,6 +16,8 @@ from forescale.local.airflow.environment import passwords
 from forescale.wiring.parts import ledger_of
 
 pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.slow]
+
+REVIEW_FORM = "/dags/plan/runs/{}/tasks/each.review/mapped/0/required_actions"
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +147,7 @@ def test_a_damaged_row__is_named_and_hides_no_page(running, schedule_id):
 
 
 def test_review__links_to_the_report_and_shows_the_picture(running, asked, schedule_id, signed_in):
-    review = f"/dags/plan/runs/{asked}/tasks/each.review/mapped/0/required_actions"
-    page = signed_in("reviewer", review)
+    page = signed_in("reviewer", REVIEW_FORM.format(asked))
     link = page.get_by_role("link", name="Open the report")
     link.wait_for()
     picture = page.get_by_role("img", name="Past arrivals, forecast and capacity")
@@ -158,14 +159,16 @@ def test_review__links_to_the_report_and_shows_the_picture(running, asked, sched
     assert page.complaints == []
 
 
-def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report(running, signed_in, schedule_id):
+def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report(
+    running, asked, signed_in, schedule_id
+):
     page = signed_in("viewer", "/")
     page.get_by_role("link", name="Scaling").click()
     page.wait_for_url(f"{running.service.url}/plugin/scaling")
     frame = page.frame_locator("iframe")
     assert "1 topology: 1 with a step to review" in frame.locator("h1").inner_text()
     answer = frame.get_by_role("link", name="Answer 1 review")
-    assert answer.get_attribute("href") == "/required_actions?response_received=false"
+    assert answer.get_attribute("href") == REVIEW_FORM.format(quote(asked, safe=""))
     decide = frame.get_by_role("link", name="Decide now")
     assert (decide.get_attribute("href"), decide.get_attribute("target")) == ("/dags/aggregate", "_top")
     drawn = frame.get_by_role("img", name=f"Forecast and capacity of {NAME}")

@@ -9,7 +9,7 @@ from sample_decision import NOW, TOPOLOGY, sample_decision
 
 from forecasting.drift import ForecastDrift
 from forescale.report.kit.local_time import LocalTime
-from forescale.report.overview.actions import Actions, Activity
+from forescale.report.overview.actions import Actions, Activity, Review
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page
 from forescale.standing import SourceStanding, Standing
@@ -61,12 +61,15 @@ def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_i
 
 
 def test_overview__says_in_airflow_what_is_under_way_and_leads_to_what_can_be_done() -> None:
-    actions = Actions([Activity("aggregate", 20, None), Activity("plan", 30, 75)], 2, "/reviews", "/dags/aggregate")
+    reviews = [Review("one", "/form-1"), Review("two", "/form-2")]
+    under_way = [Activity("aggregate", 20, None), Activity("plan", 30, 75)]
+    actions = Actions(under_way, reviews, "/reviews", "/dags/aggregate", {"forecast": "/runs/7"})
     page = ReportPage(render_overview([], NOW, page_of=str, picture_of=str, actions=actions))
     text = page.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Under way: counting events into the arrival history, for 20 s so far; it usually takes about 1 min" in text
+    assert "Under way: counting events into the arrival history, for 20 s so far; the first run here takes" in text
     assert "Under way: planning, for 30 s so far; it usually takes about 1 min 15 s." in text
-    assert "Answer 2 reviews · Decide now" in text
+    assert "The last run of forecast (forecasting) failed." in text
+    assert "Answer 2 reviews · See why forecast failed · Decide now" in text
     assert "Decide now" not in overview().text
 
 
@@ -147,12 +150,22 @@ def test_topology_page__begins_with_its_state_and_its_decision_in_local_time() -
     # 21:40 UTC on 23 October is 23:40 in Zurich, where summer time ends three days later.
     proposal = replace(sample_decision().proposal, local=LocalTime("Europe/Zurich"), states={})
     stands = replace(STANDING, timezone="Europe/Zurich", sources=(DRIFTED,))
+    reviews = [Review("another", "/form-1"), Review(TOPOLOGY, "/form-2")]
     page = render_topology_page(
-        stands, [], NOW, proposal=proposal, picture="/s", pages={}, overview="/", report="/reports/s1"
+        stands,
+        [],
+        NOW,
+        proposal=proposal,
+        picture="/s",
+        pages={},
+        overview="/",
+        report="/reports/s1",
+        actions=Actions([], reviews, "/reviews", "/dags/aggregate"),
     )
     text = ReportPage(page).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "Thu 23 Oct 23:30 · times in Europe/Zurich" in text
     assert "Approve, veto or edit all 4 steps by Thu 23 Oct 23:40, in 10 min." in text
     assert "1 proposed Thu 23:40 16 → 8" in text
     assert text.index("Runs") < text.index("Asked of you") < text.index("Alarms")
-    assert 'data-airflow="required_actions?response_received=false"' in page
+    assert '<a class="button" href="/form-2" target="_top">Answer in Airflow</a>' in page
+    assert '<a href="/form-2" target="_top">Answer 1 review</a>' in page

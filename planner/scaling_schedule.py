@@ -82,11 +82,12 @@ class ScheduledStep:
 
 
 class AlternativeKind(StrEnum):
-    """HOLD: keep the running plan. STATIC: one plan for the peak. CANDIDATE: a plan that a person proposed. OTHER: any
-    other, of an earlier release.
+    """HOLD: keep the running plan. REACTIVE: no plan, but a scaler that acts once it sees a load. STATIC: one plan for
+    the peak. CANDIDATE: a plan that a person proposed. OTHER: any other, of an earlier release.
     """
 
     HOLD = "hold"
+    REACTIVE = "reactive"
     STATIC = "static"
     CANDIDATE = "candidate"
     OTHER = "other"

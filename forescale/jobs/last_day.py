@@ -34,15 +34,7 @@ def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry)
     config, schedule, topology = situation.config, entry.schedule, situation.topology
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
-    learned = learned_planning(situation, workspace.ledger)
-    planning = learned.planning
-    terms = DayTerms(
-        learned.engine,
-        guard_terms_of(config, learned.engine.whole_s),
-        planning.min_parallelism,
-        planning.allowed_share,
-        planning.price_per_violation_minute,
-    )
+    terms = day_terms(situation, workspace.ledger)
     try:
         history = read_history(workspace.settings.history_dir, config.topology, start=start, end=end)
         _check_whole(history, topology.sources, start, end)
@@ -55,6 +47,19 @@ def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry)
     except (HistoryError, PlanError, ModelError) as error:
         logger.warning("the day before the decision on %s is not replayed: %s", config.topology, error)
         return None
+
+
+def day_terms(situation: Situation, ledger: Ledger) -> DayTerms:
+    """Terms of planning now, with what past deployments teach."""
+    learned = learned_planning(situation, ledger)
+    planning = learned.planning
+    return DayTerms(
+        learned.engine,
+        guard_terms_of(situation.config, learned.engine.whole_s),
+        planning.min_parallelism,
+        planning.allowed_share,
+        planning.price_per_violation_minute,
+    )
 
 
 def _check_whole(history: ArrivalHistory, sources: Sequence[str], start: datetime, end: datetime) -> None:

@@ -21,6 +21,7 @@ from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import PlanningCase, Start, planning_case, question_of, running_start
 from forescale.jobs.planning_lock import planning_one
 from forescale.jobs.proposals import proposal_of
+from forescale.jobs.reactive import beside_reactive
 from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue
@@ -139,7 +140,8 @@ def _new_schedule(workspace: Workspace, request: PlanRequest, forecasts: Mapping
     """The schedule; it holds the running plan if there is nothing to plan by."""
     if request.basis.rung.plans:
         case = request_case(workspace, request, forecasts)
-        return request_schedule(workspace, request, case, forecasts)
+        schedule = request_schedule(workspace, request, case, forecasts)
+        return beside_reactive(workspace.situation(request.config), workspace.ledger, schedule, forecasts)
     quantile = request.config.planning.quantile
     who = "only the guard acts" if request.basis.rung is Rung.GUARD else "nobody acts"
     why = f"no basis for a plan: the running plan is held and {who}: {causes_words(request.basis)}"

@@ -72,17 +72,6 @@ def last_day(
     fit together.
     """
     limits, max_lag_s = terms.guard.limits, terms.guard.max_lag_s
-    topology = model.topology
-    world = Reality(model, terms.engine, Differences(), load.start_s, load.end_s)
-    guarded = replay(
-        Guard(topology, terms.guard),
-        load,
-        world,
-        first,
-        most={name: limits.max_parallelism.get(name, most) for name, most in topology.max_parallelism.items()},
-        max_instances=limits.max_instances,
-    )
-    track = track_of(guarded, max_lag_s)
     need = Need(model, replace(limits.with_free_latency(), max_utilisation=FULL))
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # With full knowledge, instances are ordered in time, so lead time does not matter.
@@ -94,16 +83,31 @@ def last_day(
     return LastDay(
         load.start,
         load.end,
-        DayCost(
-            float(track.instances.sum()) * MINUTE_S / 3600.0,
-            float(track.violation.sum()),
-            int(track.changes_s.size),
-            load.minutes,
-        ),
+        guard_alone(load, model, terms, first),
         DayCost(best.instance_hours, best.violation_minutes, len(best.changes) - 1, load.minutes),
         ran,
         unknown,
         load.notes,
+    )
+
+
+def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[str, int]) -> DayCost:
+    """A reactive scaler that begins with the first plan and knows nothing of what comes. Raises as `last_day`."""
+    limits, topology = terms.guard.limits, model.topology
+    guarded = replay(
+        Guard(topology, terms.guard),
+        load,
+        Reality(model, terms.engine, Differences(), load.start_s, load.end_s),
+        first,
+        most={name: limits.max_parallelism.get(name, most) for name, most in topology.max_parallelism.items()},
+        max_instances=limits.max_instances,
+    )
+    track = track_of(guarded, terms.guard.max_lag_s)
+    return DayCost(
+        float(track.instances.sum()) * MINUTE_S / 3600.0,
+        float(track.violation.sum()),
+        int(track.changes_s.size),
+        load.minutes,
     )
 
 

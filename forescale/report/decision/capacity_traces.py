@@ -39,12 +39,12 @@ def capacity_line(steps: Sequence[CapacityStep], source: str) -> go.Scatter:
 
 
 def catch_up_line(decision: DecisionReport, capacity: Sequence[CapacityStep], source: str) -> go.Scatter | None:
-    """A broad line under the capacity while a backlog of a change is worked off; None without one that is seen."""
+    """A broad line under the capacity while the backlog of a change is worked off, if it is; None if none is seen."""
     x: list[str] = []
     y: list[float] = []
     for step in decision.schedule.steps:
         end = min(step.in_place_at, step.needed_until, decision.schedule.end)
-        if end - step.runs_from < MIN_CATCH_UP:
+        if not step.catches_up or end - step.runs_from < MIN_CATCH_UP:
             continue
         x += plotly_times([step.runs_from, end, end])
         y += [_usable_at(capacity, source, step.runs_from)] * 2 + [nan]

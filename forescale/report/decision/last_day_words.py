@@ -1,7 +1,7 @@
 """The day before a decision in plain sentences: what ran, and the cost of the guard alone and of hindsight."""
 
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from forescale.report.kit.wording import instance_hours, number, percent
+from forescale.report.kit.wording import instance_hours, minutes, number, percent
 from modeling.wording import count_of
 from planner.replay.last_day import DayCost, LastDay
 
@@ -27,13 +27,13 @@ def _ran(day: LastDay) -> str:
         return f"not known ({day.unknown})"
     hours, rescales = instance_hours(day.ran.instance_hours), count_of(day.ran.rescales, "rescale")
     if not day.ran.minutes_known:
-        return f"{hours} instance-hours with {rescales}; violations were not observed"
+        return f"{hours} instance-hours with {rescales}; late minutes were not observed"
     of = f"of {count_of(day.ran.minutes_known, 'minute')} known"
-    return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were in violation"
+    return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were late"
 
 
 def _cost(cost: DayCost) -> str:
-    late = f"{number(cost.violation_minutes)} min in violation" if cost.violation_minutes else "no minute in violation"
+    late = f"{minutes(cost.violation_minutes)} late" if cost.violation_minutes else "no minute late"
     return f"{instance_hours(cost.instance_hours)} instance-hours with {late} and {count_of(cost.rescales, 'rescale')}"
 
 

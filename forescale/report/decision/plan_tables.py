@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.proposal import Proposal
-from forescale.report.decision.verdict import alternative_name, difference, late
+from forescale.report.decision.verdict import alternative_name, difference, late, rescued, step_reason
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
     duration,
     instance_hours,
+    minutes,
     number,
     parallelism_change,
     percent,
@@ -21,7 +22,7 @@ from modeling.estimate import Estimate
 from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.wording import count_of
-from planner.scaling_schedule import ScalingSchedule, ScheduledStep
+from planner.scaling_schedule import AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.schedule import VIOLATION
 
 
@@ -61,7 +62,6 @@ def steps_table(decision: DecisionReport) -> Table:
 
 def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tuple[Cell, ...]:
     local, named = decision.local, ", ".join(f"{source} {rate(per_s)}" for source, per_s in step.load_per_s.items())
-    carries = f"{number(step.headroom_factor)} × that load at most" if any(step.load_per_s.values()) else "no load"
     return (
         Cell(f"{index + 1}", (decision.state(index),), strong=True),
         Cell(
@@ -75,10 +75,22 @@ def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tupl
             (f"{step.replaces.instances} → {count_of(step.plan.instances, 'instance')}", *_price(step)),
             strong=True,
         ),
-        Cell(step.why),
-        Cell(f"{step.bottleneck} {percent(step.utilisation)} busy", (carries,)),
+        Cell(step_reason(decision.proposal, index)),
+        Cell(f"{step.bottleneck} {percent(step.utilisation)} busy", (_room(step),)),
         Cell(f"stops for {duration(step.downtime_s)}", () if step.disruption is None else (str(step.disruption),)),
     )
+
+
+def _room(step: ScheduledStep) -> str:
+    """How far the plan is from its limit under the planned load.
+
+    1.25 times the load is `room for 25 % more`, .8 times `25 % more than it can process`.
+    """
+    if not any(step.load_per_s.values()):
+        return "no load"
+    if step.headroom_factor >= 1:
+        return f"room for {percent(step.headroom_factor - 1)} more"
+    return f"{percent(1 / step.headroom_factor - 1)} more than it can process"
 
 
 def catch_up(step: ScheduledStep, local: LocalTime) -> str:
@@ -169,7 +181,7 @@ def alternatives_table(proposal: Proposal) -> Table:
     others = [
         _schedule_row(
             alternative_name(other),
-            other.excuse,
+            rescued(proposal, other).removeprefix(", ") if other.kind is AlternativeKind.HOLD else other.excuse,
             other.cost_instance_hours,
             other.price,
             difference(other.cost_instance_hours, schedule.cost_instance_hours),
@@ -211,8 +223,8 @@ def _rejection(excuse: Excuse, schedule: ScalingSchedule) -> str:
     if excuse.target == VIOLATION:
         allowed = schedule.allowed_minutes
         if allowed is not None and excuse.value > allowed:
-            return f"{late(excuse.value)} expected, {number(allowed)} min allowed"
-        return f"{late(excuse.value)} expected, {number(excuse.bound)} with this schedule"
+            return f"{late(excuse.value)} expected, {minutes(allowed)} allowed"
+        return f"{late(excuse.value)} expected, {minutes(excuse.bound)} with this schedule"
     if excuse.target == "utilisation":
         return f"{excuse.operator or 'it'} would be {percent(excuse.value)} busy, {percent(excuse.bound)} allowed"
     return sentence(excuse.reason)

@@ -58,8 +58,9 @@ class Proposal:
 
     @property
     def keeping(self) -> tuple[Alternative, ...]:
-        """Alternatives that keep the budget, the cheapest first."""
-        keeping = [each for each in self.schedule.alternatives if self._keeps(each.violation_minutes)]
+        """Plans that keep the budget, the cheapest first; a reactive scaler is none."""
+        costed = [each for each in self.schedule.alternatives if each.kind is not AlternativeKind.REACTIVE]
+        keeping = [each for each in costed if self._keeps(each.violation_minutes)]
         return tuple(sorted(keeping, key=lambda each: each.cost_instance_hours))
 
     def _keeps(self, minutes: float) -> bool:

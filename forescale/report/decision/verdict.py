@@ -10,10 +10,12 @@ from forescale.report.kit.wording import (
     NBSP,
     duration,
     instance_hours,
+    minutes,
     number,
     parallelism_change,
     percent,
     quantile_name,
+    rate,
     sentence,
 )
 from modeling.wording import count_of
@@ -39,13 +41,12 @@ def _change(proposal: Proposal) -> str:
     if not schedule.steps:
         hold = "Would hold" if would else "Hold"
         return f"{hold} {schedule.topology} at its {running} until {moment(schedule.end)}"
-    sizes = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
-    way = " → ".join(str(size) for size in sizes) if len(sizes) <= 6 else f"{min(sizes)} to {max(sizes)}"
+    way = sizes(schedule)
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
     last = moment(schedule.steps[-1].deploy_at)
     if schedule.basis.floor:
-        return f"Move the floor of {schedule.topology} {times} by {last}: {way} instances at least"
-    return f"{'Would rescale' if would else 'Rescale'} {schedule.topology} {times} by {last}: {way} instances"
+        return f"Move the floor of {schedule.topology} {times} by {last}: {way} at least"
+    return f"{'Would rescale' if would else 'Rescale'} {schedule.topology} {times} by {last}: {way}"
 
 
 def warnings(proposal: Proposal) -> tuple[str, ...]:
@@ -58,10 +59,9 @@ def _broken_budget(proposal: Proposal) -> str:
     if not proposal.schedule.basis.rung.plans or allowed is None or not proposal.breaks_budget:
         return ""
     plan = "This schedule" if schedule.steps else "Keeping today's plan"
-    span_s = (schedule.end - schedule.start).total_seconds()
     broken = (
         f"{plan} breaks its budget by its own estimate: {late(schedule.violation_minutes)} expected over "
-        f"{duration(span_s)}, {number(allowed)} min allowed."
+        f"{_span(schedule)}, {minutes(allowed)} allowed."
     )
     if not proposal.keeping:
         return f"{broken} No other plan that was costed keeps it."
@@ -98,8 +98,7 @@ def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime =
 
 def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
     """What is asked, first; then what it costs, what it risks."""
-    schedule = proposal.schedule
-    why = schedule.why if schedule.basis.edit is not None or not schedule.steps else ""
+    why = _why(proposal)
     return (
         Sentence("Asked of you", asked(proposal)),
         *([Sentence("Why", sentence(why))] if why else []),
@@ -110,6 +109,43 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
     )
 
 
+def _why(proposal: Proposal) -> str:
+    """Who edited it and why, or why today's plan stays; empty for steps, which have their reasons."""
+    schedule = proposal.schedule
+    if schedule.basis.edit is not None or not schedule.basis.rung.plans:
+        return schedule.why
+    if schedule.steps:
+        return ""
+    if proposal.breaks_budget:
+        return "No plan within the limits does better than today's."
+    return "Today's plan keeps the budget, and no change is worth its rescale."
+
+
+def step_reason(proposal: Proposal, index: int) -> str:
+    """What a step is for, in local time; of an edited step, who changed it and why."""
+    schedule, local = proposal.schedule, proposal.local
+    step, edit = schedule.steps[index], schedule.basis.edit
+    if edit is not None and edit.step in (0, index + 1):
+        return step.why
+    load = ", ".join(f"{rate(per_s)} at {source}" for source, per_s in step.load_per_s.items())
+    span = local.span(step.needed_from, step.needed_until, brief=True)
+    told = f"Up to {load} ({quantile_name(schedule.quantile)}), {span}"
+    without = step.violation_minutes_without
+    if without >= schedule.violation_minutes + 0.5:
+        return f"{told}. Without this step: {late(without)} in all, instead of {late(schedule.violation_minutes)}."
+    fewer = step.replaces.instances - step.plan.instances
+    if fewer > 0:
+        return f"{told}: {count_of(fewer, 'instance')} fewer will do."
+    return f"{told}."
+
+
+def sizes(schedule: ScalingSchedule) -> str:
+    """Instances from plan to plan, `16 → 8 → 18 instances`; of many steps the range."""
+    counts = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
+    way = " → ".join(map(str, counts)) if len(counts) <= 6 else f"{min(counts)} to {max(counts)}"
+    return f"{way} instances"
+
+
 def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
@@ -117,26 +153,43 @@ def _mode() -> str:
 def cost(proposal: Proposal) -> str:
     """Instance-hours of the horizon, against the other ways that were costed."""
     schedule = proposal.schedule
-    span_s = (schedule.end - schedule.start).total_seconds()
-    own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {duration(span_s)}"
+    own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {_span(schedule)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
         own = (
             f"{own}, at a price of {number(schedule.price)} (an instance-hour is weighed as "
             f"{number(schedule.instance_price_per_hour)})"
         )
-    compared = [_against(each, schedule.cost_instance_hours) for each in _compared(proposal)]
+    compared = [_against(proposal, each) for each in _compared(proposal)]
     return f"{own}: {'; '.join(compared)}." if compared else f"{own}. No other way was costed."
 
 
+def _span(schedule: ScalingSchedule) -> str:
+    """The horizon; a long one to the quarter of an hour."""
+    span_s = (schedule.end - schedule.start).total_seconds()
+    return duration(round(span_s / 900) * 900 if span_s >= 6 * 3600 else span_s)
+
+
 def _compared(proposal: Proposal) -> list[Alternative]:
-    """Today's plan first, then the others without a person's candidates."""
+    """Today's plan, a reactive scaler, then the others without a person's candidates."""
     others = [each for each in proposal.schedule.alternatives if each.kind is not AlternativeKind.CANDIDATE]
-    return sorted(others, key=lambda each: (each.kind is not AlternativeKind.HOLD, each.cost_instance_hours))
+    first = {AlternativeKind.HOLD: 0, AlternativeKind.REACTIVE: 1}
+    return sorted(others, key=lambda each: (first.get(each.kind, 2), each.cost_instance_hours))
 
 
-def _against(other: Alternative, own_hours: float) -> str:
-    name, hours = alternative_name(other), instance_hours(other.cost_instance_hours)
-    return f"{difference(own_hours, other.cost_instance_hours)} against {name} ({hours})"
+def _against(proposal: Proposal, other: Alternative) -> str:
+    more = difference(proposal.schedule.cost_instance_hours, other.cost_instance_hours)
+    hours = f"{instance_hours(other.cost_instance_hours)}{rescued(proposal, other)}"
+    return f"{more} against {alternative_name(other)} ({hours})"
+
+
+def rescued(proposal: Proposal, other: Alternative) -> str:
+    """What part of today's plan's cost is instances that are added once it falls behind; empty if there are none."""
+    if other.kind is not AlternativeKind.HOLD:
+        return ""
+    schedule = proposal.schedule
+    held_h = schedule.current.instances * (schedule.end - schedule.start).total_seconds() / 3600
+    added_h = other.cost_instance_hours - held_h
+    return f", {instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
 
 
 def risk(proposal: Proposal) -> str:
@@ -148,7 +201,7 @@ def risk(proposal: Proposal) -> str:
     if schedule.violation_minutes >= NEGLIGIBLE:
         told = f"{told} ({percent(schedule.violation_probability)} probability of any)"
     if schedule.allowed_minutes is not None:
-        told = f"{told}; {number(schedule.allowed_minutes)} min allowed"
+        told = f"{told}; {minutes(schedule.allowed_minutes)} allowed"
     if schedule.steps and (without := _without(proposal)):
         told = f"{told}. {without}"
     if proposal.past is not None and proposal.past.known:
@@ -166,19 +219,23 @@ def _without(proposal: Proposal) -> str:
 
 def alternative_name(other: Alternative) -> str:
     """A costed alternative as a person calls it."""
-    names = {AlternativeKind.HOLD: "keeping today's plan", AlternativeKind.STATIC: "a fixed plan sized for the peak"}
+    names = {
+        AlternativeKind.HOLD: "keeping today's plan",
+        AlternativeKind.REACTIVE: "a reactive scaler",
+        AlternativeKind.STATIC: "a fixed plan sized for the peak",
+    }
     return names.get(other.kind, other.name)
 
 
-def late(minutes: float) -> str:
+def late(expected: float) -> str:
     """Expected late minutes, in words.
 
-    >>> [late(minutes) for minutes in (0.0, 0.3, 20.6)]
+    >>> [late(each).replace(NBSP, " ") for each in (0.0, 0.3, 20.6)]
     ['no minute late', '0.3 min late', '20.6 min late']
     """
-    if isnan(minutes):
+    if isnan(expected):
         return "minutes late unknown"
-    return "no minute late" if minutes < NEGLIGIBLE else f"{number(minutes)} min late"
+    return "no minute late" if expected < NEGLIGIBLE else f"{minutes(expected)} late"
 
 
 def difference(hours: float, against: float) -> str:
@@ -232,13 +289,13 @@ def overload_note(proposal: Proposal) -> str:
     if not beyond:
         return ""
     which = f"Step {beyond[0]} falls" if len(beyond) == 1 else f"Steps {', '.join(map(str, beyond))} fall"
-    minutes, allowed = schedule.violation_minutes, schedule.allowed_minutes
+    expected, allowed = schedule.violation_minutes, schedule.allowed_minutes
     counted = (
         f"{which} behind for a while if the {quantile_name(schedule.quantile)} load comes; the expected late minutes"
     )
     if allowed is None or proposal.breaks_budget:
         return f"{counted} include that."
-    return f"{counted} include that and stay within the budget ({number(minutes)} of {number(allowed)} min)."
+    return f"{counted} include that and stay within the budget ({minutes(expected)} of {minutes(allowed)})."
 
 
 def step_change(proposal: Proposal, index: int) -> str:

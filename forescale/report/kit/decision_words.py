@@ -102,12 +102,16 @@ def calibration_words(facts: CalibrationFacts) -> str:
     return "; ".join(
         [
             *([f"not measured now: {facts.failure}"] if facts.failure else []),
-            *([f"never measured yet: {', '.join(facts.unmeasured)}"] if facts.unmeasured else []),
+            *([_unmeasured(facts.unmeasured)] if facts.unmeasured else []),
             *([f"drifted: {drifts}{more}"] if facts.drifts else []),
             *([_contradicted(facts.contradicted)] if facts.contradicted else []),
             *([f"not in MLflow: {facts.untracked}"] if facts.untracked else []),
         ]
     )
+
+
+def _unmeasured(operators: tuple[str, ...]) -> str:
+    return f"never measured: {', '.join(operators)}; the topology file's values count until forescale calibrate"
 
 
 def _contradicted(operators: tuple[str, ...]) -> str:
@@ -224,7 +228,7 @@ def effect(before: ExpectedValues, after: ExpectedValues) -> str:
         priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
     return (
         f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
-        f"{rounded(after.violation_minutes, 2)} min in violation expected instead of "
+        f"{rounded(after.violation_minutes, 2)} min late expected instead of "
         f"{rounded(before.violation_minutes, 2)}, with a probability of {after.violation_probability:.0%} "
         f"instead of {before.violation_probability:.0%}"
     )

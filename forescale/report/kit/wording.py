@@ -89,6 +89,19 @@ def duration(seconds: float) -> str:
     return NBSP.join(parts[:2])
 
 
+def minutes(value: float) -> str:
+    """Minutes of a horizon, to a tenth below a hundred; few never read as none.
+
+    >>> [minutes(v).replace(NBSP, " ") for v in (0.0, 0.01, 3.66, 7.19, 20.6, 210.3, 1439.6)]
+    ['0 min', '<0.1 min', '3.7 min', '7.2 min', '20.6 min', '210 min', '1,440 min']
+    """
+    if not isfinite(value):
+        return f"{number(value)}{NBSP}min"
+    if 0 < value < 0.05:
+        return f"<0.1{NBSP}min"
+    return f"{value:,.0f}{NBSP}min" if value >= 100 else f"{round(value, 1):g}{NBSP}min"
+
+
 def service_time(seconds: float, error_s: float = 0.0) -> str:
     """Seconds of one tuple, in the unit that reads best, with the standard error if it is known and shows.
 

@@ -13,8 +13,8 @@ WORK = {
     "deploy": "deploying",
 }
 """What a DAG does while it runs."""
-REFRESH_S = 15
-"""How often a page is loaded anew while something is under way."""
+REFRESH_S, CALM_REFRESH_S = 15, 60
+"""How often a page in Airflow is loaded anew: while something is under way, and else."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def shown(actions: Actions | None) -> dict[str, object]:
     """The variables of a page for them; None: outside Airflow."""
     if actions is None:
         return {"news": [], "links": {}, "refresh_s": 0}
-    return {"news": actions.news, "links": actions.links, "refresh_s": REFRESH_S if actions.under_way else 0}
+    refresh_s = REFRESH_S if actions.under_way else CALM_REFRESH_S
+    return {"news": actions.news, "links": actions.links, "refresh_s": refresh_s}
 
 
 def _under_way(activity: Activity) -> str:

@@ -35,7 +35,7 @@ def _of_schedule(standing: Standing) -> Iterator[str]:
     if schedule.end <= standing.at:
         yield f"the newest schedule ended {local.moment(schedule.end)}; run `forescale plan {standing.topology}`"
     if schedule.basis.rung is Rung.FORECAST and (causes := causes_words(schedule.basis)):
-        yield f"the forecast is used in spite of a warning: {causes}"
+        yield f"planned by the forecast, but {causes}"
     elif told := basis_summary(schedule.basis):
         yield f"planned without a forecast, by {told}" if schedule.basis.rung.plans else f"nothing to plan by, {told}"
 

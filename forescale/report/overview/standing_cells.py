@@ -3,7 +3,7 @@
 from forescale.report.decision.verdict import late
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.table import Cell
-from forescale.report.kit.wording import number, parallelism_change, percent
+from forescale.report.kit.wording import minutes, parallelism_change, percent
 from forescale.report.overview.alarms import alarms
 from forescale.standing import Standing
 from modeling.wording import count_of
@@ -67,7 +67,7 @@ def budget_cell(standing: Standing) -> Cell:
     if (allowed := budget.past_allowed_minutes) is None:
         return Cell(used, (f"each costs {budget.price_h:g} instance-hours",))
     share = percent(budget.used_minutes / allowed) if allowed else UNKNOWN
-    return Cell(share, (f"{used}; {number(allowed)} allowed",))
+    return Cell(share, (f"{used}; {minutes(allowed)} allowed",))
 
 
 def alarms_cell(standing: Standing) -> Cell:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from forescale.report.decision.brief import brief_of
 from forescale.report.decision.proposal import Proposal
-from forescale.report.decision.verdict import late
+from forescale.report.decision.verdict import late, sizes
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.page import rendered
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
@@ -17,6 +17,7 @@ from forescale.report.overview.standing_cells import UNKNOWN, budget_cell, next_
 from forescale.standing import Standing
 from modeling.wording import count_of
 from planner.ledger.entries import ScheduleEntry
+from planner.scaling_schedule import ScalingSchedule
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,11 @@ def render_topology_page(
     )
 
 
+def _what(schedule: ScalingSchedule) -> str:
+    """Who edited it and why, else its plans."""
+    return shortened(schedule.why, 200) if schedule.basis.edit is not None else sizes(schedule)
+
+
 def _in_one_line(cell: Cell) -> str:
     """The text with its notes; the notes alone for what is unknown."""
     return "; ".join(cell.notes if cell.text == UNKNOWN and cell.notes else (cell.text, *cell.notes))
@@ -91,7 +97,7 @@ def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:
         rows.append(
             (
                 Cell(local.moment(schedule.made_at), href=each.report),
-                Cell(states or "hold", (*replaced, shortened(schedule.why, 200))),
+                Cell(states or "hold", (*replaced, _what(schedule))),
                 Cell(late(schedule.violation_minutes)),
                 Cell(f"{schedule.cost_instance_hours:,.1f}"),
             )

@@ -262,7 +262,9 @@ def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -
 def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path) -> None:
     config = read_topology_file(topology)
     note, service_s = _calibrate(config, 0.004)
-    assert note.startswith("never measured yet: lines, count; not in MLflow: ")
+    assert note.startswith(
+        "never measured: lines, count; the topology file's values count until forescale calibrate; not in "
+    )
     assert service_s == pytest.approx(0.004)
     note, service_s = _calibrate(config, 0.006, hour=1)
     assert service_s == pytest.approx(0.004)

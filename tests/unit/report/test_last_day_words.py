@@ -27,9 +27,9 @@ def words(day: LastDay) -> str:
 def test_last_day__compares_both_with_what_ran() -> None:
     # 180 / 120 = 1.5; 90 / 120 = .75
     told = words(DAY)
-    assert "120 instance-hours with 2 rescales; 4 of 1,400 minutes known were in violation." in told
-    assert "would have cost 180 instance-hours with 2 min in violation and 3 rescales, 50 % more than what ran." in told
-    assert "cost 90.0 instance-hours with no minute in violation and 1 rescale, 25 % less than what ran." in told
+    assert "120 instance-hours with 2 rescales; 4 of 1,400 minutes known were late." in told
+    assert "would have cost 180 instance-hours with 2 min late and 3 rescales, 50 % more than what ran." in told
+    assert "cost 90.0 instance-hours with no minute late and 1 rescale, 25 % less than what ran." in told
 
 
 def test_last_day__says_why_what_ran_is_not_known() -> None:

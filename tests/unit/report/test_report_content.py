@@ -116,7 +116,7 @@ def test_report__tells_when_each_step_is_deployed_needed_and_why() -> None:
     # Asked for at 07:58, in place 250 s later, of which 145 s are catch-up: it runs after 105 s. 22 / (2.21 × 8.12) =
     # 1.226 times the load.
     assert "3 proposed Fri 07:58 runs from Fri 07:59 caught up by Fri 08:02 Fri 08:15–12:30 up to ingest 2.21/s" in text
-    assert "transcribe 82 % busy 1.23 × that load at most stops for 30 s" in text
+    assert "transcribe 82 % busy room for 23 % more stops for 30 s" in text
 
 
 def test_report__gives_the_excuses_of_rejected_candidates() -> None:

@@ -1,0 +1,58 @@
+"""What a reactive scaler is expected to cost over a schedule's horizon: the guard alone on forecast paths."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import numpy as np
+
+from forecasting.forecast import Forecast
+from modeling.wording import count_of
+from planner.plan_model import PlanModel
+from planner.replay.last_day import DayTerms, guard_alone
+from planner.replay.load import MINUTE_S, Load
+from planner.scaling_schedule import Alternative, AlternativeKind
+
+REACTIVE = "reactive scaler"
+PATHS = 5
+"""Number of sample paths that are replayed. Each of a day takes about .4 s."""
+
+
+def reactive_alternative(
+    forecasts: Mapping[str, Forecast],
+    start: datetime,
+    end: datetime,
+    model: PlanModel,
+    terms: DayTerms,
+    first: Mapping[str, int],
+) -> Alternative | None:
+    """The mean over paths from the lowest to the highest. forecasts: by source, in the same steps; paths of several
+    sources are paired as they come. first: the plan that runs. None if they do not reach into the horizon. Raises as
+    `last_day`.
+    """
+    loads = [load.between(start.timestamp(), end.timestamp()) for load in _loads(forecasts)]
+    if not loads or loads[0].minutes < 1:
+        return None
+    costs = [guard_alone(load, model, terms, first) for load in loads]
+    return Alternative(
+        REACTIVE,
+        float(np.mean([cost.instance_hours for cost in costs])),
+        round(float(np.mean([cost.rescales for cost in costs]))),
+        float(np.mean([cost.violation_minutes for cost in costs])),
+        f"simulated on {count_of(len(costs), 'path')} of the forecast",
+        kind=AlternativeKind.REACTIVE,
+    )
+
+
+def _loads(forecasts: Mapping[str, Forecast]) -> list[Load]:
+    """Paths in equal steps of their mean load, as loads of minutes."""
+    one = next(iter(forecasts.values()))
+    if one.step_s % MINUTE_S:
+        return []
+    total = np.sum([forecast.paths_per_s.mean(axis=1) for forecast in forecasts.values()], axis=0)
+    ranks = np.linspace(0, total.size, min(PATHS, total.size), endpoint=False) + total.size / (2 * PATHS)
+    chosen = np.argsort(total, kind="stable")[np.minimum(ranks.astype(int), total.size - 1)]
+    start_s, minutes = int(one.start.timestamp()), one.step_s // MINUTE_S
+    return [
+        Load(start_s, {name: np.repeat(forecast.paths_per_s[path], minutes) for name, forecast in forecasts.items()})
+        for path in chosen.tolist()
+    ]

@@ -1,0 +1,52 @@
+"""The reactive scaler that a schedule is compared with, by hand."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from replay_cases import PROFILES, TOPOLOGY, plan
+from sample_decision import NOW, forecast
+
+from forecasting.forecast import Forecast
+from planner.clusters.engine_terms import EngineTerms
+from planner.guard.terms import GuardTerms
+from planner.plan_model import PlanModel
+from planner.replay.last_day import DayTerms
+from planner.replay.reactive import PATHS, REACTIVE, reactive_alternative
+from planner.scaling_schedule import Alternative, AlternativeKind
+
+TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
+HOURS = 2
+
+
+def on(paths_per_s: list[list[float]]) -> Alternative | None:
+    """Paths in steps of five minutes for two hours, from three instances of work."""
+    paths = np.array([np.resize(path, 12 * HOURS) for path in paths_per_s])
+    one: Forecast = replace(forecast("ingest"), rate_per_s=forecast().rate_per_s[: 12 * HOURS], paths_per_s=paths)
+    end = NOW + timedelta(hours=HOURS)
+    return reactive_alternative({"ingest": one}, NOW, end, PlanModel(TOPOLOGY, PROFILES), TERMS, plan(3))
+
+
+def test_a_steady_load__costs_what_runs_and_no_minute() -> None:
+    # 19/s keep three instances of 10/s 63 % busy: nothing to do. With the one of ingest 4 instances for two hours.
+    assert on([[19.0]] * 7) == Alternative(
+        REACTIVE, 8.0, 0, 0.0, f"simulated on {PATHS} paths of the forecast", kind=AlternativeKind.REACTIVE
+    )
+
+
+def test_a_sudden_peak__is_late_on_the_paths_that_have_it() -> None:
+    calm, peak = [20.0], [20.0] * 12 + [90.0] * 12
+    quiet, half = on([calm] * 10), on([calm] * 5 + [peak] * 5)
+    assert quiet is not None
+    assert half is not None
+    assert quiet.violation_minutes == 0
+    assert half.violation_minutes > 0
+    assert half.cost_instance_hours > quiet.cost_instance_hours
+
+
+def test_one_path__is_replayed_once() -> None:
+    only = on([[19.0]])
+    assert only is not None
+    assert only.cost_instance_hours == pytest.approx(8.0)
+    assert only.excuse == "simulated on 1 path of the forecast"

@@ -152,7 +152,7 @@ def approve(page: Page, airflow: str) -> None:
     expect(button).to_be_enabled()
     assert asked.split(" by ")[0].split(" now")[0] in page.locator("body").inner_text()
     button.click()
-    expect(button).to_be_hidden()
+    expect(button).to_be_disabled()
 
 
 def verified(page: Page, airflow: str) -> None:

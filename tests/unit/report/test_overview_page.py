@@ -57,7 +57,7 @@ def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_i
     assert "proposed" in text
     assert "1 step after it" in text
     assert "1.5 min late expected any: 7 %" in text
-    assert "50 % 25 minutes of 10,000; 50 allowed" in text  # .005 of 10,000 are 50, and 25 / 50
+    assert "50 % 25 minutes of 10,000; 50 min allowed" in text  # .005 of 10,000 are 50, and 25 / 50
 
 
 def test_overview__says_in_airflow_what_is_under_way_and_leads_to_what_can_be_done() -> None:

@@ -179,7 +179,7 @@ def test_report__asks_at_once_for_a_step_that_is_due() -> None:
 def test_report__of_a_hold_says_why_and_asks_nothing() -> None:
     text = read(hold_decision())
     assert "Hold call-analytics at its 16 instances until Fri 24 Oct 21:30" in text
-    assert "Why The current plan can use 1.26/s and no more than 0.97/s is planned for." in text
+    assert "Why Today's plan keeps the budget, and no change is worth its rescale." in text
     assert "Asked of you Nothing" in text
     assert "Nothing changes: ingest 1 · transcribe 12 · classify 2 · count 1 goes on running." in text
 

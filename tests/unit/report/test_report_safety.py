@@ -88,7 +88,9 @@ def test_figure__escapes_the_tags_that_plotly_would_read_in_a_label() -> None:
 def test_report__replaces_marks_that_would_turn_the_reading_direction() -> None:
     decision = hold_decision()
     edit = Edit("anna", "", "s-0")
-    schedule = replace(decision.schedule, basis=replace(decision.schedule.basis, edit=edit), why="Safe\u202eevil\u0000\ud800")
+    schedule = replace(
+        decision.schedule, basis=replace(decision.schedule.basis, edit=edit), why="Safe\u202eevil\u0000\ud800"
+    )
     page = render_report(replace(decision, schedule=schedule))
     assert "Safe\ufffdevil\ufffd\ufffd" in page
     assert "\u202e" not in page.replace(page[page.index("<script>") :], "")

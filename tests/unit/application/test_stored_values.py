@@ -158,7 +158,7 @@ SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")
 FORECAST = Forecast(
     NOON, "words", "lines", NOON, 300, (0.5, 0.95), np.array([[1.0, 2.0], [3.0, 4.0]]), {600: np.array([3.0, 4.0])},
     np.array([[1.0, 3.0], [2.0, 4.0], [1.5, 3.5]]), {600: "ridge"}, NOON - timedelta(days=56), NOON, "d1", 7, (SCORE,),
-    "r1", "words/3", "c1", ("a gap",),
+    "r1", "words/3", "c1", ("a gap",), ("a borrowed shape",),
 )  # fmt: skip
 CORRECTED = CorrectedForecaster(
     3600, GridLevel(NOON, 3600, np.linspace(1.0, 2.0, 168)), Transform("sqrt"),
@@ -186,6 +186,7 @@ TRAINED = Trained(
     ),
     (SCORE,), ("a gap",), NOON - timedelta(days=56), NOON, "d1", "c1", "words/3",
     (LentShape("letters", "pages", "Asia/Tokyo", ((NOON, LATER),), "s1", "d2", 0.75, True),),
+    ("a borrowed shape",),
 )  # fmt: skip
 
 LOOK = Look(

@@ -36,6 +36,18 @@ QUARANTINED = ("future", "unset_clock", "skipped_hour")
 
 
 @dataclass(frozen=True)
+class SeriesCopies:
+    """Series of a source that rise alike, and whose labels differ only in `label`. values: of that label, of one group
+    of such series. groups: number of such groups.
+    """
+
+    source: str
+    label: str
+    values: tuple[str, ...]
+    groups: int
+
+
+@dataclass(frozen=True)
 class SourceArrivals:
     """The arrivals at one source of a topology in consecutive windows.
 
@@ -44,7 +56,8 @@ class SourceArrivals:
     epoch, sorted and disjoint; they may reach beyond the interval. Outside of them windows are missing, not zero.
     held_back: spans of the same form in which something limited the throughput, so more may have been offered. A source
     that measures throughput and cannot detect this gives the whole interval.
-    tallies: by name in TALLIES, shape (windows,) each; omitted ones are zero.
+    tallies: by name in TALLIES, shape (windows,) each; omitted ones are zero. copies: series that are counted twice, as
+    it seems.
     Raises HistoryError for mismatched shapes, negative counts and unknown tallies.
     """
 
@@ -52,6 +65,7 @@ class SourceArrivals:
     alive: Int64s
     held_back: Int64s = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     tallies: Mapping[str, Int64s] = field(default_factory=dict)
+    copies: tuple[SeriesCopies, ...] = ()
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tallies) - set(TALLIES)):

@@ -8,7 +8,13 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from forecasting.arrivals.arrival_source import Arrivals, ArrivalSource, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import (
+    Arrivals,
+    ArrivalSource,
+    Measures,
+    SeriesCopies,
+    SourceArrivals,
+)
 from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
 from forecasting.arrivals.quality import Quality, quality
@@ -29,7 +35,8 @@ class HistorySummary:
     """Summary of building [start, end), the interval snapped to whole windows.
 
     measures: whether counts are offered load or throughput. quality: of the interval, by source and in total.
-    per_source: events kept. snapshot: id of the commit. seconds: wall clock.
+    per_source: events kept. copies: series that seem to be counted twice. snapshot: id of the commit. seconds: wall
+    clock.
     """
 
     topology: str
@@ -40,6 +47,7 @@ class HistorySummary:
     quality: Quality
     snapshot: str
     seconds: float
+    copies: tuple[SeriesCopies, ...] = ()
 
     @property
     def per_source(self) -> Mapping[str, int]:
@@ -77,12 +85,14 @@ def build_history(
         start = start.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = whole_windows(start, end, window_s)
     held = known_sources(out_dir, topology, start, end)
-    batches = _by_days(source, topology, start, end, window_s, held, progress)
+    copies: dict[tuple[str, str], SeriesCopies] = {}
+    batches = _by_days(source, topology, start, end, window_s, held, progress, copies)
     snapshot = write_history(batches, out_dir, topology, start, end, keep_known=source.forgets, keep_s=keep_s)
     found = quality(out_dir, topology, start, end, snapshot=snapshot)
     for name, of_source in found.sources.items():
         log.info("history of %s, source %s, %s to %s: %s", topology, name, start, end, of_source)
-    return HistorySummary(topology, start, end, window_s, source.measures, found, snapshot, time.perf_counter() - began)
+    seconds, doubled = time.perf_counter() - began, tuple(copies.values())
+    return HistorySummary(topology, start, end, window_s, source.measures, found, snapshot, seconds, doubled)
 
 
 def _by_days(
@@ -93,10 +103,11 @@ def _by_days(
     window_s: int,
     held: Mapping[date, Collection[str]],
     progress: Callable[[str], None] | None,
+    copies: dict[tuple[str, str], SeriesCopies],
 ) -> Iterator[Arrivals]:
     """The arrivals of the interval by day; every source is present from its first day on.
 
-    held: sources of the existing history, by date.
+    held: sources of the existing history, by date. copies: filled with those found on the way, by source and label.
     """
     known = {name for day, names in held.items() if day < start.date() for name in names}
     named: set[str] = set()
@@ -108,6 +119,7 @@ def _by_days(
             progress(f"{topology}: {at:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M}")
         arrivals = source.read(at, until, window_s)
         named |= set(arrivals.sources)
+        copies |= {(one.source, one.label): one for each in arrivals.sources.values() for one in each.copies}
         for day in arrivals.by_day():
             known |= _sources_with_data(day, known).union(held.get(day.start.date(), ()))
             if known:

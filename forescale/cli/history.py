@@ -11,6 +11,7 @@ from forescale.cli.history_show import show
 from forescale.cli.history_snapshots import snapshots
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.cli.series_copies import copies_words
 from forescale.codec import to_json
 from forescale.report.kit.wording import percent
 from modeling.wording import count_of
@@ -55,6 +56,8 @@ def build(
         f"windows: {total.observed:,} observed, {total.partial:,} partial, {total.throttled:,} throttled, "
         f"{total.missing:,} missing; {percent(total.complete)} observed"
     )
+    for copies in built.copies:
+        plain(copies_words(copies))
     for source in built.sources_unknown:
         plain(f"no data of source {source}: check its name in the section arrivals")
     plain(f"snapshot {built.snapshot}")

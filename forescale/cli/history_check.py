@@ -12,8 +12,10 @@ from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forescale.cli.history_options import Days, From, Name, SnapshotId, To
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.series_copies import copies_words
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
+from forescale.jobs.series_copies import current_copies
 from forescale.report.kit.wording import NBSP, visible
 
 Named = Sequence[tuple[str, SourceQuality]]
@@ -39,6 +41,7 @@ def check(
     found = quality(directory, config.topology, span.start, span.end, span.snapshot, sources)
     checks = quality_checks(found, config.arrivals.quality)
     good = all(one.holds for one in checks)
+    copies, unknown = current_copies(workspace, config)
     measures = sorted(rows["measures"].unique().to_pylist())
     if as_json:
         body = {
@@ -49,6 +52,7 @@ def check(
             "sources": {name: _body(of_source) for name, of_source in found.sources.items()},
             "total": _body(found.total),
             "checks": [asdict(one) for one in checks],
+            "copies": [asdict(one) for one in copies],
             "good": good,
         }
         say_json(body)
@@ -57,6 +61,10 @@ def check(
         _say_rows(found.topology, listed, measures)
         _say_windows(listed)
         _say_checks(checks)
+        for one in copies:
+            plain(copies_words(one))
+        if unknown:
+            plain(f"whether series are counted twice was not checked: {unknown}")
         plain(
             f"from {found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} UTC, snapshot {found.snapshot}: "
             + ("good" if good else "not good enough")

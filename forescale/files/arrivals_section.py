@@ -139,7 +139,9 @@ class _OverHttp(HttpAccess, _Arrivals):
 
 
 class PrometheusEntry(_OverHttp):
-    """Counters. queries: source → selector. held_back: PromQL, above 0 while something holds the sources back."""
+    """Counters. queries: source → selector. deduplicate_by: the label that tells copies of one series apart.
+    held_back: PromQL, above 0 while something holds the sources back.
+    """
 
     kind: Literal["prometheus"]
     queries: dict[str, str]
@@ -147,6 +149,7 @@ class PrometheusEntry(_OverHttp):
     scrape_interval_s: Positive = 15
     max_gap_s: Positive | None = None
     ended_after_s: Positive | None = None
+    deduplicate_by: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     held_back: str | None = None
     since: Moment | None = None
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from forecasting.arrivals.arrival_source import Measures
+from forecasting.arrivals.arrival_source import Measures, SeriesCopies
 from forecasting.arrivals.pipeline import build_history
 from forecasting.arrivals.quality import SourceQuality
 from forecasting.errors import HistoryError
@@ -21,7 +21,7 @@ class BuiltHistory:
     """The build of [start, end). measures: offered load or throughput. snapshot: id of the commit.
 
     total: of all sources; per_source: events kept. sources_unknown: sources of the topology without any data.
-    seconds: wall clock.
+    copies: series that seem to be counted twice. seconds: wall clock.
     """
 
     topology: str
@@ -34,6 +34,7 @@ class BuiltHistory:
     per_source: Mapping[str, int]
     sources_unknown: tuple[str, ...]
     seconds: float
+    copies: tuple[SeriesCopies, ...] = ()
 
 
 def aggregate(
@@ -87,4 +88,5 @@ def aggregate(
         summary.per_source,
         tuple(sorted(set(config.as_topology().sources) - set(summary.per_source))),
         summary.seconds,
+        summary.copies,
     )

@@ -24,6 +24,7 @@ from forecasting.arrivals.sources.counter_readings import (
     total_of,
     window_edges_us,
 )
+from forecasting.arrivals.sources.series_copies import series_copies, without_copies
 from forecasting.errors import HistoryError
 
 MILLISECOND_US = 1000
@@ -42,6 +43,8 @@ class Prometheus:
     scrape_interval_s: how often the counters are scraped. max_gap_s: longest known gap between two samples; None: four
     scrape intervals. ended_after_s: a series silent for longer has ended, one silent for less was merely not scraped;
     None: ten minutes, or max_gap_s if larger.
+    deduplicate_by: a label that tells copies of one series apart, such as `replica`: of series that are equal but
+    for it, one is counted.
     held_back: for throughput, an expression that is above 0 while something holds the sources back, evaluated at every
     scrape interval. Without a value the source counts as held back, so compare with `> bool`: a plain `>` has no value
     when it is false. None: all throughput counts as held back.
@@ -61,6 +64,7 @@ class Prometheus:
         scrape_interval_s: float = 15.0,
         max_gap_s: float | None = None,
         ended_after_s: float | None = None,
+        deduplicate_by: str | None = None,
         held_back: str | None = None,
         headers: Mapping[str, SecretStr] | None = None,
         ca_file: str | None = None,
@@ -90,7 +94,7 @@ class Prometheus:
         self._gaps = ReadingGaps(gap_s, max(600.0, gap_s) if ended_after_s is None else ended_after_s)
         self.unsettled_s = self._gaps.unsettled_s
         self._queries = dict(queries)
-        self._held_back = held_back
+        self._held_back, self._deduplicate_by = held_back, deduplicate_by
         self._step_ms = round(scrape_interval_s * 1000)
         self._page_ms = page_points * self._step_ms
         self._since = since
@@ -137,15 +141,17 @@ class Prometheus:
         sources = {}
         for source, selector in self._queries.items():
             try:
-                total = total_of(self._counters(selector, edges_us), edges_us, self._gaps)
+                series = self._counters(selector, edges_us)
+                copies = series_copies(source, series)
+                total = total_of([series[labels] for labels in sorted(series)], edges_us, self._gaps)
             except _ServerError:
                 raise
             except HistoryError as error:
                 raise HistoryError(f"{self.place}, selector {selector} of source {source!r}: {error}") from None
-            sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies)
+            sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies, copies)
         return Arrivals(start, end, window_s, self.measures, sources)
 
-    def _counters(self, selector: str, edges_us: Int64s) -> list[CounterReadings]:
+    def _counters(self, selector: str, edges_us: Int64s) -> dict[Labels, CounterReadings]:
         begin_us, end_us = self._gaps.needed_us(edges_us)
         # Do not query the future; a minute allows for a server whose clock is ahead.
         end_us = min(end_us, to_us(datetime.now(UTC)) + 60 * SECOND_US)
@@ -158,13 +164,12 @@ class Prometheus:
                 so_far[0].append(times_ms * MILLISECOND_US)
                 so_far[1].append(values)
             page_ms = until_ms
-        counters = []
-        for labels in sorted(series):
-            times, counts = series[labels]
+        counters = {}
+        for labels, (times, counts) in series.items():
             # Up to version 2, Prometheus returns a sample at the border of two pages in both.
             moments, at = np.unique(np.concatenate(times), return_index=True)
-            counters.append(CounterReadings(moments, np.concatenate(counts)[at]))
-        return counters
+            counters[labels] = CounterReadings(moments, np.concatenate(counts)[at])
+        return counters if self._deduplicate_by is None else without_copies(counters, self._deduplicate_by)
 
     def _held_back_spans(self, edges_us: Int64s) -> Int64s:
         if self.measures is Measures.OFFERED:

@@ -6,6 +6,7 @@ import numpy as np
 
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
+from modeling.inputs.mixed_inputs import unseparated_outputs
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
@@ -40,7 +41,7 @@ def notes(
 ) -> tuple[str, ...]:
     """Notes on an estimate. flows: of the plan under its load, in topological order."""
     by_name = {flow.name: flow for flow in flows}
-    found = [*_of_site(topology, plan, site), *_of_keys(topology, profiles, plan)]
+    found = [*_of_site(topology, plan, site), *_of_keys(topology, profiles, plan), *_of_mixes(topology, profiles)]
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
     if varying:
         found.append(
@@ -92,6 +93,15 @@ def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list
                 "of random assignments), and the mean of these is used; declare key_type, or the hash of each key"
             )
     return lines
+
+
+def _of_mixes(topology: Topology, profiles: Profiles) -> list[str]:
+    return [
+        f"{name} makes {profiles[name].selectivity.get(outputs[0], 1.0):.3g} on {outputs[0]} per tuple of any input, "
+        "which holds for one mix of its inputs: at another mix what is downstream gets more or less; calibrate while "
+        "the mix is another"
+        for name, outputs in unseparated_outputs(topology, profiles).items()
+    ]
 
 
 def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:

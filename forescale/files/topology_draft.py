@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from modeling.inputs.mixed_inputs import mixed_operators
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.job_description import DescribedOperator, DescribedStream, DescribedTerm, JobDescription
 
@@ -44,6 +45,7 @@ def topology_draft(
         job.engine,
     )
     by_name = {each.name: each for each in job.operators}
+    mixed = mixed_operators(topology)
     running = ", ".join(f"{each} {by_name[each].parallelism}" for each in topology.order)
     lines = [
         *_comment(origin),
@@ -61,7 +63,7 @@ def topology_draft(
         ),
         *_open_streams(job),
         f"streams:{'' if job.streams else ' []'}",
-        *(line for each in job.streams for line in _stream(each, each.upstream in job.sources)),
+        *(line for each in job.streams for line in _stream(each, mixed, leaves_a_source=each.upstream in job.sources)),
         "",
         *_section("arrivals", arrivals),
         "",
@@ -139,7 +141,8 @@ def _operator(each: DescribedOperator) -> list[str]:
     return _entry(f"  {_scalar(each.name)}: {_flow(fields)}", each.evidence, questions, "    ")
 
 
-def _stream(each: DescribedStream, leaves_a_source: bool) -> list[str]:
+def _stream(each: DescribedStream, mixed: Mapping[str, Sequence[str]], *, leaves_a_source: bool) -> list[str]:
+    """mixed: by operator whose inputs change their mix, these."""
     fields: dict[str, Any] = {"from": each.upstream, "to": each.downstream, "grouping": str(each.grouping)}
     if each.label:
         fields["label"] = each.label
@@ -149,6 +152,12 @@ def _stream(each: DescribedStream, leaves_a_source: bool) -> list[str]:
         questions.append("how many tuples does the source emit per arrival? One is assumed, and never measured")
     elif each.selectivity is None:
         questions.append("how many tuples out per tuple in? Calibration measures it")
+    if each.upstream in mixed:
+        inputs = " and ".join(mixed[each.upstream])
+        questions.append(
+            f"does {each.upstream} make as many for each tuple of {inputs}? One ratio holds for one mix of them; "
+            "`forescale calibrate` tells them apart once it has seen another mix"
+        )
     return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
 
 

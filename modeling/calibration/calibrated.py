@@ -200,11 +200,12 @@ def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[
     """Ratios of all inputs of each output: for a silent input the earlier one, else the overall ratio."""
     found = dict(declared.input_selectivity)
     for stream, of_inputs in ratios.by_input.items():
+        pooled = ratios.pooled[stream].value
         if not of_inputs:
-            found.pop(stream, None)
+            # Seen at different mixes, and equal: known to be so.
+            found[stream] = dict.fromkeys(inputs, pooled)
             continue
         before = declared.input_selectivity.get(stream, {})
-        pooled = ratios.pooled[stream].value
         found[stream] = {
             name: of_inputs[name].value if name in of_inputs else before.get(name, pooled) for name in inputs
         }

@@ -47,6 +47,7 @@ def render_report(decision: DecisionReport) -> str:
         instances=instances,
         steps=steps_table(decision),
         operators=operators_table(decision, decision.now_estimate) if decision.now_estimate else None,
+        model_notes=decision.now_estimate.notes if decision.now_estimate else (),
         peak=planned_peak(decision.now_estimate) if decision.now_estimate else "",
         alternatives=alternatives_table(proposal),
         excuses=excuses_table(decision),

@@ -7,6 +7,7 @@ most, then removes what is not needed. Use least_parallelism where packings do n
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,26 +19,35 @@ MAX_STEP = 64
 """The search gives up when this many instances more of each operator do not help."""
 
 CanPack = Callable[[Counts], bool]
+NONE_KEPT: Counts = MappingProxyType({})
 
 
 def fewest_on_site(
-    question: Question, begun: Counts, bounds: LatencyBounds, can_pack: CanPack, max_instances: int
+    question: Question,
+    begun: Counts,
+    bounds: LatencyBounds,
+    can_pack: CanPack,
+    max_instances: int,
+    least: Counts = NONE_KEPT,
 ) -> tuple[dict[str, int], float]:
     """A parallelism that keeps all bounds as packed, and its largest ratio to a bound: at most ROUNDING if it holds;
     else that of the best one that was tried, infinite if none could be packed.
 
     begun: where the search begins, a parallelism that keeps the utilisation where packings do not matter. can_pack:
-    whether question.packed has a packing. No single instance can be left out, but a cheaper parallelism may exist.
+    whether question.packed has a packing. least: instances that an operator keeps, at least 1. No single instance more
+    can be left out, but a cheaper parallelism may exist.
     """
-    search = _Search(question, bounds, can_pack, max_instances)
+    search = _Search(question, bounds, can_pack, max_instances, least)
     counts, excess = search.grown(dict(begun))
     return (search.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
 
 
 class _Search:
-    def __init__(self, question: Question, bounds: LatencyBounds, can_pack: CanPack, max_instances: int) -> None:
+    def __init__(
+        self, question: Question, bounds: LatencyBounds, can_pack: CanPack, max_instances: int, least: Counts
+    ) -> None:
         self._question, self._bounds, self._can_pack = question, bounds, can_pack
-        self._max_instances = max_instances
+        self._max_instances, self._least = max_instances, least
         self._most = {name: question.counts(name)[-1] for name in question.topology.order}
 
     def excess(self, several: Sequence[Counts]) -> Floats:
@@ -70,7 +80,9 @@ class _Search:
         names = sorted(counts, key=lambda name: -self._question.price_of({name: 1}))
         while True:
             fewer = [
-                {**counts, name: counts[name] - 1} for name in names if counts[name] - 1 in self._question.counts(name)
+                {**counts, name: counts[name] - 1}
+                for name in names
+                if counts[name] - 1 in self._question.counts(name) and counts[name] > self._least.get(name, 1)
             ]
             holds = np.flatnonzero(self.excess(fewer) <= ROUNDING) if fewer else np.zeros(0, dtype=int)
             if not holds.size:

@@ -1,7 +1,7 @@
 """The one home of what a plan carries: the plan as packed on its site, and the model's estimate of that.
 
-Search, ladder, schedule, edits, reports and replay ask here, so each gives a plan the capacity that `evaluate` gives
-it. The guard does not: it sizes by what it has measured.
+`evaluate`, search, ladder, schedule, edits, reports, guard and replay ask here, so that each gives a plan the same
+capacity. Only the guard asks with other service times: those that it has measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
-from modeling.least_parallelism import Counts, Question
+from modeling.least_on_site import fewest_on_site
+from modeling.least_parallelism import ROUNDING, Counts, Question
 from modeling.queueing.bursts import Arrivals
 from planner.errors import PlanError
 from planner.pricing.placing import Placing
@@ -54,14 +55,20 @@ class PlanModel:
         local = any(stream.grouping is Grouping.LOCAL_OR_SHUFFLE for stream in streams)
         return self.placing is not None and (bounded or uneven or local)
 
-    def packed(self, plan: PhysicalPlan) -> PhysicalPlan:
-        """The plan with its own packing, else with the one that its parallelism gets; without any if its packing does
-        not matter, or if it cannot be packed (`unpacked_because`).
+    def placed(self, plan: PhysicalPlan) -> PhysicalPlan:
+        """The plan with its own packing, else with the one that its parallelism gets, whatever runs now; without any if
+        there is no packer. Raises PlanError if it cannot be packed.
         """
-        if plan.packing or self.placing is None or not self.depends_on_packing:
+        return plan if plan.packing or self.placing is None else self.placing.plan(plan.parallelism)
+
+    def packed(self, plan: PhysicalPlan) -> PhysicalPlan:
+        """The plan as `placed`; as it is if its packing does not matter, or if it cannot be packed
+        (`unpacked_because`).
+        """
+        if not self.depends_on_packing:
             return plan
         try:
-            return self.placing.plan(plan.parallelism)
+            return self.placed(plan)
         except PlanError:
             return plan
 
@@ -105,6 +112,31 @@ class PlanModel:
         total = sum(load_per_s.values())
         scale = float(self.estimates([plan], load_per_s, latency=False).headroom_factor[0, 0])
         return total * scale if total > 0 else np.inf
+
+    def raised(
+        self, begun: Counts, load_per_s: Mapping[str, float], most: Counts, max_instances: int
+    ) -> dict[str, int] | None:
+        """The parallelism with as few more instances as the load needs by this model, as packed; None if none carries
+        it. most: by operator.
+        """
+        question = self.question(load_per_s, 1.0, most, {})
+        if self.depends_on_packing:
+            question = self.packed_question(question)
+
+        def can_pack(counts: Counts) -> bool:
+            return self.unpacked_because(counts) is None
+
+        counts, excess = fewest_on_site(question, begun, {}, can_pack, max_instances, least=begun)
+        return counts if excess <= ROUNDING else None
+
+    def key_shares(self, operator: str) -> dict[str, float]:
+        """Shares of the tuples of an operator's known keys: of each key, in the stream that has most of it."""
+        shares = dict[str, float]()
+        for stream in self.topology.inputs(operator):
+            keys = self.profiles[operator].keys_of(stream.name)
+            if stream.grouping is Grouping.FIELDS and keys is not None:
+                shares |= {key: max(share, shares.get(key, 0.0)) for key, share in keys.shares.items()}
+        return shares
 
     def linear(self, plans: Sequence[PhysicalPlan]) -> LinearPlans:
         """Use of each limit per tuple of each source, by the plans as packed."""

@@ -25,6 +25,18 @@ def target_rates_per_s(
     return rates
 
 
+def growths(
+    topology: Topology,
+    now_per_s: Mapping[str, float],
+    then_per_s: Mapping[str, float],
+    ratios: Mapping[tuple[str, str], float],
+) -> dict[str, float]:
+    """By operator, its flow under later rates of the sources over its flow now; 1 if nothing flows now."""
+    now = target_rates_per_s(topology, now_per_s, ratios)
+    then = target_rates_per_s(topology, then_per_s, ratios)
+    return {name: then[name] / now[name] if now[name] > 0 else 1.0 for name in topology.order}
+
+
 def true_rate_per_s(processed_per_s: float, busy: float) -> float:
     """What all instances together could process; busy: their mean busy share. Infinite without a measurement."""
     return processed_per_s / busy if processed_per_s > 0 and busy > 0 else math.inf

@@ -12,12 +12,11 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.planning_case import changes_before
-from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.learned_rescale import learned_guard_terms, learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
     change_terms_of,
-    guard_terms_of,
     planned_limits_of,
     rules_of,
 )
@@ -156,7 +155,7 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
     if why := _withheld_because(config, step):
         raise PlanError(why)
     cluster = workspace.cluster(config)
-    _refuse_withheld(step, config, ledger, cluster, clock)
+    _refuse_withheld(step, config, workspace, cluster)
     planning = config.planning
     patience = Patience(planning.deploy_timeout_s, hold_s=planning.hold_s, catch_up_s=planning.max_catch_up_s)
     deployment = deploy_step(
@@ -218,11 +217,10 @@ def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
     )
 
 
-def _refuse_withheld(step: StepEntry, config: TopologyConfig, ledger: Ledger, cluster: Cluster, clock: Clock) -> None:
-    now = clock.now()
+def _refuse_withheld(step: StepEntry, config: TopologyConfig, workspace: Workspace, cluster: Cluster) -> None:
+    ledger, now = workspace.ledger, workspace.clock.now()
     step = ledger.take_withheld_places(step, at=now, by="deploy")
-    # Nothing is sized here, so the learnt downtime is not needed.
-    topology, terms = config.as_topology(), guard_terms_of(config, config.planning.downtime_s)
+    topology, terms = config.as_topology(), learned_guard_terms(workspace, config)
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
 

@@ -55,7 +55,7 @@ def day_terms(situation: Situation, ledger: Ledger) -> DayTerms:
     planning = learned.planning
     return DayTerms(
         learned.engine,
-        guard_terms_of(situation.config, learned.engine.whole_s),
+        guard_terms_of(situation.config, learned.engine.whole_s, situation.model),
         planning.min_parallelism,
         planning.allowed_share,
         planning.price_per_violation_minute,

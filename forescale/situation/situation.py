@@ -80,14 +80,12 @@ class Situation:
         return self.site.file.site
 
     def packed(self, plan: PhysicalPlan, running: PhysicalPlan | None = None) -> PhysicalPlan:
-        """The plan as it would be placed: a plan with containers keeps them, any other is packed by the packer, from
-        the running containers if there are any. Raises PlanError if it cannot be packed.
+        """The plan as it would be placed: a plan with containers keeps them, the running one has those that it runs
+        in, and any other those of the packer. Raises PlanError if it cannot be packed.
         """
-        if plan.packing or self.placing is None:
-            return plan
-        if running is not None and running.packing:
-            return replace(plan, packing=self.placing.repack(running, plan.parallelism))
-        return replace(plan, packing=self.placing.pack(plan.parallelism))
+        if running is not None and not plan.packing and plan.same_parallelism(running):
+            return running
+        return self.model.placed(plan)
 
     def with_profiles(self, given: Profiles, place: str) -> "Situation":
         """place: the option and its value."""

@@ -22,6 +22,7 @@ from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.ledger import Ledger
 from planner.limits import FULL, Limits
+from planner.plan_model import PlanModel
 
 METRICS_S = 60.0
 """Seconds until the metrics of a minute are available."""
@@ -69,15 +70,15 @@ def planned_limits_of(planning: Planning) -> Limits:
     return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
-def guard_terms_of(config: TopologyConfig, downtime_s: float) -> GuardTerms:
-    """downtime_s: of a rescale, as used in planning."""
+def guard_terms_of(config: TopologyConfig, downtime_s: float, model: PlanModel | None) -> GuardTerms:
+    """downtime_s: of a rescale, as used in planning. model: of what plans carry, None if it is not known."""
     planning = config.planning
     return GuardTerms(
         **planning.guard.model_dump(exclude={"mode"}),
         max_lag_s=planning.max_lag_s,
         downtime_s=downtime_s,
         limits=limits_of(planning),
-        hot_keys={name: entry.key_shares for name, entry in config.operators.items() if entry.key_shares},
+        model=model,
     )
 
 

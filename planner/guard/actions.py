@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from planner.guard.diagnoses import Diagnosis, DiagnosisKind
-from planner.guard.sizing import grown, shrunk, sustained_per_s, utilisation
+from planner.guard.sizing import Sizing
 from planner.guard.symptoms import Symptom, SymptomKind
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
@@ -80,10 +80,11 @@ def resolved(
 
 def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | str:
     """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too."""
-    plan = grown(window, terms)
+    sizing = Sizing(window, terms)
+    plan = sizing.grown()
     if plan == window.newest.parallelism:
         return f"{diagnosis.why}; more instances are not allowed or would not help: raise planning.max_instances"
-    return _scaling(diagnosis, ActionKind.SCALE_UP, window, plan)
+    return _scaling(diagnosis, ActionKind.SCALE_UP, sizing, plan)
 
 
 def scale_down(
@@ -100,13 +101,14 @@ def scale_down(
     if ran_s < terms.min_dwell_s:
         return f"{diagnosis.why}; the plan runs for {ran_s:.0f} s, and is held for {terms.min_dwell_s:.0f} s"
     operators = {symptom.operator for symptom in found if symptom.kind is SymptomKind.IDLE}
-    plan = shrunk(window, terms, operators, schedule.floor)
+    sizing = Sizing(window, terms)
+    plan = sizing.shrunk(operators, schedule.floor)
     if plan == window.newest.parallelism:
         return f"{diagnosis.why}; the load or the schedule needs as many"
     running = sum(window.newest.parallelism.values())
     if running - sum(plan.values()) < WORTH_IT * running:
         return f"{diagnosis.why}; {running - sum(plan.values())} of {running} instances less are not worth a rescale"
-    return _scaling(diagnosis, ActionKind.SCALE_DOWN, window, plan)
+    return _scaling(diagnosis, ActionKind.SCALE_DOWN, sizing, plan)
 
 
 def restart_instance(diagnosis: Diagnosis) -> Action:
@@ -118,7 +120,7 @@ def restart_instance(diagnosis: Diagnosis) -> Action:
 
 def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
     """Advice: the job itself decides how keys are routed."""
-    shares = terms.hot_keys.get(diagnosis.operator, {})
+    shares = {} if terms.model is None else terms.model.key_shares(diagnosis.operator)
     hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
     keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)
     known_keys = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
@@ -126,15 +128,29 @@ def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
     return Action(diagnosis, ActionKind.REPORT_KEYS, None, why)
 
 
-def _scaling(diagnosis: Diagnosis, kind: ActionKind, window: Window, plan: Mapping[str, int]) -> Action:
+def _scaling(diagnosis: Diagnosis, kind: ActionKind, sizing: Sizing, plan: Mapping[str, int]) -> Action:
+    window = sizing.window
     running, offered = window.newest.parallelism, sum(window.offered_per_s.values())
     changes = ", ".join(f"{name} {running[name]} → {n}" for name, n in plan.items() if n != running[name])
     before = {
         "offered_per_s": offered,
         "taken_per_s": sum(window.taken_per_s.values()),
         "backlog": sum(window.backlog.values()),
-        "sustained_per_s": sustained_per_s(window, running),
+        "sustained_per_s": sizing.sustained_per_s(running),
     }
-    expected = {"sustained_per_s": sustained_per_s(window, plan), "utilisation": utilisation(window, plan)}
+    expected = {"sustained_per_s": sizing.sustained_per_s(plan), "utilisation": sizing.utilisation(plan)}
     come = f"{offered:.4g}/s come{' by estimate' if window.unmeasured else ''}"
-    return Action(diagnosis, kind, plan, f"{diagnosis.why}; {come}: {changes}", before, expected)
+    return Action(
+        diagnosis, kind, plan, f"{diagnosis.why}; {come}: {changes}{_model_words(sizing, plan)}", before, expected
+    )
+
+
+def _model_words(sizing: Sizing, plan: Mapping[str, int]) -> str:
+    """What the plan model adds to the measured busy time, or why it has no say; empty if they agree."""
+    if (refuted := sizing.refuted) is not None:
+        return (
+            "; sized by the measured busy time alone: by the model the running plan carries "
+            f"{refuted.carried_per_s:.4g}/s at most, and it takes in {refuted.taken_per_s:.4g}/s"
+        )
+    more = ", ".join(f"{name} {count}" for name, count in sizing.beyond_even(plan).items())
+    return f"; of these for uneven keys, slow nodes and few cores: {more}" if more else ""

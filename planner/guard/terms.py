@@ -1,9 +1,9 @@
 """The guard's settings: how long to look, how much to add, when to give up; and the limits on plans."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,8 @@ class GuardTerms:
 
     utilisation: wanted after a scaling. drain_s: time in which a backlog should be gone. blacklist_after: failures in a
     row that bar an action under a diagnosis. max_lag_s: of the target. downtime_s: of a rescale. min_dwell_s: minimum
-    time that a plan runs before it is lowered. limits: on any plan. hot_keys: by operator, shares of the heavy keys.
+    time that a plan runs before it is lowered. limits: on any plan. model: of what plans carry; None sizes as if work
+    were spread evenly over instances that are all alike.
     """
 
     window_s: float = 180.0
@@ -24,4 +25,4 @@ class GuardTerms:
     downtime_s: float = 30.0
     min_dwell_s: float = 3600.0
     limits: Limits = field(default_factory=Limits)
-    hot_keys: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    model: PlanModel | None = None

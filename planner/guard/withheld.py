@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from planner.guard.sizing import sustained_per_s
+from planner.guard.sizing import Sizing
 from planner.guard.symptoms import NEXT_TO_NOTHING_S, NOISE
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
@@ -25,7 +25,10 @@ def withheld(
     if unforeseen_settles_s > 0:
         added = "the guard has added instances since its forecast was made"
         return f"{added}, which settle for {unforeseen_settles_s:.0f} s more"
-    if window is None or (carried_per_s := sustained_per_s(window, plan)) >= sustained_per_s(window, replaces):
+    if window is None:
+        return ""
+    sizing = Sizing(window, terms)
+    if (carried_per_s := sizing.sustained_per_s(plan)) >= sizing.sustained_per_s(replaces):
         return ""
     offered_per_s, waits = sum(window.offered_per_s.values()), sum(window.backlog.values())
     growth_per_s = window.backlog_growth_per_s

@@ -170,6 +170,7 @@ class Contest:
             max_lag_s=self.max_lag_s,
             downtime_s=self.restart_s,
             limits=self.limits,
+            model=self.model,
         )
 
     def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Policy:

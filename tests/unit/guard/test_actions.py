@@ -3,18 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from guard_bench import PAIR, TERMS
+from guard_bench import KEYED, PAIR, TERMS
 from guard_windows import look, steady, window
 
+from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Topology
 from planner.guard.actions import Action, ActionKind, Schedule
 from planner.guard.assessment import Assessment, Pair, assessed
 from planner.guard.diagnoses import DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind, judged, keeps_failing
-from planner.guard.sizing import needed_instances, sustained_per_s
+from planner.guard.sizing import Sizing
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
 from planner.limits import Limits
+from planner.plan_model import PlanModel
 
 HOUR_S = 3600.0
 FULL = steady(work=(1.0, 1.0), waits=0.5, offered=30.0, backlog=1200.0)
@@ -45,7 +48,7 @@ def done(of: Assessment) -> Action:
 
 def test_scale_up__adds_what_the_load_lacks_and_what_drains_the_backlog() -> None:
     # λ / μ: 30/s at 70 %, and (1,200 + 30 · 30) / 600 s = 3.5/s: 46.4/s of 5/s each.
-    assert needed_instances(FULL, TERMS)["work"] == pytest.approx((30 / 0.7 + 3.5) / 5)
+    assert Sizing(FULL, TERMS).needed_instances()["work"] == pytest.approx((30 / 0.7 + 3.5) / 5)
     action = done(assess(FULL))
     assert (action.kind, action.plan) == (ActionKind.SCALE_UP, {"read": 1, "work": 10})
     # Ten manage 50/s; of these 30/s come.
@@ -116,7 +119,9 @@ def test_slow_instance__is_to_be_restarted_by_people() -> None:
 
 def test_data_skew__names_the_hot_keys_where_they_are_known() -> None:
     skewed = steady(work=(1.0, 0.2), into=(10.0, 2.0), waits=0.5)
-    known = replace(TERMS, hot_keys={"work": {"b": 0.1, "a": 0.6, "c": 0.05, "d": 0.01}})
+    keys = KeyHistogram({"b": 0.1, "a": 0.6, "c": 0.05, "d": 0.01})
+    profiles = {"read": OperatorProfile("read", 0.0001), "work": OperatorProfile("work", 0.1, keys=keys)}
+    known = replace(TERMS, model=PlanModel(KEYED, profiles))
     (advice,) = assess(skewed, known).advice
     assert "its heaviest keys are 'a' (60%), 'b' (10%), 'c' (5%)" in advice.why
     (blind,) = assess(skewed).advice
@@ -167,5 +172,5 @@ def test_keeps_failing__counts_failures_in_a_row_and_skips_what_says_nothing() -
 
 def test_nothing_that_comes__sustains_anything() -> None:
     still = steady(work=(0.0, 0.0), into=(0.0, 0.0), read=0.0, offered=0.0)
-    assert sustained_per_s(still, {"read": 1, "work": 1}) == float("inf")
+    assert Sizing(still, TERMS).sustained_per_s({"read": 1, "work": 1}) == float("inf")
     assert done(assess(still)).plan == {"read": 1, "work": 1}

@@ -5,8 +5,11 @@ from datetime import timedelta
 
 from guard_bench import PAIR, START
 
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
 from planner.guard.look import Look, OperatorLook, Waiting
 from planner.guard.window import Window
+from planner.plan_model import PlanModel
 
 Shares = Sequence[float]
 
@@ -42,3 +45,21 @@ def window(*looks: Look) -> Window:
 def steady(**of: object) -> Window:
     """Three looks alike."""
     return window(*(look(number, **of) for number in range(3)))  # type: ignore[arg-type]
+
+
+def spread(topology: Topology, model: PlanModel, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Window:
+    """Three looks at a job that works as the model says, with as much of this load as it can take in."""
+    estimate = model.estimate(plan, load_per_s)
+    share = min(1.0, estimate.headroom_factor)
+    operators = {}
+    for name, of in estimate.operators.items():
+        busy = tuple((share * of.instance_utilisation).tolist())
+        into = share * of.arrival_rate_per_s / len(busy)
+        given = {
+            stream.name: share * of.arrival_rate_per_s * model.profiles[name].selectivity.get(stream.name, 1.0)
+            for stream in topology.outputs(name)
+        }
+        operators[name] = OperatorLook(busy, (0.0,) * len(busy), (into,) * len(busy), given)
+    waiting = Waiting(dict(load_per_s), dict.fromkeys(load_per_s, 0.0))
+    looks = [Look(START + timedelta(minutes=number + 1), 60.0, operators, waiting) for number in range(3)]
+    return Window(topology, tuple(looks))

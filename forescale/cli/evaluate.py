@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,6 @@ from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholder
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files
-from forescale.files.site import read_site_file
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
@@ -36,6 +35,9 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 from planner.errors import PlanError
+
+if TYPE_CHECKING:
+    from forescale.report.whatif.whatif import WhatIf
 
 MAX_IN_FULL = 8
 """Number of plans shown in full beside their ranking, as many as a page draws."""
@@ -106,7 +108,7 @@ def evaluate(
     if profile:
         situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     if site:
-        situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
+        situation = situation.with_site(site, "--site")
     profiles = situation.profiles
     waiting = sources_numbers("--backlog", backlog or [], 0.0, MAX_PER_S)
     if unknown := sorted(set(waiting) - set(shape.sources)):
@@ -240,19 +242,18 @@ def _check_nodes(path: str, plan: PhysicalPlan, site: Site) -> None:
             )
 
 
-def _draw(
+def what_if(
     topology: Topology,
     profiles: Profiles,
     plans: Mapping[str, PhysicalPlan],
     evaluations: Mapping[str, Evaluation],
     terms: Terms,
-    path: Path,
-) -> None:
-    from forescale.report.whatif.page import render_whatif_page
+) -> "WhatIf":
+    """What the page of plans side by side draws, by displayed name."""
     from forescale.report.whatif.whatif import WhatIf
 
     shown = shown_names([Path(name) for name in plans])
-    whatif = WhatIf(
+    return WhatIf(
         topology=topology,
         profiles=profiles,
         plans={shown[name]: each for name, each in plans.items()},
@@ -270,4 +271,16 @@ def _draw(
         },
         enough={shown[name]: each.enough for name, each in evaluations.items()},
     )
-    write_whole(render_whatif_page(whatif), path)
+
+
+def _draw(
+    topology: Topology,
+    profiles: Profiles,
+    plans: Mapping[str, PhysicalPlan],
+    evaluations: Mapping[str, Evaluation],
+    terms: Terms,
+    path: Path,
+) -> None:
+    from forescale.report.whatif.page import render_whatif_page
+
+    write_whole(render_whatif_page(what_if(topology, profiles, plans, evaluations, terms)), path)

@@ -15,7 +15,6 @@ from forescale.cli.stands_on import grounds_fields, say_grounds
 from forescale.files.packing_section import PackingSection
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
-from forescale.files.site import read_site_file
 from forescale.files.typed_plan import MAX_DIGITS, parallelism_of
 from forescale.situation.grounds import grounds
 from forescale.situation.situation import Situation
@@ -109,7 +108,7 @@ def pack(
     if profile:
         situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     if site:
-        situation = situation.with_site(read_site_file(site, shape), f"--site {site}")
+        situation = situation.with_site(site, "--site")
     packer = packer or (config.packing.packer if config.packing is not None else None)
     if packer is None:
         raise PlanError(f"{topology} has no section packing; give --packer, or add the section")

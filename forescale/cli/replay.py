@@ -46,11 +46,20 @@ def replay(
     ] = None,
     lead: Annotated[
         float | None,
-        typer.Option(help="Seconds from asking for instances until they are there; planning.lead_s if absent."),
+        typer.Option(
+            help="Seconds from asking for instances until they are there; if absent, learnt, else planning.lead_s."
+        ),
     ] = None,
-    downtime: Annotated[float | None, typer.Option(help="Seconds of a rescale; planning.downtime_s if absent.")] = None,
+    downtime: Annotated[
+        float | None,
+        typer.Option(help="Seconds of a rescale; if absent, learnt from deployments, else planning.downtime_s."),
+    ] = None,
     site: Annotated[
-        Path | None, typer.Option(help="Site file (YAML): checkpoints, and how fast state is restored.")
+        Path | None,
+        typer.Option(
+            help="Site file (YAML): containers, nodes, checkpoints, how fast state is restored; that of `packing` if "
+            "absent."
+        ),
     ] = None,
     restore_s_per_gib: Annotated[
         float | None, typer.Option(help="Seconds to restore a GiB of state; the site's if absent.")

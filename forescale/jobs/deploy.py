@@ -22,7 +22,6 @@ from forescale.wiring.parts import (
 )
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state_restore import NO_RESTORE
-from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.edit_facts import LimitPassed
@@ -30,7 +29,6 @@ from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.horizon.horizon_plan import Change, Present
 from planner.ledger.entries import StepEntry
-from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker
 from planner.withheld_steps import withheld_because, withhold
 

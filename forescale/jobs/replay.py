@@ -17,15 +17,15 @@ from forecasting.terms import ForecastTerms
 from forecasting.trace_file import read_trace
 from forescale.codec import Moment
 from forescale.files.events_section import event_calendar
-from forescale.files.site import read_site_file
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.kept_replays import KeptReplays, digest_of
 from forescale.jobs.measured_arrivals import SPAN
-from forescale.jobs.replay_engine import engine_terms
+from forescale.jobs.replay_engine import GivenRescale, engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
 from forescale.situation.known_profiles import unmeasured_notes
+from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.instance_costs import instance_costs
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of
@@ -57,9 +57,10 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class ReplayRequest:
     """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order, as
-    `planner.replay.own_budget` reads them; seeds: number of simulated realities. lead_s, downtime_s: of a rescale;
-    max_lag_s: the target; None: the topology file's. site: file with checkpoints and state restore;
-    restore_s_per_gib: overrides the site's. deviations: of reality from the profiles. days: of a history, up to its
+    `planner.replay.own_budget` reads them; seeds: number of simulated realities. lead_s, downtime_s: of a rescale,
+    None: learnt from past deployments, else the topology file's. max_lag_s: the target; None: the topology file's.
+    site: file with containers, nodes, checkpoints and state restore, None: that of `packing`; restore_s_per_gib:
+    overrides the site's. deviations: of reality from the profiles. days: of a history, up to its
     end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; None: the topology file's.
     against: the policy to compare the others with, seed by seed. workers: processes. anew: discard stored forecasts and
     replays. forecast_every_s: from one forecast to the next; None: forecast.every_s of the topology file.
@@ -123,14 +124,15 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
     load = whole.between(start.timestamp(), end.timestamp())
     past = whole.between(whole.start_s, load.start_s) if load.start_s > whole.start_s else None
     situation = workspace.situation(config)
+    if request.site is not None:
+        situation = situation.with_site(request.site, "--site")
     believed = situation.profiles
     notes += unmeasured_notes(believed)
-    lead_s = float(config.planning.lead_s if request.lead_s is None else request.lead_s)
-    downtime_s = config.planning.downtime_s if request.downtime_s is None else request.downtime_s
     max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
-    site = None if request.site is None else read_site_file(request.site, config.as_topology())
-    engine, told = engine_terms(lead_s, downtime_s, request.restore_s_per_gib, site, believed)
-    notes += told
+    given = GivenRescale(request.lead_s, request.downtime_s, request.restore_s_per_gib)
+    learned = learned_planning(situation, workspace.existing_ledger)
+    engine, engine_notes = engine_terms(learned, given, situation.site.file, believed)
+    notes += engine_notes
     priced = situation.priced
     if priced.pricing is not None and priced.facts is not None:
         notes.append(f"the planner weighs prices, of {price_words(priced.facts)}; all others weigh instances")

@@ -70,12 +70,12 @@ def learned_guard_terms(workspace: Workspace, config: TopologyConfig) -> GuardTe
     return guard_terms_of(config, downtime_s, model)
 
 
-def learned_planning(situation: Situation, ledger: Ledger) -> LearnedPlanning:
+def learned_planning(situation: Situation, ledger: Ledger | None) -> LearnedPlanning:
     """Learn from the newest verified deployments of the topology; undone or refused ones teach nothing. The state is
-    that of the profiles in force.
+    that of the profiles in force. ledger: None if there is none yet.
     """
     config, known = situation.config, situation.profiles
-    verified = ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
+    verified = [] if ledger is None else ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
     topology, declared = situation.topology, config.planning
     state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
     told = situation.site.file if situation.site.file.rescales_known else None

@@ -6,8 +6,9 @@ Options of a command override single values (`with_…`), which then count as gi
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
-from forescale.files.site import SiteFile
+from forescale.files.site import SiteFile, read_site_file, site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.situation.counted_keys import CountedKeys, with_counted_keys
 from forescale.situation.plan_pricing import PricedPlans, priced_plans
@@ -92,9 +93,10 @@ class Situation:
         timed = {name: Provenance(Origin.GIVEN, place, samples=profile.samples) for name, profile in given.items()}
         return replace(self, calibrated={**self.calibrated, **given}, timed={**self.timed, **timed})
 
-    def with_site(self, file: SiteFile, place: str) -> "Situation":
-        """place: the option and its value."""
-        return replace(self, site=KnownSite(file, place, Provenance(Origin.GIVEN, place)))
+    def with_site(self, path: Path, option: str) -> "Situation":
+        """The site of a file, given by an option. Raises FileError."""
+        file = read_site_file(path, self.topology)
+        return replace(self, site=KnownSite(file, site_digest(path), Provenance(Origin.GIVEN, f"{option} {path}")))
 
     @cached_property
     def _keyed(self) -> tuple[dict[str, OperatorProfile], dict[str, str]]:

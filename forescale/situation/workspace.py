@@ -13,6 +13,7 @@ from forescale.situation.counted_keys import counted_keys
 from forescale.situation.known_profiles import kept_profiles, profile_path
 from forescale.situation.known_topologies import known_topologies
 from forescale.situation.situation import ASSUMED, KnownSite, Situation
+from forescale.wiring.lost_ledger import is_new
 from forescale.wiring.packing import known_site
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config, tracker_of
 from planner.clock import Clock
@@ -42,6 +43,12 @@ class Workspace:
     @cached_property
     def ledger(self) -> Ledger:
         return ledger_of(self.settings, self._opened)
+
+    @property
+    def existing_ledger(self) -> Ledger | None:
+        """None if there is none yet; makes none. For answers that can do without one."""
+        file = self.settings.ledger_file
+        return None if file is not None and is_new(file) else self.ledger
 
     @cached_property
     def tracker(self) -> MlflowTracker:

@@ -44,7 +44,7 @@ class Planned:
         self._planner, self._forecasts, self._allowed_share = planner, forecasts, allowed_share
         self._guard, self._variation = guard, variation
         self.terms = planner.terms
-        self._profiles = SeenProfiles(planner.topology, planner.cheapest.model.profiles)
+        self._profiles = SeenProfiles(planner.cheapest.model)
         self._planned_for: datetime | None = None
         self._due: deque[tuple[float, Announced, str]] = deque()
         self._began: int | None = None

@@ -5,7 +5,13 @@ from measured_minutes import measured_minutes, seen_at_the_end
 from replay_cases import PROFILES, TOPOLOGY, plan
 
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.site import Site
 from modeling.inputs.topology import Operator, Stream, Topology
+from planner.packing.offer import Offer
+from planner.packing.resource_compliant import ResourceCompliant
+from planner.plan_model import PlanModel
+from planner.pricing.instance_cost import InstanceCost
+from planner.pricing.placing import Placing
 from planner.replay.policies.seen_profiles import SeenProfiles
 
 
@@ -15,7 +21,7 @@ def _busy(work: float, minutes: int = 30, **others: list[int]) -> SeenProfiles:
     measured = measured_minutes(
         TOPOLOGY, minutes, rates, {"ingest": 0.003, "work": work}, {"ingest->work": 30.0}, **others
     )
-    seen = SeenProfiles(TOPOLOGY, PROFILES)
+    seen = SeenProfiles(PlanModel(TOPOLOGY, PROFILES))
     seen.take(seen_at_the_end(measured, plan(4)))
     return seen
 
@@ -52,8 +58,25 @@ def test_a_join__is_scaled_by_what_each_of_its_inputs_was_believed_to_take() -> 
     }
     rates = {"a": 10.0, "b": 10.0, "j": 20.0}
     measured = measured_minutes(join, 20, rates, {"j": 0.6}, {"a->j": 10.0, "b->j": 10.0})
-    seen = SeenProfiles(join, believed)
+    seen = SeenProfiles(PlanModel(join, believed))
     seen.take(seen_at_the_end(measured, {"a": 1, "b": 1, "j": 1}))
     assert seen.refresh()
     assert dict(seen.profiles["j"].stream_service_s) == pytest.approx({"a->j": 0.015, "b->j": 0.045})
     assert seen.profiles["j"].service_s == pytest.approx(0.03)
+
+
+def test_slow_nodes__are_not_taken_for_slow_operators() -> None:
+    """30 a second of .1 s keep 3 instances busy, and 6 on nodes twice as slow: 8 are .75 busy, as believed."""
+    site = Site(service_factor={"old": 2.0})
+    costs = {name: InstanceCost(cores=0.1, memory_mib=1.0) for name in TOPOLOGY.order}
+    placing = Placing(TOPOLOGY, PROFILES, costs, ResourceCompliant(Offer(site, nodes={"old": None}, max_instances=4)))
+    seen = SeenProfiles(PlanModel(TOPOLOGY, PROFILES, site=site, placing=placing))
+    rates = {"ingest": 30.0, "work": 30.0}
+    measured = measured_minutes(TOPOLOGY, 30, rates, {"ingest": 0.006, "work": 0.75}, {"ingest->work": 30.0})
+    seen.take(seen_at_the_end(measured, plan(8)))
+    assert not seen.refresh()
+    busier = measured_minutes(TOPOLOGY, 60, rates, {"ingest": 0.006, "work": 0.9}, {"ingest->work": 30.0})
+    seen.take(seen_at_the_end(busier, plan(8)))
+    assert seen.refresh()
+    # 8 · .9 are busy of the 6 believed.
+    assert seen.profiles["work"].service_s == pytest.approx(0.1 * 7.2 / 6)

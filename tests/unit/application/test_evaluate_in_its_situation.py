@@ -1,7 +1,6 @@
 """`forescale evaluate` and `pack` answer from the situation: calibration, `packing` and site of the topology file."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +8,10 @@ import pytest
 
 from forescale.cli import main
 from forescale.files.profile import write_profile_file
-from forescale.jobs.evaluation import Terms, evaluation
-from forescale.jobs.evaluation_load import EvaluatedLoad
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.targets import Targets
 
 TOPOLOGY = """
 topology: pair
@@ -128,30 +124,6 @@ def test_evaluate_from__keeps_the_containers_of_the_running_plan_and_gives_any_o
     alone, after = evaluated(capsys, home), evaluated(capsys, home, "--from", str(home / "runs.yaml"))
     assert after["mst_per_s"] == alone["mst_per_s"]
     assert after["rescale"]["downtime_s"] > 0
-
-
-def test_the_change_that_is_just_enough__carries_the_load_as_packed(
-    capsys: pytest.CaptureFixture[str], home: Path
-) -> None:
-    # Two slots share half a core, which 1.1 ms of CPU a tuple use up at 455/s: 4 instances in 2 containers carry 909/s.
-    (home / "pair.yaml").write_text(TOPOLOGY + "packing: {packer: flink_slots, slots: 2, site: site.yaml}\n")
-    (home / "site.yaml").write_text("containers: {cores: 0.5}\n")
-    plan, load = str(home / "plan.yaml"), {"read": 1500.0}
-    situation = Workspace(Settings(home=home)).situation(str(home / "pair.yaml"))
-
-    def packed(counts: Mapping[str, int]) -> PhysicalPlan:
-        return situation.packed(PhysicalPlan("pair", dict(counts)))
-
-    terms = Terms(EvaluatedLoad(load), situation.site.file, Targets(max_lag_s=60), packed=packed, draws=20)
-    placed = packed({"read": 1, "count": 4})
-    enough = evaluation(situation.topology, situation.profiles, placed, terms).enough
-    assert isinstance(enough, dict)
-    more = {"read": 1, "count": 4} | enough
-    Path(plan).write_text(f"topology: pair\nparallelism: {json.dumps(more)}\n")
-    assert evaluated(capsys, home)["mst_per_s"]["read"] >= 1500
-    for name in enough:
-        Path(plan).write_text(f"topology: pair\nparallelism: {json.dumps({**more, name: more[name] - 1})}\n")
-        assert evaluated(capsys, home)["mst_per_s"]["read"] < 1500
 
 
 def test_an_option__replaces_one_value_and_is_named(capsys: pytest.CaptureFixture[str], home: Path) -> None:

@@ -24,13 +24,12 @@ def engine_terms(
     known, state_gib = learned.engine, {name: profile.state_gib for name, profile in believed.items()}
     if not known.restore_s_per_gib:
         known = replace(known, state_gib=state_gib, restored=site.restored, parallel_restore=site.parallel_restore)
-    options = {
-        "lead_s": given.lead_s,
-        "downtime_s": given.downtime_s,
-        "restore_s_per_gib": given.restore_s_per_gib,
-    }
     terms = replace(
-        known, checkpoints=site.checkpoints, **{name: value for name, value in options.items() if value is not None}
+        known,
+        lead_s=known.lead_s if given.lead_s is None else given.lead_s,
+        downtime_s=known.downtime_s if given.downtime_s is None else given.downtime_s,
+        restore_s_per_gib=known.restore_s_per_gib if given.restore_s_per_gib is None else given.restore_s_per_gib,
+        checkpoints=site.checkpoints,
     )
     notes = []
     total_gib = sum(terms.state_gib.values())

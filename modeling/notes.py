@@ -85,6 +85,13 @@ def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list
         keys = profiles[reader.name].keys_of(stream.name)
         if stream.grouping is not Grouping.FIELDS or count == 1 or keys is None:
             continue
+        if keys.measured_at is not None:
+            lines.append(
+                f"the keys of {stream.name} are unknown: {len(keys.shares)} heavy, {keys.heaviest:.0%} the heaviest, "
+                f"explain the shares that {keys.measured_at} instances of {reader.name} were measured with; count the "
+                "keys (arrivals.columns.key), or declare key_shares"
+            )
+            continue
         bounds = busiest_share_bounds(topology.engine, count, reader.max_parallelism, keys)
         if bounds is not None:
             lines.append(

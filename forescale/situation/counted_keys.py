@@ -57,7 +57,8 @@ def with_counted_keys(
             continue
         for stream, operator in _keyed_streams(topology, profiles, source):
             profile = known[operator]
-            if profile.keys_of(stream) is None:
+            keys_before = profile.keys_of(stream)
+            if keys_before is None or keys_before.measured_at is not None:
                 histogram = replace(keys.histogram, key_type=key_types.get(operator))
                 known[operator] = replace(profile, stream_keys={**profile.stream_keys, stream: histogram})
                 sources[stream] = source

@@ -8,6 +8,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.calibration.cpu_apart import cpu_apart
+from modeling.calibration.key_skew import KeySkew, key_skew
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
 from modeling.calibration.operator_sample import OperatorSample
@@ -19,6 +20,7 @@ from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
+from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
@@ -152,6 +154,7 @@ def _calibrated(
         known = _with_times(declared, times)
         if (spread := service_spread(at_work, tuples, times.to_anchor, known, inputs)) is not None:
             known = _with_spread(known, spread)
+    skew = key_skew(topology, kept.used, declared)
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
     needs = operator_resources(kept.used, tuples, declared, kept.instances)
     used: dict[str, Any] = {name: one.value for name, one in needs.found.items()}
@@ -163,6 +166,7 @@ def _calibrated(
         selectivity={**declared.selectivity, **{stream: ratio.value for stream, ratio in ratios.pooled.items()}},
         selectivity_error={**declared.selectivity_error, **{s: ratio.error for s, ratio in ratios.pooled.items()}},
         input_selectivity=_by_input(declared, ratios, inputs),
+        stream_keys=_keys(declared, skew),
         samples=len(kept.used),
     )
     # Discard earlier knowledge of parameters that were measured now or no longer exist.
@@ -174,7 +178,7 @@ def _calibrated(
     }
     profile = replace(profile, intervals={**stands, **_intervals(times, spread, ratios, needs)})
     untimed = ("samples have no busy time: the service time stays as known before",)
-    notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes]
+    notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes, *skew.notes]
     if spread is not None and spread.note:
         notes.append(spread.note)
     return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
@@ -194,6 +198,12 @@ def _with_times(declared: OperatorProfile, times: ServiceTimes) -> OperatorProfi
 def _with_spread(known: OperatorProfile, spread: ServiceSpread) -> OperatorProfile:
     interval = (spread.low, spread.high) if np.isfinite(spread.high) else known.service_cv2_interval
     return replace(known, service_cv2=spread.cv2, service_cv2_interval=interval)
+
+
+def _keys(declared: OperatorProfile, skew: KeySkew) -> dict[str, KeyHistogram]:
+    """Keys of streams: those that explain measured shares, and all others as known before."""
+    kept = {stream: keys for stream, keys in declared.stream_keys.items() if stream not in skew.keys}
+    return kept | {stream: keys for stream, keys in skew.keys.items() if keys is not None}
 
 
 def _by_input(declared: OperatorProfile, ratios: OutputRatios, inputs: Sequence[str]) -> dict[str, Mapping[str, float]]:

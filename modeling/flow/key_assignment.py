@@ -61,7 +61,7 @@ def unplaced(engine: Engine, keys: KeyHistogram | None) -> Unplaced | None:
     """Why key_shares are not exact; None if every key is named and its hash known. Heron hashes the serialised bytes of
     a key, which only it knows, so the histogram must contain the hashes.
     """
-    if keys is None or (not keys.shares and keys.distinct_keys is None):
+    if keys is None or keys.measured_at is not None or (not keys.shares and keys.distinct_keys is None):
         return Unplaced.KEYS
     codes = keys.hashes if engine is Engine.HERON else key_codes(keys)
     if any(codes.get(key) is None for key in keys.shares):

@@ -32,13 +32,15 @@ class KeyHistogram:
     shares: per key, as text, at least of the heaviest keys. The remainder to 1 is the residual, of unnamed light keys.
     hashes: per key, where they are known: Java's hashCode of the key (Flink, Storm), or the sum of the hashes of its
     fields (Heron). distinct_keys: total number of keys, named or not; None if unknown. key_type: None if undeclared:
-    keys are then taken for strings, unless all of them are numbers.
+    keys are then taken for strings, unless all of them are numbers. measured_at: number of instances whose measured
+    shares the keys explain; they are then no keys of the data, and all others fall evenly. None: the data's keys.
     """
 
     shares: Mapping[str, float]
     hashes: Mapping[str, int] = field(default_factory=dict)
     distinct_keys: int | None = None
     key_type: KeyType | None = None
+    measured_at: int | None = None
 
     def __post_init__(self) -> None:
         for key, share in self.shares.items():
@@ -61,11 +63,16 @@ class KeyHistogram:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((frozenset(self.shares.items()), self.distinct_keys, self.key_type))
+        return hash((frozenset(self.shares.items()), self.distinct_keys, self.key_type, self.measured_at))
 
     @cached_property
     def total(self) -> float:
         return float(sum(self.shares.values()))
+
+    @property
+    def heaviest(self) -> float:
+        """Share of the heaviest named key; 0 without one."""
+        return max(self.shares.values(), default=0.0)
 
     @property
     def residual(self) -> float:
@@ -86,11 +93,13 @@ class KeyHistogram:
     @property
     def light_keys(self) -> int | None:
         """Minimum number of keys in the residual: if unknown, assuming that none is heavier than the lightest named
-        one. None if no key is named either.
+        one. None if no key is named either, or if the keys explain measured shares: light ones then fall evenly.
 
         >>> KeyHistogram({"a": 0.5, "b": 0.1}).light_keys  # of 0.1 each
         4
         """
+        if self.measured_at is not None:
+            return None
         if self.distinct_keys is not None:
             return self.distinct_keys - len(self.shares)
         lightest = min((share for share in self.shares.values() if share > 0), default=0.0)

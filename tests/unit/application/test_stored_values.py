@@ -132,7 +132,7 @@ SCHEDULE = ScalingSchedule(
     BASIS, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
 )  # fmt: skip
 
-KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40, KeyType.STRING)
+KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40, KeyType.STRING, measured_at=4)
 PROFILE = OperatorProfile(
     "split", 0.004, {"split->count": 5.0}, 0.0001, 1.5, KEYS, 12, {"lines->split": KEYS}, {"lines->split": 0.003},
     {"split->count": {"lines->split": 4.0}},

@@ -1,0 +1,109 @@
+"""Uneven instances of a keyed operator: their measured shares, as the heavy keys that explain them.
+
+Where nobody knows the keys, an even partition would be assumed, and the busiest instance saturates first. What an
+instance takes beyond the light ones is taken for one heavy key: at the measured parallelism the busiest instance gets
+its measured share again, and at any other the key stays whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from modeling.arrays import Floats
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.service_time import MIN_TUPLES
+from modeling.flow.key_assignment import key_shares
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Grouping, Topology
+
+UNEVEN = 1.2
+"""Ratio of the busiest instance's share to the expected one from which skew is believed: keys of many kinds fall
+unevenly by chance too."""
+
+SIGMAS = 5.0
+"""Standard errors of a count by which the busiest share must exceed the expected one."""
+
+
+@dataclass(frozen=True)
+class KeySkew:
+    """keys: by keyed stream whose skew was measured, the keys that explain it; None where instances are even. notes:
+    what was found, and contradictions of declared keys.
+    """
+
+    keys: Mapping[str, KeyHistogram | None]
+    notes: tuple[str, ...]
+
+
+def key_skew(topology: Topology, samples: Sequence[OperatorSample], known: OperatorProfile) -> KeySkew:
+    """The skew of one operator, by the samples of its newest parallelism. Nothing is said unless all its instances were
+    measured, and of several inputs only where tuples are counted by input.
+    """
+    name = known.operator
+    inputs = topology.inputs(name)
+    found: dict[str, KeyHistogram | None] = {}
+    notes = []
+    for stream in inputs:
+        if stream.grouping is not Grouping.FIELDS:
+            continue
+        counts = _counts(samples, stream.name, alone=len(inputs) == 1)
+        if counts is None or counts.size < 2 or counts.sum() < MIN_TUPLES * counts.size:
+            continue
+        total, busiest = float(counts.sum()), float(counts.max() / counts.sum())
+        declared = known.keys_of(stream.name)
+        measured = declared is not None and declared.measured_at is not None
+        believed = None if measured else declared
+        expected = float(
+            key_shares(topology.engine, counts.size, topology.operator(name).max_parallelism, believed).max()
+        )
+        sure = SIGMAS * float(np.sqrt(busiest * (1 - busiest) / total))
+        skewed = busiest > UNEVEN * expected and busiest - expected > sure
+        if believed is None:
+            found[stream.name] = _heavy_keys(counts) if skewed else None
+            if skewed:
+                notes.append(
+                    f"the busiest of {counts.size} instances takes {busiest:.0%} of the tuples of {stream.name}: taken "
+                    "for heavy keys; count the keys (arrivals.columns.key) or declare key_shares for other parallelisms"
+                )
+        elif skewed or (expected > UNEVEN * busiest and expected - busiest > sure):
+            notes.append(
+                f"the busiest of {counts.size} instances takes {busiest:.0%} of the tuples of {stream.name}, by its "
+                f"declared keys it would take {expected:.0%}: the declared ones are used; correct key_shares, or leave "
+                "them out"
+            )
+    return KeySkew(found, tuple(notes))
+
+
+def _counts(samples: Sequence[OperatorSample], stream: str, *, alone: bool) -> Floats | None:
+    """Tuples of the stream by instance, shape (parallelism,); None unless all instances were measured."""
+    newest = max(samples, key=lambda sample: sample.began_s or 0.0, default=None)
+    if newest is None or newest.parallelism is None:
+        return None
+    counts = np.zeros(newest.parallelism)
+    seen = np.zeros(newest.parallelism, dtype=np.bool_)
+    for sample in samples:
+        if sample.parallelism != newest.parallelism or not sample.index < newest.parallelism:
+            continue
+        if not alone and stream not in sample.records_in_by:
+            return None
+        counts[sample.index] += sample.records_in_by.get(stream, sample.records_in if alone else 0.0)
+        seen[sample.index] = True
+    return counts if seen.all() else None
+
+
+def _heavy_keys(counts: Floats) -> KeyHistogram:
+    """Keys that give instances their shares beyond the light ones', and light keys that fall evenly.
+
+    >>> skewed = _heavy_keys(np.array([50.0, 10.0, 10.0, 10.0]))  # 40 of 80 beyond the 10 of the others
+    >>> skewed.shares, skewed.measured_at
+    ({'heaviest': 0.5}, 4)
+    """
+    shares = np.sort(counts / counts.sum())[::-1]
+    light = float(np.median(shares))
+    heavy = [share for share in shares.tolist() if share > UNEVEN * light]
+    rest = shares[len(heavy) :]
+    even = float(rest.mean()) if rest.size else light
+    names = ["heaviest", *(f"heavy {number}" for number in range(2, len(heavy) + 1))]
+    excess = {name: round(share - even, 6) for name, share in zip(names, heavy, strict=False)}
+    return KeyHistogram(excess, key_type=KeyType.OTHER, measured_at=int(counts.size))

@@ -53,7 +53,7 @@ def name_siblings(settings: Settings, *siblings: str) -> None:
 
 
 def notes(folder: Path) -> str:
-    return "\n".join(read_forecast(folder, with_paths=False).notes)
+    return "\n".join(read_forecast(folder, with_paths=False).sibling_notes)
 
 
 def test_the_command_line__tells_from_whom_a_shape_is_borrowed(

@@ -9,6 +9,7 @@ from shadow_days import EVERY, FIRST, NAME, install, plan_now
 
 from forescale.cli.main import main
 from forescale.jobs.violation_budget import BudgetUse
+from forescale.report.kit.wording import minutes
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.decision_basis import BudgetFacts
@@ -33,7 +34,7 @@ def test_a_plan__is_paced_by_the_week_before_it(
     note = "5 of 725 minutes known in 7 days were late"
     assert schedule.basis.budget == BudgetFacts(725, 5, pytest.approx(3.625))
     page = made.report.read_text(encoding="utf-8")
-    assert "5.83 min allowed" in page
+    assert minutes(5.825) + " allowed" in page
     assert note in page
     for name, value in (("HOME", settings.home), ("TOPOLOGIES", tmp_path), ("MLRUNS", settings.mlruns)):
         monkeypatch.setenv(f"FORESCALE_{name}", str(value))

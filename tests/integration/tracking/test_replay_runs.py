@@ -52,7 +52,8 @@ def test_a_replay__is_a_run_with_its_terms_scores_and_files(tmp_path: Path) -> N
     assert run.data.tags["kind"] == "replay"
     told = run.data.params
     assert (told["start"], told["end"]) == ("2024-03-04 12:00:00+00:00", "2024-03-05 00:00:00+00:00")
-    assert (told["lead_s"], told["downtime_s"], told["error"], told["seeds"]) == ("300.0", "60.0", "0.1", "2")
+    numbers = {name: float(told[name]) for name in ("lead_s", "downtime_s", "error", "seeds")}
+    assert numbers == {"lead_s": 300, "downtime_s": 60, "error": 0.1, "seeds": 2}
     assert (told["max_lag_s"], told["allow"], told["scale"], told["against"]) == ("120.0", "0.01", "1.0", "static-peak")
     # What never happens is no parameter.
     assert told["failures_every_s"] == "7200.0"

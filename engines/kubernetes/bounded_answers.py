@@ -41,7 +41,7 @@ class _BoundedPool:
             response.close() if size > MAX_ANSWER_BYTES else response.release_conn()
         return urllib3.HTTPResponse(
             b"".join(parts),
-            headers=[(name, value) for name, value in response.headers.items() if name.lower() != "content-encoding"],
+            headers={name: value for name, value in response.headers.items() if name.lower() != "content-encoding"},
             status=response.status,
             reason=response.reason,
             preload_content=True,

@@ -33,12 +33,15 @@ from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
 
 RECENT = timedelta(days=2)
+_TRACKED_SCHEDULES = 3
+"""Of a topology, the newest: steps of older ones have ended long ago."""
 
 
 def report(workspace: Workspace, schedule_id: str) -> Path:

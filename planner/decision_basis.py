@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from planner.edit_facts import Edit
+from planner.provenance import Ground
 
 
 class Rung(StrEnum):
@@ -172,7 +173,8 @@ class DecisionBasis:
 
     What was found on the way, which does not distinguish decisions: rung, causes, calibration, arrivals, learned,
     prices, budget, unjoined (why sources are not joined, as the forecasts report it). edit: of a person, if this is an
-    edited schedule. others: entries that an earlier release recorded, by name.
+    edited schedule. others: entries that an earlier release recorded, by name. stands_on: where the values come from
+    that its numbers stand on; empty in schedules of earlier releases.
     """
 
     rung: Rung = Rung.FORECAST
@@ -196,6 +198,7 @@ class DecisionBasis:
     unjoined: str = ""
     edit: Edit | None = None
     others: Mapping[str, str] = field(default_factory=dict)
+    stands_on: tuple[Ground, ...] = ()
 
     def answers(self, asked: "DecisionBasis") -> bool:
         """Whether it answers the question of `asked`. A request without shared terms is content with a schedule that

@@ -8,6 +8,7 @@ import typer
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
+from forescale.cli.stands_on import say_grounds, say_placeholders
 from forescale.files.typed_plan import moment_of, parallelism_of
 from modeling.wording import rounded
 from planner.errors import PlanError
@@ -49,6 +50,7 @@ def edit(
     if as_json:
         say_json(made)
         return
+    say_placeholders(made.stands_on, made.topology)
     plain(f"schedule {made.schedule_id} in place of {made.in_place_of}: {made.change}")
     for limit in made.passed:
         plain(f"overridden: {limit}")
@@ -65,5 +67,6 @@ def edit(
     for step_id, state in made.states.items():
         plain(f"{step_id}: {state}")
     plain(f"report: {made.report}")
+    say_grounds(made.stands_on)
     if not approve:
         plain(f"approve with: forescale deploy approve {made.schedule_id}")

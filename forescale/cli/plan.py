@@ -7,6 +7,7 @@ import typer
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
+from forescale.cli.stands_on import say_grounds, say_placeholders
 
 if TYPE_CHECKING:
     from forescale.jobs.plan import PlannedSchedule, PlannedStep
@@ -77,6 +78,7 @@ def _proposed(workspace: "Workspace", topology: str, candidates: Path) -> "dict[
 
 
 def show_schedule(planned: "PlannedSchedule") -> None:
+    say_placeholders(planned.stands_on, planned.topology)
     price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
     plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
     if planned.floor:
@@ -100,6 +102,7 @@ def show_schedule(planned: "PlannedSchedule") -> None:
         for sentence in last_day_sentences(planned.last_day):
             plain(sentence)
     plain(f"report: {planned.report}")
+    say_grounds(planned.stands_on)
 
 
 def _change(step: "PlannedStep") -> str:

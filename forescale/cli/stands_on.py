@@ -21,7 +21,7 @@ def say_placeholders(grounds: Sequence[Ground], topology: str) -> None:
 
 def say_grounds(grounds: Sequence[Ground]) -> None:
     """After the answer, in one to three lines."""
-    for line in stands_on_lines(grounds, datetime.now().astimezone()):
+    for line in stands_on_lines(grounds, None, datetime.now().date()):
         plain(line)
 
 

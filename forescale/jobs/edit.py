@@ -24,13 +24,15 @@ from planner.horizon.horizon_plan import Change, HorizonPlan
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
+from planner.provenance import Ground
 from planner.scaling_schedule import ScalingSchedule
 
 
 @dataclass(frozen=True)
 class EditedSchedule:
     """A new schedule in place of the edited one. before, after: over the same paths of the same forecasts. states: of
-    its steps, by id. passed: limits of the topology file that this edit is the first to override.
+    its steps, by id. passed: limits of the topology file that this edit is the first to override. stands_on: as in its
+    basis.
     """
 
     topology: str
@@ -44,6 +46,7 @@ class EditedSchedule:
     deploy_at: Moment
     report: Path
     passed: tuple[str, ...] = ()
+    stands_on: tuple[Ground, ...] = ()
 
     @property
     def effect(self) -> str:
@@ -142,6 +145,7 @@ def edit(
         deploy_at=own[number].deploy_at,
         report=report,
         passed=tuple(map(str, passed)),
+        stands_on=schedule.basis.stands_on,
     )
 
 

@@ -41,6 +41,7 @@ from planner.fallback import held_schedule
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.provenance import Ground
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule
 from planner.schedule import VIOLATION
@@ -72,7 +73,7 @@ class PlannedSchedule:
     floor: its plans are lower bounds, and others decide what runs above them. asks: a person has to approve some of
     it. rung: of the ladder it was planned by; cause: why no better rung, and other problems. alternatives: over the
     same horizon; last_day: the day before under other policies, None if unknown. price, instance_price_per_hour: as in
-    the schedule. excuses: what is impossible within the limits, why, and what to change.
+    the schedule. excuses: what is impossible within the limits, why, and what to change. stands_on: as in its basis.
     """
 
     topology: str
@@ -95,6 +96,7 @@ class PlannedSchedule:
     alternatives: tuple[Alternative, ...] = ()
     last_day: LastDay | None = None
     excuses: tuple[str, ...] = ()
+    stands_on: tuple[Ground, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -343,4 +345,5 @@ def _planned(
         last_day=last_day,
         # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
+        stands_on=schedule.basis.stands_on,
     )

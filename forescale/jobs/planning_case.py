@@ -14,6 +14,7 @@ from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
+from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import drift_digest
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.plan_pricing import PricedPlans
@@ -225,6 +226,7 @@ def planning_case(
             learned=learned.facts,
             prices=priced.facts,
             budget=paced.facts,
+            stands_on=(*grounds(situation), *rescale_grounds(learned)),
         ),
         priced=priced,
         disruption=disruption_prices_of(planning),

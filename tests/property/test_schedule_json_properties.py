@@ -12,6 +12,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from planner.decision_basis import CalibrationFacts, Cause, CauseKind, DecisionBasis, Rung
 from planner.edit_facts import Edit, LimitKind, LimitPassed
 from planner.errors import PlanError
+from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import Alternative, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
 
@@ -59,6 +60,12 @@ LIMITS = st.builds(
     before=st.dictionaries(TEXTS, st.integers(0, 9), max_size=2),
     since=st.none() | MOMENTS,
 )
+GROUNDS = st.builds(
+    Ground,
+    quantity=st.sampled_from(Quantity),
+    provenance=st.builds(Provenance, origin=st.sampled_from(Origin), place=TEXTS, at=st.none() | MOMENTS),
+    of=st.lists(TEXTS, max_size=2).map(tuple),
+)
 BASES = st.builds(
     DecisionBasis,
     rung=st.sampled_from(Rung),
@@ -72,6 +79,7 @@ BASES = st.builds(
     edit=st.none()
     | st.builds(Edit, by=TEXTS, why=TEXTS, in_place_of=TEXTS, overridden=st.lists(LIMITS, max_size=2).map(tuple)),
     others=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    stands_on=st.lists(GROUNDS, max_size=2).map(tuple),
 )
 SPANS = st.tuples(MOMENTS, MOMENTS).map(sorted).filter(lambda span: span[0] < span[1])
 SCHEDULES = st.builds(

@@ -22,6 +22,7 @@ from forescale.report.decision.plan_tables import (
 )
 from forescale.report.decision.shadow_table import comparison_sentences, shadow_table
 from forescale.report.kit.page import rendered
+from forescale.report.kit.stands_on import stands_on_lines
 from forescale.report.kit.wording import percent, quantile_name
 
 
@@ -56,6 +57,7 @@ def render_report(decision: DecisionReport) -> str:
         rivals=rivals_table(decision.forecasts),
         peaks=peaks_table(decision.forecasts, decision.quantile),
         profiles=profiles_table(decision),
+        stands_on=stands_on_lines(decision.schedule.basis.stands_on, local.zone),
         provenance=provenance(decision),
         percent=percent,
         quantile=quantile_name(decision.quantile),

@@ -5,6 +5,7 @@ from math import isnan
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
+from forescale.report.kit.stands_on import placeholder_line
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -50,8 +51,12 @@ def _change(proposal: Proposal) -> str:
 
 
 def warnings(proposal: Proposal) -> tuple[str, ...]:
-    """What stands before everything else: a broken budget and what keeps it, steps that are past their time."""
-    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal))))
+    """What stands before everything else: a broken budget and what keeps it, steps that are past their time, service
+    times that nobody has measured.
+    """
+    stand_ins = placeholder_line(proposal.schedule.basis.stands_on, proposal.schedule.topology)
+    stand_ins = f"{stand_ins[:1].upper()}{stand_ins[1:]}." if stand_ins else ""
+    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal), stand_ins)))
 
 
 def _broken_budget(proposal: Proposal) -> str:

@@ -1,7 +1,7 @@
 """Words for what an answer stands on, from the provenance of its values: one to three lines."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime, tzinfo
 
 from modeling.wording import count_of
 from planner.provenance import Ground, Origin, Provenance, Quantity, placeholders
@@ -45,9 +45,10 @@ def placeholder_line(grounds: Iterable[Ground], topology: str) -> str:
     )
 
 
-def stands_on_lines(grounds: Sequence[Ground], now: datetime) -> list[str]:
+def stands_on_lines(grounds: Sequence[Ground], zone: tzinfo | None, today: date | None = None) -> list[str]:
     """One line of what options give or somebody has measured or learnt, one of what files declare, and one of what is
-    assumed; none that is empty. now: with the time zone of the reader.
+    assumed; none that is empty. zone: of the reader, None for that of this machine. today: the day on which it is read,
+    None for a page that is read later.
     """
     words: dict[Origin, list[str]] = {origin: [] for origin in _ORDER}
     for quantity in _NAMES:
@@ -58,7 +59,7 @@ def stands_on_lines(grounds: Sequence[Ground], now: datetime) -> list[str]:
                 by_provenance.setdefault((its.origin, its.place, its.at), []).append(each)
         whole = len(by_provenance) == 1 and quantity is not Quantity.KEYS
         for (origin, _, _), of in by_provenance.items():
-            words[origin].append(_words(quantity, of, now, whole=whole))
+            words[origin].append(_words(quantity, of, zone, today, whole=whole))
     known = [*words[Origin.GIVEN], *words[Origin.MEASURED], *words[Origin.LEARNT]]
     lines = {"stands on": known, "by its files": words[Origin.DECLARED], "assumed": words[Origin.ASSUMED]}
     return [f"{name}: {'; '.join(each)}" for name, each in lines.items() if each]
@@ -71,7 +72,9 @@ def stands_on_words(assumed: Sequence[Ground]) -> str:
     return f"{name} {_ASSUMED[quantity]}" if quantity in _ASSUMED else name
 
 
-def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whole: bool) -> str:
+def _words(
+    quantity: Quantity, grounds: Sequence[Ground], zone: tzinfo | None, today: date | None, *, whole: bool
+) -> str:
     name = _NAMES[quantity]
     if not whole and any(each.of for each in grounds):
         name += f" of {_named(grounds)}"
@@ -83,7 +86,7 @@ def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whol
         case Origin.MEASURED if quantity is Quantity.KEYS:
             return f"{name} counted over {count_of(samples, 'day')}"
         case Origin.MEASURED:
-            return f"{name} measured {_when(provenance, now)}from {count_of(samples, 'sample')}"
+            return f"{name} measured {_when(provenance, zone, today)}from {count_of(samples, 'sample')}"
         case Origin.LEARNT:
             return f"{name} learnt from {count_of(samples, _UNITS.get(quantity, 'sample'))}"
         case Origin.DECLARED:
@@ -92,12 +95,11 @@ def _words(quantity: Quantity, grounds: Sequence[Ground], now: datetime, *, whol
             return stands_on_words(grounds)
 
 
-def _when(provenance: Provenance, now: datetime) -> str:
+def _when(provenance: Provenance, zone: tzinfo | None, today: date | None) -> str:
     if provenance.at is None:
         return ""
-    at = provenance.at.astimezone(now.tzinfo)
-    day = "today" if at.date() == now.date() else f"{at:%Y-%m-%d}"
-    return f"{day} {at:%H:%M} " if day != "today" else f"{at:%H:%M} today "
+    at = provenance.at.astimezone(zone)
+    return f"{at:%H:%M} today " if at.date() == today else f"{at:%Y-%m-%d %H:%M} "
 
 
 def _named(grounds: Sequence[Ground]) -> str:

@@ -23,6 +23,7 @@ from planner.clock import TraceClock
 from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import StepState
+from planner.provenance import Quantity
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -82,6 +83,10 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     more_h = (end - begin) / timedelta(hours=1)
     assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(more_h)
     assert told["after"]["violation_minutes"] <= told["before"]["violation_minutes"]
+    # Both answers, and the page, say what they stand on.
+    assert {each.quantity for each in made.stands_on} >= {Quantity.SERVICE_TIME, Quantity.DOWNTIME, Quantity.LEAD}
+    assert {each["quantity"] for each in told["stands_on"]} == {each.quantity for each in made.stands_on}
+    assert "assumed: containers one instance each; cores never short" in Path(told["report"]).read_text("utf-8")
     when = f"{begin:%a %H:%M}"
     assert told["change"] == f"read 1 · count 8 at {when} instead of read 1 · count 7 at {when}"
     own = steps_of(settings, told["schedule_id"])

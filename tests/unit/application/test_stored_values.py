@@ -74,6 +74,7 @@ from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import Maker, Moved, StepState
 from planner.pricing.instance_cost import InstanceCost
+from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule, ScheduledStep
@@ -123,6 +124,9 @@ BASIS = DecisionBasis(
         ExpectedValues(50.0, 2.0, 0.1, 9.9),
     ),
     {"arrivals": "as an earlier release said"},
+    (
+        Ground(Quantity.SERVICE_TIME, Provenance(Origin.MEASURED, "calibration", NOON, 6, (0.5, 2.0)), ("split",)),
+    ),
 )  # fmt: skip
 
 SCHEDULE = ScalingSchedule(

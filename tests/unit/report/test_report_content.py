@@ -1,7 +1,7 @@
 """What a reviewer reads in the report of a decision."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from math import inf
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
 from planner.ledger.minute_records import MinuteCount
+from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import Disruption
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -38,6 +39,23 @@ def test_report__says_first_what_will_change() -> None:
     text = read(sample_decision())
     assert text.index("Rescale call-analytics 4 times by Fri 24 Oct 12:35: 16 → 8 → 18 → 27 → 16") < 200
     assert "1 approved Thu 21:40 16 → 8 transcribe 12 → 4 0.02/s" in text
+
+
+def test_report__says_what_its_numbers_stand_on_and_first_what_nobody_has_measured() -> None:
+    decision = sample_decision()
+    at = datetime(2003, 10, 23, 13, 31, tzinfo=UTC)
+    stands_on = (
+        Ground(Quantity.SERVICE_TIME, Provenance(Origin.MEASURED, "calibration", at, 6), ("transcribe",)),
+        Ground(Quantity.SERVICE_TIME, Provenance(Origin.DECLARED, "topology file"), ("ingest",)),
+        Ground(Quantity.CORES, Provenance(Origin.ASSUMED)),
+    )
+    basis = replace(decision.schedule.basis, stands_on=stands_on)
+    text = read(replace(decision, schedule=replace(decision.schedule, basis=basis)))
+    first = text.index("Service times of ingest are placeholders of the topology file, which nobody has measured")
+    assert first < text.index("Approve")
+    assert "stands on: service times of transcribe measured 2003-10-23 13:31 from 6 samples" in text
+    assert "assumed: cores never short" in text
+    assert "placeholders" not in read(decision)
 
 
 def test_report__weighs_the_cost_against_the_alternatives() -> None:

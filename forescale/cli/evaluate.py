@@ -35,6 +35,7 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 from planner.errors import PlanError
+from planner.provenance import Ground
 
 if TYPE_CHECKING:
     from forescale.report.whatif.whatif import WhatIf
@@ -148,7 +149,7 @@ def evaluate(
         by_load = [_evaluated(shape, profiles, plans, replace(terms, load=each)) for each in loads]
         found = by_load[0]
         if plot is not None:
-            _draw(shape, profiles, plans, found, terms, plot)
+            _draw(shape, profiles, plans, found, terms, stands_on, plot)
         if as_json:
             answers = [evaluation_fields(each[name]) | grounds_fields(stands_on) for each in by_load]
             say_json({name: answers[0] if len(answers) == 1 else {"loads": answers}})
@@ -166,7 +167,7 @@ def evaluate(
         in_full = plans if few else _best(best, plans) if plot is not None else {}
         found = _evaluated(shape, profiles, in_full, terms)
         if plot is not None:
-            _draw(shape, profiles, in_full, found, terms, plot)
+            _draw(shape, profiles, in_full, found, terms, stands_on, plot)
         if as_json:
             evaluations = {name: evaluation_fields(each) for name, each in found.items()}
             say_json(ranking_fields(config.topology, best, loads) | {"plans": evaluations} | grounds_fields(stands_on))
@@ -248,6 +249,7 @@ def what_if(
     plans: Mapping[str, PhysicalPlan],
     evaluations: Mapping[str, Evaluation],
     terms: Terms,
+    stands_on: Sequence[Ground] = (),
 ) -> "WhatIf":
     """What the page of plans side by side draws, by displayed name."""
     from forescale.report.whatif.whatif import WhatIf
@@ -270,6 +272,7 @@ def what_if(
             for name, each in evaluations.items()
         },
         enough={shown[name]: each.enough for name, each in evaluations.items()},
+        stands_on=tuple(stands_on),
     )
 
 
@@ -279,8 +282,9 @@ def _draw(
     plans: Mapping[str, PhysicalPlan],
     evaluations: Mapping[str, Evaluation],
     terms: Terms,
+    stands_on: Sequence[Ground],
     path: Path,
 ) -> None:
     from forescale.report.whatif.page import render_whatif_page
 
-    write_whole(render_whatif_page(what_if(topology, profiles, plans, evaluations, terms)), path)
+    write_whole(render_whatif_page(what_if(topology, profiles, plans, evaluations, terms, stands_on)), path)

@@ -13,6 +13,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
+from planner.provenance import Ground
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class WhatIf:
 
     peak_per_s: per quantile, the forecast's peak over all sources together; empty without a forecast.
     max_lag_s: the target, None if there is none. backlog: tuples already waiting at each source.
+    stands_on: where the values come from.
     violation: per plan the probability that it misses a target, by the target's name. enough: per plan the smallest
     change of parallelism with which it carries the load, or why there is none; empty if unknown. Raises ReportError if
     plans and estimates differ in their names, or are empty.
@@ -39,6 +41,7 @@ class WhatIf:
     backlog: Mapping[str, float] = field(default_factory=dict)
     violation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     enough: Mapping[str, Mapping[str, int] | Excuse] = field(default_factory=dict)
+    stands_on: tuple[Ground, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.estimates:

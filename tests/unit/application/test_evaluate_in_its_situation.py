@@ -158,6 +158,17 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
     assert assumed == "assumed: containers one instance each; cores never short"
 
 
+def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    calibrate(home, 0.02)
+    page = home / "page.html"
+    arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
+    run(capsys, "evaluate", *arguments, "--plot", str(page))
+    text = page.read_text(encoding="utf-8")
+    assert "service times of read are placeholders of the topology file" in text
+    assert "stands on: service times of count measured 2026-03-02 " in text
+    assert "assumed: containers one instance each; cores never short" in text
+
+
 def test_pack__uses_packer_and_containers_of_the_file(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     (home / "pair.yaml").write_text(TOPOLOGY + PACKED)
     topology = str(home / "pair.yaml")

@@ -9,6 +9,7 @@ from forecasting.arrivals.grid import typed_moment
 from forecasting.trace_file import is_trace_name
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
+from forescale.cli.stands_on import say_grounds, say_placeholders
 from forescale.codec import to_json
 from forescale.files.atomic import write_whole
 from forescale.jobs.replay import ReplayedPolicies, ReplayRequest
@@ -167,6 +168,7 @@ def replay(
 
 
 def _show(done: ReplayedPolicies, plot: Path | None) -> None:
+    say_placeholders(done.stands_on, done.topology)
     columns = ["policy", "instances", "instance-hours", "violations", "minutes", "lag p99", "rescales a day", "best"]
     further = further_columns(done.scores)
     columns += [name for name, _ in further]
@@ -189,6 +191,7 @@ def _show(done: ReplayedPolicies, plot: Path | None) -> None:
         plain(f"MLflow run {done.run_id}")
     if plot is not None:
         plain(f"drawn in {plot}")
+    say_grounds(done.stands_on)
 
 
 def _row(score: Score) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from forescale.jobs.replay_engine import GivenRescale, engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
+from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import unmeasured_notes
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
@@ -31,6 +32,7 @@ from forescale.wiring.instance_costs import instance_costs
 from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of
 from modeling.wording import count_of
 from planner.errors import PlanError
+from planner.provenance import Ground
 from planner.replay.contest import FORECASTING, USUAL, Contest, check_policy, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
@@ -92,7 +94,7 @@ class ReplayRequest:
 class ReplayedPolicies:
     """scores: cheapest first. differences: from one policy, empty if none was named. timeline: the file that they were
     computed from. notes: for the reader. terms: everything else that the scores depend on. run_id: of MLflow, empty if
-    not tracked.
+    not tracked. stands_on: what the planner believes, and how long rescales take.
     """
 
     topology: str
@@ -105,6 +107,7 @@ class ReplayedPolicies:
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
     run_id: str = ""
+    stands_on: tuple[Ground, ...] = ()
 
 
 def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress | None = None) -> ReplayedPolicies:
@@ -215,6 +218,7 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         tuple(scores(timeline)),
         tuple(differences(timeline, request.against)) if request.against is not None else (),
         tuple(notes),
+        stands_on=(*grounds(situation), *given.grounds(rescale_grounds(learned))),
     )
 
 

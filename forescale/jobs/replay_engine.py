@@ -1,11 +1,13 @@
 """Rescales in a replay: as planned with, except for what options say."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from forescale.files.site import SiteFile
 from forescale.situation.learned_rescale import LearnedPlanning
 from modeling.inputs.operator_profile import Profiles
 from planner.clusters.engine_terms import EngineTerms
+from planner.provenance import Ground, Origin, Provenance, Quantity
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,15 @@ class GivenRescale:
     lead_s: float | None = None
     downtime_s: float | None = None
     restore_s_per_gib: float | None = None
+
+    def grounds(self, known: Iterable[Ground]) -> tuple[Ground, ...]:
+        """Of downtime and lead time: what is known of them, and what options give instead."""
+        options = {Quantity.DOWNTIME: ("--downtime", self.downtime_s), Quantity.LEAD: ("--lead", self.lead_s)}
+        return tuple(
+            each if value is None else replace(each, provenance=Provenance(Origin.GIVEN, f"{option} {value:g}"))
+            for each in known
+            for option, value in [options[each.quantity]]
+        )
 
 
 def engine_terms(

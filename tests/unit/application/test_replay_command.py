@@ -83,6 +83,8 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
     cheaper = {n for n, s in by_name.items() if s["violation_minutes"] == 0 and n != "hindsight"}
     assert all(by_name[name]["instance_hours"] > by_name["hindsight"]["instance_hours"] for name in cheaper)
     assert "service times are those declared in the topology file; nothing was measured" in told["notes"]
+    provenance = {each["quantity"]: each["provenance"] for each in told["stands_on"]}
+    assert (provenance["service_time"]["origin"], provenance["downtime"]["origin"]) == ("declared", "declared")
     timeline = read_timeline(folder / "t.parquet")
     assert set(timeline.policies) == set(by_name)
     # Tracking was away: that costs a note, in which the password does not stand.
@@ -186,7 +188,10 @@ def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
     assert score["downtime_minutes"] == pytest.approx(2 * rescales)
     assert (answer["terms"]["restore_s_per_gib"], answer["terms"]["state_gib"]) == (10, 6)
     # As much as the site file tells, which also goes back to checkpoints.
-    answer, score = told("--site", "site.yaml")
+    answer, score = told("--site", "site.yaml", "--lead", "40")
+    provenance = {each["quantity"]: each["provenance"] for each in answer["stands_on"]}
+    assert (provenance["lead"]["origin"], provenance["lead"]["place"]) == ("given", "--lead 40")
+    assert provenance["downtime"]["origin"] == "declared"
     assert score["downtime_minutes"] == pytest.approx(2 * rescales)
     assert answer["terms"]["checkpoints"]["interval_s"] == 60
     # Failures begin downtimes, too; about one in two hours.

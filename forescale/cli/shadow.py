@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.cli.stands_on import say_grounds, say_placeholders
 from forescale.codec import to_json
 from planner.errors import PlanError
 
@@ -81,6 +82,7 @@ def _show(record: "Shadow") -> None:
     from forescale.report.decision.shadow_table import COLUMNS, comparison_sentences, row_of
     from planner.shadow.comparison import compared
 
+    say_placeholders(record.stands_on, record.topology)
     title = f"{record.topology} in shadow mode since {record.since:%Y-%m-%d %H:%M} UTC"
     rows = [(f"{day.day}", *row_of(compared([day]))) for day in record.days]
     if record.days:
@@ -94,3 +96,4 @@ def _show(record: "Shadow") -> None:
     for note in record.notes:
         plain(note)
     plain(f"forescale would run {record.plan} now")
+    say_grounds(record.stands_on)

@@ -9,14 +9,17 @@ from forecasting.arrivals.store import read_history
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.observe import in_shadow_mode
-from forescale.situation.known_profiles import kept_profiles, unmeasured_notes
+from forescale.situation.grounds import grounds, rescale_grounds
+from forescale.situation.known_profiles import unmeasured_notes
 from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from modeling.errors import ModelError
 from planner.errors import PlanError
 from planner.ledger.entries import ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.ledger.shadow_records import ShadowSpan
+from planner.provenance import Ground
 from planner.shadow.accrual import DAY, ShadowWorld, accrued_day, midnight, whole_days
 from planner.shadow.comparison import Comparison, compared
 from planner.shadow.observed import MAX_APART_S
@@ -25,7 +28,7 @@ from planner.shadow.observed import MAX_APART_S
 @dataclass(frozen=True)
 class Shadow:
     """since: when the shadow began. plan: the one that would run now, in brief. days: from the ledger, oldest first;
-    total: of these days. pending: why a past day is not accrued. notes: for the reader.
+    total: of these days. pending: why a past day is not accrued. notes: for the reader. stands_on: of days accrued now.
     """
 
     topology: str
@@ -36,6 +39,7 @@ class Shadow:
     total: Comparison
     pending: Mapping[str, str]
     notes: tuple[str, ...]
+    stands_on: tuple[Ground, ...] = ()
 
 
 def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> Shadow:
@@ -63,6 +67,7 @@ def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> S
         earliest = now.date() - days * DAY
         kept = tuple(day for day in kept if day.day >= earliest)
         pending = {day: why for day, why in pending.items() if day >= earliest}
+    situation = workspace.situation(config)
     return Shadow(
         config.topology,
         span.start,
@@ -71,7 +76,8 @@ def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> S
         kept,
         compared(kept),
         {day.isoformat(): why for day, why in pending.items()},
-        tuple(_notes(workspace, config, kept)),
+        tuple(_notes(situation, kept)),
+        (*grounds(situation), *rescale_grounds(learned_planning(situation, ledger))),
     )
 
 
@@ -132,8 +138,8 @@ def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], da
         )
 
 
-def _notes(workspace: Workspace, config: TopologyConfig, days: tuple[ShadowDay, ...]) -> list[str]:
-    notes = unmeasured_notes(kept_profiles(config, workspace.settings))
+def _notes(situation: Situation, days: tuple[ShadowDay, ...]) -> list[str]:
+    config, notes = situation.config, unmeasured_notes(situation.profiles)
     total = compared(days)
     if total.observed_minutes < 0.9 * total.minutes:
         notes.append(

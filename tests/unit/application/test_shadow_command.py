@@ -72,11 +72,14 @@ def test_a_day__stands_beside_what_really_ran(settings: Settings, capsys: pytest
     assert "144 instance-hours over the observed minutes, 33 % fewer than the 216" in words
     assert "missed the target for 0 minutes of the 1,440 in which the lag was measured; it was missed for 0." in words
     assert "forescale would run read 1 · count 2 now" in words
+    assert words.startswith("service times of read, count are placeholders of the topology file")
+    assert words.endswith("assumed: containers one instance each; cores never short")
 
     code, out, _ = run(capsys, "--json", NAME, "--days", "1", "--plot", "page.html")
     told = json.loads(out)
     assert (code, told["plot"], told["days"][0]["day"]) == (0, "page.html", "2026-03-02")
     assert told["total"]["real_instance_hours"] == pytest.approx(216)
+    assert {each["quantity"] for each in told["stands_on"]} >= {"service_time", "downtime", "lead"}
     assert "What forescale would have done with pair on 1 day" in Path("page.html").read_text(encoding="utf-8")
 
 

@@ -57,7 +57,8 @@ class Guarded:
 class GuardTurn:
     """What one turn saw and did. assessment: None if nothing was assessed; `why` gives the reason.
 
-    judged: an earlier action that this turn judged; action: the one it began; advice: new advice.
+    judged: an earlier action that this turn judged; action: the one it began; advice: new advice. looks: number of
+    those that were assessed.
     """
 
     topology: str
@@ -68,6 +69,7 @@ class GuardTurn:
     judged: GuardAction | None = None
     action: GuardAction | None = None
     advice: tuple[GuardAction, ...] = ()
+    looks: int = 0
 
 
 def guard_turn(
@@ -106,7 +108,8 @@ def guard_turn(
         begun = _begun(found.action, guarded, ledger, state, now)
         begun = _deployed(begun, guarded, ledger, cluster, clock)
         why = "; ".join(each for each in (why, _elsewhere(begun, ledger)) if each)
-    return GuardTurn(name, now, plan, found, why, earlier, begun, tuple(each for each in said if each is not None))
+    new = tuple(each for each in said if each is not None)
+    return GuardTurn(name, now, plan, found, why, earlier, begun, new, 0 if window is None else len(window.looks))
 
 
 def _closed_one(action: GuardAction | None) -> GuardAction | None:

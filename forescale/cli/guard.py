@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.stands_on import say_grounds
 
 if TYPE_CHECKING:
     from forescale.jobs.guard import Guarding
@@ -111,11 +112,13 @@ def _watch(workspace: "Workspace", topology: str, every_s: float, *, as_json: bo
     from forescale.jobs.guard import guard
     from planner.errors import ClusterError, LedgerError
 
+    first = True
     clock, pause_s = workspace.clock, every_s
     while True:
         try:
-            _say(guard(workspace, topology), as_json=as_json)
-            pause_s = every_s
+            turn = guard(workspace, topology)
+            _say(turn, as_json=as_json, grounds=first or turn.action is not None)
+            first, pause_s = False, every_s
         except (ClusterError, LedgerError) as error:
             print(f"forescale: {error}; the next turn is in {pause_s:g} s", file=sys.stderr, flush=True)
             clock.wait(pause_s)
@@ -124,7 +127,8 @@ def _watch(workspace: "Workspace", topology: str, every_s: float, *, as_json: bo
             clock.wait(every_s)
 
 
-def _say(turn: "Guarding", *, as_json: bool) -> None:
+def _say(turn: "Guarding", *, as_json: bool, grounds: bool = True) -> None:
+    """grounds: say what the turn stands on; `--json` always has it."""
     if as_json:
         say_json(turn)
         return
@@ -139,6 +143,8 @@ def _say(turn: "Guarding", *, as_json: bool) -> None:
         plain(f"  advice, nothing is deployed: {advice.action} ({advice.why})")
     if turn.action is not None:
         plain(f"  {turn.action.action} by step {turn.action.step_id}: {_state(turn.action)}")
+    if grounds:
+        say_grounds(turn.stands_on)
 
 
 def _state(action: "GuardAction") -> str:

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.planning_case import changes_before
-from forescale.situation.learned_rescale import learned_guard_terms, learned_planning
+from forescale.situation.known_guard import known_guard
+from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import (
@@ -165,6 +167,7 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
         backlogs=recorded_backlogs(config, cluster, ledger, clock),
         floor_within=planning.max_instances if planning.floor else None,
     )
+    _track(workspace, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
     return deployment
@@ -216,7 +219,7 @@ def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, workspace: Workspace, cluster: Cluster) -> None:
     ledger, now = workspace.ledger, workspace.clock.now()
     step = ledger.take_withheld_places(step, at=now, by="deploy")
-    topology, terms = config.as_topology(), learned_guard_terms(workspace, config)
+    topology, terms = config.as_topology(), known_guard(workspace, config).terms
     if why := withheld_because(step, topology, terms, ledger, cluster, now):
         raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
 
@@ -229,3 +232,18 @@ def _checked(deploy_at: datetime, now: datetime) -> datetime:
             f"deploy time {deploy_at.isoformat()} is past, it is {now.isoformat()}; leave it out to deploy at once"
         )
     return deploy_at.astimezone(UTC)
+
+
+def _track(workspace: Workspace, step: StepEntry, outcome: str) -> None:
+    """Write the plan's outcome to the MLflow runs of the forecasts that it was derived from.
+
+    An unreachable tracking server does not fail the deployment: the ledger has the outcome.
+    """
+    if step.schedule_id is None:
+        return
+    tracker = workspace.tracker
+    try:
+        for entry in workspace.ledger.forecasts_of(step.schedule_id):
+            tracker.link_decision(entry.run_id, {f"outcome {step.position}": outcome})
+    except TrackingError as error:
+        logger.warning("the outcome of step %s is not in MLflow: %s", step.id, error)

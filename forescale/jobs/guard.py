@@ -9,7 +9,8 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
-from forescale.situation.learned_rescale import learned_guard_terms
+from forescale.situation.grounds import measured_grounds
+from forescale.situation.known_guard import known_guard
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
@@ -20,6 +21,7 @@ from planner.guard.diagnoses import DiagnosisKind
 from planner.guard.terms import GuardTerms
 from planner.guarding import Guarded, GuardTurn, guard_turn
 from planner.ledger.entries import BarredPair, GuardAction
+from planner.provenance import Ground
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ class Guarding:
 
     action: begun in this turn; judged: earlier action that got its verdict in this turn; advice: what only people can
     do, or what the guard would do if it were to act. unmeasured: reason by source whose arrivals are estimated.
+    stands_on: with the service times that this turn has measured.
     """
 
     topology: str
@@ -43,6 +46,7 @@ class Guarding:
     judged: GuardAction | None
     advice: tuple[GuardAction, ...]
     unmeasured: Mapping[str, str]
+    stands_on: tuple[Ground, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,15 +74,13 @@ def guard(workspace: Workspace, topology: str) -> Guarding:
             f"topology {config.topology!r} has no guard: a cluster of kind {config.cluster.kind!r} counts no tuples, "
             "which a guard needs; its plans are made and deployed without one"
         )
-    workspace = workspace
     clock, ledger = workspace.clock, workspace.ledger
     cluster = workspace.cluster(config)
-    guarded = replace(
-        _guarded(config, learned_guard_terms(workspace, config)), alone=partial(deployment_lock, workspace)
-    )
+    known = known_guard(workspace, config)
+    guarded = replace(_guarded(config, known.terms), alone=partial(deployment_lock, workspace))
     turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
     logger.info("guard of %s: %s", config.topology, turn.why)
-    return _guarding(turn, mode)
+    return _guarding(turn, mode, known.stands_on)
 
 
 def guard_record(workspace: Workspace, topology: str, *, limit: int = 20) -> GuardRecord:
@@ -128,7 +130,7 @@ def _guarded(config: TopologyConfig, terms: GuardTerms) -> Guarded:
     )
 
 
-def _guarding(turn: GuardTurn, mode: str) -> Guarding:
+def _guarding(turn: GuardTurn, mode: str, known: Iterable[Ground]) -> Guarding:
     found = turn.assessment
     return Guarding(
         turn.topology,
@@ -142,4 +144,5 @@ def _guarding(turn: GuardTurn, mode: str) -> Guarding:
         turn.judged,
         turn.advice,
         {} if found is None else found.unmeasured,
+        measured_grounds(known, turn.at, turn.looks),
     )

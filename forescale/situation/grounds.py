@@ -1,6 +1,8 @@
 """What an answer stands on: each quantity of a situation with its provenance."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 
 from forescale.situation.learned_rescale import LearnedPlanning
 from forescale.situation.situation import ASSUMED, Situation
@@ -12,6 +14,7 @@ from planner.provenance import Ground, Origin, Provenance, Quantity
 TOPOLOGY_FILE = Provenance(Origin.DECLARED, "topology file")
 HISTORY = "arrival history"
 DEPLOYMENTS = "deployments"
+METRICS = "metrics of the running job"
 
 
 def grounds(situation: Situation) -> tuple[Ground, ...]:
@@ -25,6 +28,14 @@ def rescale_grounds(learned: LearnedPlanning) -> tuple[Ground, ...]:
         Ground(quantity, _rescale(number))
         for quantity, number in ((Quantity.DOWNTIME, learned.learned.downtime), (Quantity.LEAD, learned.learned.lead))
     )
+
+
+def measured_grounds(known: Iterable[Ground], at: datetime, looks: int) -> tuple[Ground, ...]:
+    """With service times of the running job's metrics, if there are looks at it, instead of those known before."""
+    if not looks:
+        return tuple(known)
+    seen = Provenance(Origin.MEASURED, METRICS, at, looks)
+    return tuple(replace(each, provenance=seen) if each.quantity is Quantity.SERVICE_TIME else each for each in known)
 
 
 def _rescale(number: LearnedNumber) -> Provenance:

@@ -3,24 +3,17 @@
 import logging
 from dataclasses import dataclass, replace
 
-from forescale.files.file_error import FileError
 from forescale.files.planning_section import Planning
-from forescale.files.topology import TopologyConfig
 from forescale.situation.situation import Situation
-from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import guard_terms_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
 from planner.decision_basis import LearnedFacts
-from planner.errors import LedgerError, PlanError
-from planner.guard.terms import GuardTerms
 from planner.learned_rescale import LearnedRescale, MeasuredDeployment, learned_rescale
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.plan_model import PlanModel
 
 logger = logging.getLogger(__name__)
 
@@ -52,22 +45,6 @@ class LearnedPlanning:
             restored=restore.restored,
             parallel_restore=restore.parallel,
         )
-
-
-def learned_guard_terms(workspace: Workspace, config: TopologyConfig) -> GuardTerms:
-    """The guard sizes by the longest of the downtimes planned with, and by what plans carry in the situation. If a
-    record or file that says so cannot be read, it keeps working: with the topology file's downtime, and by what it
-    measures alone.
-    """
-    model: PlanModel | None = None
-    try:
-        situation = workspace.situation(config)
-        model = situation.model
-        downtime_s = learned_planning(situation, workspace.ledger.past_damage()).engine.whole_s
-    except (FileError, LedgerError, PlanError) as error:
-        logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
-        downtime_s = config.planning.downtime_s
-    return guard_terms_of(config, downtime_s, model)
 
 
 def learned_planning(situation: Situation, ledger: Ledger | None) -> LearnedPlanning:

@@ -28,7 +28,7 @@ from forescale.jobs.evaluation import Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad
 from forescale.report.whatif.numbers import curves
 from forescale.settings import Settings
-from forescale.situation.learned_rescale import learned_guard_terms
+from forescale.situation.known_guard import known_guard
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from modeling.inputs.operator_profile import OperatorProfile
@@ -108,7 +108,7 @@ def answers(settings: Settings, situation: Situation, installed: Installation) -
     total, topology = sum(load.values()), situation.topology
     mix = np.array([[load[source] / total] for source in topology.sources])
     rates = mix.T * total
-    guard = learned_guard_terms(Workspace(settings), situation.config).model
+    guard = known_guard(Workspace(settings), situation.config).terms.model
     assert guard is not None
     contest = Reality(model, EngineTerms(30.0), Differences(), 0.0, 3600.0)
     terms = Terms(EvaluatedLoad(load), situation.site.file, Targets(max_lag_s=60.0), draws=20)
@@ -206,7 +206,7 @@ def test_a_plan__has_one_capacity_whoever_is_asked(installed: Installation) -> N
         # The guard's plan, too, is carried as `evaluate` says.
         model = situation.model
         window = spread(situation.topology, model, placed, {s: 2 * r for s, r in installed.load_per_s.items()})
-        sizing = Sizing(window, learned_guard_terms(Workspace(settings), situation.config))
+        sizing = Sizing(window, known_guard(Workspace(settings), situation.config).terms)
         grown = sizing.grown()
         if grown != dict(installed.counts) and model.raised(
             grown, sizing.need_per_s, situation.topology.max_parallelism, 64

@@ -14,7 +14,8 @@ from forescale.cli.main import main
 from forescale.files.file_error import FileError
 from forescale.report.kit.decision_words import learned_words
 from forescale.settings import Settings
-from forescale.situation.learned_rescale import learned_guard_terms, learned_planning
+from forescale.situation.known_guard import known_guard
+from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -77,7 +78,7 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
     assert [each.planning.lead_s for each in learned] == [300, 300, 150]
     assert change_terms_of(learned[-1].planning, 3600).downtime_s == 25
-    assert learned_guard_terms(Workspace(settings), config).downtime_s == 25
+    assert known_guard(Workspace(settings), config).terms.downtime_s == 25
     words = [learned_words(each.facts)["downtime"] for each in learned]
     assert words[-1] == "25 s, learnt from 3 deployments; the topology file says 60 s"
     assert words[0] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
@@ -144,4 +145,4 @@ def test_the_guard__works_on_with_the_downtime_of_its_file_where_profiles_are_da
     config = topology_config("pair", settings)
     with pytest.raises(FileError):
         learned_planning(Workspace(settings).situation(config), ledger_of(settings))
-    assert learned_guard_terms(Workspace(settings), config).downtime_s == config.planning.downtime_s
+    assert known_guard(Workspace(settings), config).terms.downtime_s == config.planning.downtime_s

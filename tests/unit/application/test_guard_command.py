@@ -94,6 +94,18 @@ def test_guard__answers_as_one_document(settings: Settings, capsys: pytest.Captu
     assert (told["topology"], told["mode"], told["plan"]) == ("pair", "act", {"read": 1, "work": 2})
     assert told["diagnoses"] == ["under-provisioned: work is full: read waits for room downstream 100% of the time"]
     assert told["action"]["plan"] == {"read": 1, "work": 5}
+    # The guard sizes by what it has seen itself: four looks, a minute apart.
+    timed = [each["provenance"] for each in told["stands_on"] if each["quantity"] == "service_time"]
+    assert {(each["origin"], each["place"]) for each in timed} == {("measured", "metrics of the running job")}
+    assert {each["samples"] for each in timed} == {3}
+    assert {each["quantity"] for each in told["stands_on"]} >= {"downtime", "lead", "cores", "containers"}
+
+
+def test_guard__ends_with_what_it_stands_on(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = turns(settings, capsys, 5).splitlines()
+    assert lines[-3].startswith("stands on: service times measured 2026-03-02 ")
+    assert lines[-2].startswith("by its files: ")
+    assert lines[-1] == "assumed: containers one instance each; cores never short"
 
 
 def test_guard__says_of_which_source_it_only_estimates_what_comes(

@@ -3,11 +3,21 @@
 Timeouts of HTTP clients count from the last byte: a server that sends one a second is waited for without end.
 """
 
+import logging
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import TypeVar
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+NOTICE_S = 8.0
+"""Whoever waits longer is told for what."""
 
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete", "connect_unix_socket.complete")
 
@@ -53,3 +63,41 @@ class Deadline:
                 return
             with suppress(OSError):  # it is closed already
                 self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def within(left_s: float, ask: Callable[[], Answer]) -> Answer:
+    """The answer of a call whose client knows no deadline. Raises TimeoutError if it takes longer; the call then goes
+    on in a thread that ends with the process, and its answer is dropped.
+    """
+    answers: list[Answer] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(left_s)
+    if errors:
+        raise errors[0]
+    if not answers:
+        raise TimeoutError(f"no answer within {left_s:g} s")
+    return answers[0]
+
+
+@contextmanager
+def waiting(what: str, most_s: float) -> Iterator[None]:
+    """Say what is waited for, and how long at most, if the block takes longer than NOTICE_S."""
+    if most_s <= NOTICE_S:
+        yield
+        return
+    timer = threading.Timer(NOTICE_S, lambda: logger.warning("still waiting for %s, at most %.3g s", what, most_s))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

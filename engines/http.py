@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 from pydantic import SecretStr
 
-from engines.deadline import Deadline
+from engines.deadline import Deadline, waiting
 from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
@@ -139,7 +139,7 @@ class JsonServer:
         self, method: str, path: str, parameters: Parameters | None, body: object, left_s: float
     ) -> httpx.Response:
         """One request with its whole answer, within left_s seconds and MAX_ANSWER_BYTES."""
-        with Deadline(left_s) as deadline:
+        with Deadline(left_s) as deadline, waiting(self.place, left_s):
             sent = self._client.build_request(
                 method, path, params=parameters, json=body, timeout=left_s, extensions={"trace": deadline.trace}
             )

@@ -9,7 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from engines.deadline import waiting, within
 from engines.http import Failure
+from engines.kubernetes.bounded_answers import TooLargeError, bound_answers
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
 from engines.redaction import without_secrets
@@ -67,6 +69,7 @@ class KubernetesServer:
         client: "ApiClient | None" = None,
     ) -> None:
         self._client = client or api_client(identity or Identity(), failure)
+        bound_answers(self._client)
         self._timeout_s = timeout_s
         self._failure = failure
         self.namespace = namespace
@@ -191,7 +194,14 @@ class KubernetesServer:
         from kubernetes.client import ApiException
 
         try:
-            data, _, headers = call()
+            with waiting(self.place, self._timeout_s):
+                data, _, headers = within(self._timeout_s, call)
+        except (TimeoutError, urllib3.exceptions.ReadTimeoutError):
+            raise self.failure(
+                f"{self.place} did not answer on {where} within {self._timeout_s:g} s; see whether it is overloaded"
+            ) from None
+        except TooLargeError as error:
+            raise self.failure(f"{self.place} answers on {where} with {error}") from None
         except ApiException as error:
             if not error.status:  # how the client reports TLS failures
                 raise self.failure(

@@ -8,12 +8,14 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import httpx
 
+from engines.deadline import waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
 
@@ -21,9 +23,21 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CONNECT_TIMEOUT_S = 3.0
-ANSWER_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 9.0
+FIRST_USE_S = 120.0
+"""A database makes its tables at its first use."""
+ARTIFACTS_S = 300.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
 LOGIN_REMEDY = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
+
+
+_FILE_REMEDIES = {
+    "malformed|not a database": "its file is damaged: restore its copy, or move it away to begin anew",
+    "disk is full|No space left": "make room on its disk",
+    "readonly|read-only|unable to open|Permission denied": "give the right to write its file and folder",
+    "locked": "see which process holds its file",
+}
+"""What helps, by SQLite's own words: MLflow passes on nothing else."""
 
 
 def connected_client(uri: str) -> "MlflowClient":
@@ -35,6 +49,8 @@ def connected_client(uri: str) -> "MlflowClient":
         raise TrackingError("mlflow is not installed; install forescale[mlflow]")
     _check_answers(uri)
     _set_defaults()
+    if _is_served_database(uri):
+        _check_database(uri)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
@@ -47,6 +63,8 @@ def connected_client(uri: str) -> "MlflowClient":
             if fresh is not None:
                 _create(fresh)
             client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+            if not uri.startswith("sqlite:"):
+                client = cast("MlflowClient", BoundedClient(client, uri))
             client.search_experiments(max_results=1)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise refused(uri, "opening the store", error) from None
@@ -72,6 +90,8 @@ def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     reason = without_secrets(message, as_quoted(_secrets(uri)))[:300]
     # The status is an attribute of MLflow's errors, in requests' response, and in both messages.
     remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
+    if uri.startswith("sqlite:"):
+        remedy = next((remedy for pattern, remedy in _FILE_REMEDIES.items() if re.search(pattern, str(error))), remedy)
     return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")
 
 
@@ -90,8 +110,9 @@ def _check_answers(uri: str) -> None:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
         # Without this check, a server that accepts connections but never answers would be retried for minutes.
-        httpx.get(f"{uri.rstrip('/')}/health", timeout=ANSWER_TIMEOUT_S, follow_redirects=False)
-    except httpx.TimeoutException:
+        health = f"{uri.rstrip('/')}/health"
+        within(ANSWER_TIMEOUT_S, lambda: _headers_come(health))
+    except (httpx.TimeoutException, TimeoutError):
         raise TrackingError(
             f"MLflow at {without_credentials(uri)} takes connections and did not answer within {ANSWER_TIMEOUT_S:g} s; "
             f"{REMEDY}"
@@ -105,12 +126,56 @@ def _check_answers(uri: str) -> None:
         raise TrackingError(f"MLflow at {without_credentials(uri)} does not answer ({error}); {REMEDY}") from None
 
 
+def _headers_come(address: str) -> None:
+    with httpx.stream("GET", address, timeout=ANSWER_TIMEOUT_S, follow_redirects=False):
+        pass
+
+
+def _is_served_database(uri: str) -> bool:
+    return uri.partition(":")[0].partition("+")[0] in {"postgresql", "mysql", "mssql"}
+
+
+def _check_database(uri: str) -> None:
+    """MLflow would ask a database that refuses for minutes. Raises TrackingError."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+
+    try:
+        engine = create_engine(uri, poolclass=NullPool, hide_parameters=True)
+        within(ANSWER_TIMEOUT_S, lambda: engine.connect().close())
+    except (SQLAlchemyError, OSError, ImportError, ValueError) as error:
+        raise refused(uri, "opening the store", error) from None
+
+
+class BoundedClient:
+    """An MlflowClient of which every call ends in its time, however slowly the store answers: TimeoutError."""
+
+    def __init__(self, client: "MlflowClient", uri: str) -> None:
+        self._client = client
+        self._place = f"MLflow at {without_credentials(uri)}"
+        self._call_s = FIRST_USE_S if _is_served_database(uri) else ANSWER_TIMEOUT_S
+
+    def __getattr__(self, name: str) -> Any:
+        called = getattr(self._client, name)
+        if not callable(called):
+            return called
+        most_s = ARTIFACTS_S if "artifact" in name else self._call_s
+
+        def bounded(*values: Any, **named: Any) -> Any:
+            with waiting(self._place, most_s):
+                return within(most_s, partial(called, *values, **named))
+
+        return bounded
+
+
 def _set_defaults() -> None:
     # MLflow reads these at import and at each request; values set by an operator stay.
     for name, value in {
         "MLFLOW_DISABLE_TELEMETRY": "true",
-        "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": "9",
+        # Each retry may wait for as long as the server asks.
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     }.items():

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from forecasting.errors import TrackingError
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
@@ -167,7 +166,6 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
         backlogs=recorded_backlogs(config, cluster, ledger, clock),
         floor_within=planning.max_instances if planning.floor else None,
     )
-    _track(workspace, step, f"{deployment.state}: {deployment.detail}")
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
     return deployment
@@ -232,18 +230,3 @@ def _checked(deploy_at: datetime, now: datetime) -> datetime:
             f"deploy time {deploy_at.isoformat()} is past, it is {now.isoformat()}; leave it out to deploy at once"
         )
     return deploy_at.astimezone(UTC)
-
-
-def _track(workspace: Workspace, step: StepEntry, outcome: str) -> None:
-    """Write the plan's outcome to the MLflow runs of the forecasts that it was derived from.
-
-    An unreachable tracking server does not fail the deployment: the ledger has the outcome.
-    """
-    if step.schedule_id is None:
-        return
-    tracker = workspace.tracker
-    try:
-        for entry in workspace.ledger.forecasts_of(step.schedule_id):
-            tracker.link_decision(entry.run_id, {f"outcome {step.position}": outcome})
-    except TrackingError as error:
-        logger.warning("the outcome of step %s is not in MLflow: %s", step.id, error)

@@ -33,12 +33,15 @@ from planner.horizon.outlook import outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import StepState
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
 
 RECENT = timedelta(days=2)
+_TRACKED_SCHEDULES = 3
+"""Of a topology, the newest: steps of older ones have ended long ago."""
 
 
 def report(workspace: Workspace, schedule_id: str) -> Path:
@@ -73,8 +76,9 @@ def _check_plans(config: TopologyConfig, entry: ScheduleEntry) -> None:
 def track_schedule(
     workspace: Workspace, entries: Mapping[str, ForecastEntry], made: ScheduleEntry, report: Path
 ) -> None:
-    """Write the plans and their report to the MLflow runs of the forecasts. Planning goes on while the tracking server
-    does not answer; writing the report again makes up for it.
+    """Write the plans and their report to the MLflow runs of the forecasts, and how the steps of the last schedules
+    ended: a deployment waits for no tracking server. Planning goes on while that does not answer; writing the report
+    again makes up for it.
     """
     tracker = workspace.tracker
     plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
@@ -83,8 +87,20 @@ def track_schedule(
         for entry in entries.values():
             tracker.link_decision(entry.run_id, tags)
             tracker.log_report(entry.run_id, report)
+        _track_outcomes(workspace, made)
     except TrackingError as error:
         logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
+
+
+def _track_outcomes(workspace: Workspace, made: ScheduleEntry) -> None:
+    """Raises TrackingError."""
+    ledger = workspace.ledger
+    last = [each.id for each in ledger.schedules(made.schedule.topology, limit=_TRACKED_SCHEDULES)]
+    for schedule_id in dict.fromkeys((made.id, *last)):
+        ended = ledger.steps(schedule_id=schedule_id, states=(StepState.VERIFIED, StepState.ROLLED_BACK))
+        if tags := {f"outcome {step.position}": f"{step.state}: {step.reason}" for step in ended}:
+            for forecast in ledger.forecasts_of(schedule_id):
+                workspace.tracker.link_decision(forecast.run_id, tags)
 
 
 def write_schedule_report(

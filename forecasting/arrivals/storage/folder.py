@@ -29,6 +29,11 @@ class Folder(Protocol):
     def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
         """Like read, with the version that `replace` takes."""
 
+    def check_stored(self, name: str, content: bytes) -> None:
+        """Raises HistoryError unless this content, which cannot be used, is read there once more: no
+        remedy asks to remove what may be whole.
+        """
+
     def modified_at(self, name: str) -> datetime:
         """When it was added or replaced. Raises as read."""
 

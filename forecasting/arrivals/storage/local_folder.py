@@ -9,6 +9,7 @@ from pathlib import Path
 from forecasting.arrivals.storage.durable_files import sync_folder, write_durably
 from forecasting.arrivals.storage.folder import Item, Made
 from forecasting.bounded_file import bounded_bytes
+from forecasting.errors import HistoryError
 
 
 class LocalFolder:
@@ -30,6 +31,14 @@ class LocalFolder:
 
     def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
         return self.read(name, max_bytes), ""  # the turn is exclusive
+
+    def check_stored(self, name: str, content: bytes) -> None:
+        try:
+            same = self.read(name, max(len(content), 1)) == content
+        except OSError:
+            same = False
+        if not same:
+            raise HistoryError(f"{self.place(name)} changed while it was read; see what else writes there")
 
     def modified_at(self, name: str) -> datetime:
         return datetime.fromtimestamp((self._path / name).stat().st_mtime, UTC)

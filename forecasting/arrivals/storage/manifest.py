@@ -12,7 +12,7 @@ from typing import Any
 from forecasting.arrivals.grid import DAY_S, EPOCH, in_calendar
 from forecasting.arrivals.storage.folder import Folder
 from forecasting.bounded_file import MAX_BYTES
-from forecasting.errors import HistoryError
+from forecasting.errors import HistoryError, HistoryStoreError
 
 # Readers of Parquet folders skip names with an underscore.
 MANIFEST = "_manifest.json"
@@ -93,7 +93,7 @@ def read_manifest(folder: Folder) -> Manifest | None:
 
 def in_force(folder: Folder) -> InForce:
     """The manifest in force with its version."""
-    return _read(folder, MANIFEST, f"remove {folder} and rebuild the history")
+    return _read(folder, MANIFEST, f"move {folder} away, or restore its copy, and rebuild the history")
 
 
 def read_manifest_file(folder: Folder, name: str, remedy: str) -> Manifest | None:
@@ -102,12 +102,17 @@ def read_manifest_file(folder: Folder, name: str, remedy: str) -> Manifest | Non
 
 
 def _read(folder: Folder, name: str, remedy: str) -> InForce:
+    content: bytes | None = None
     try:
         content, version = folder.read_version(name, MAX_BYTES)
         return InForce(_manifest(json.loads(content), folder, name, remedy), version)
     except FileNotFoundError:
         return InForce(None, None)
+    except HistoryStoreError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if content is not None:
+            folder.check_stored(name, content)
         if isinstance(error, HistoryError):
             raise
         cause = f"{type(error).__name__}: {error}"

@@ -43,6 +43,7 @@ def read_part(folder: Folder, name: str, columns: Sequence[str] | None = None) -
             f"{folder.place(name)} cannot be read: {error}; check its permissions, or {remedy}"
         ) from None
     if sha256(content).hexdigest()[:32] != _digest(name):
+        folder.check_stored(name, content)
         raise HistoryError(f"{folder.place(name)} is damaged: its content does not match its name; {remedy}")
     try:
         file = pa.parquet.ParquetFile(pa.BufferReader(content))

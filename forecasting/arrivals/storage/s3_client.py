@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from engines.deadline import waiting, within
 from engines.redaction import as_quoted, without_credentials, without_secrets
 from forecasting.arrivals.storage.directory import S3Directory
 from forecasting.errors import HistoryStoreError
 
-# At most two attempts per call, so that a store that is down is reported after about ten seconds.
+# At most two attempts per call, so that a store that is down is reported within ten seconds.
 _CONNECT_S, _READ_S, _ATTEMPTS = 4, 5, 2
+ANSWER_S = 9.0
+"""Longest time of a call, repeats included, however slowly bytes come."""
+CHUNK_BYTES = 2**18
+"""Bytes that must come, or be taken, in each further ANSWER_S."""
 CONNECTIONS = 8
 """Objects that one reader reads concurrently."""
 LATE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"})
@@ -58,17 +63,25 @@ class _Connection:
         return as_quoted([secret for secret in (frozen.secret_key, frozen.token) if secret])
 
 
-def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
-    """The result of `ask` called with the client.
+def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_bytes: int = 0) -> Answer:
+    """The result of `ask` called with the client. sent_bytes: of the request's body.
 
     Raises HistoryStoreError if the store does not answer or refuses. Error codes in LATE are raised unchanged
     (botocore's ClientError), for `refusal_code`.
     """
     connection = _connected(directory)
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
+    most_s = ANSWER_S * (1 + sent_bytes // CHUNK_BYTES)
     try:
-        return ask(connection.client)
+        with waiting(f"the object store of {directory}", most_s):
+            return within(most_s, lambda: ask(connection.client))
+    except TimeoutError:
+        remedy = "see whether it or the network is overloaded, or correct AWS_ENDPOINT_URL_S3"
+        raise _store_error(directory, connection, f"did not answer within {most_s:g} s", remedy) from None
+    except ResponseParserError:
+        raise foreign_answer(directory, "answers in a shape that no object store has") from None
     except ClientError as error:
         code = refusal_code(error)
         if code in LATE:
@@ -81,6 +94,12 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer]) -> Answer:
             raise _store_error(directory, connection, f"is not asked ({error})", _KEYS) from None
         remedy = "start it, or correct AWS_ENDPOINT_URL_S3"
         raise _store_error(directory, connection, f"does not answer ({error})", remedy) from None
+
+
+def foreign_answer(directory: S3Directory, what: str) -> HistoryStoreError:
+    """The error for an answer that no object store gives."""
+    remedy = "a proxy or a login page may stand in its place: sign in there, or correct AWS_ENDPOINT_URL_S3"
+    return _store_error(directory, _connected(directory), what, remedy)
 
 
 def refusal_code(error: Exception) -> str:

@@ -47,6 +47,9 @@ class S3Folder:
     def read_version(self, name: str, max_bytes: int) -> tuple[bytes, str]:
         return self._objects.get(self._key(name), max_bytes)
 
+    def check_stored(self, name: str, content: bytes) -> None:
+        self._objects.check_stored(self._key(name), content)
+
     def modified_at(self, name: str) -> datetime:
         return self._objects.modified_at(self._key(name))
 

@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -12,7 +11,7 @@ from typing import Any
 
 from engines.regular_file import too_large
 from forecasting.arrivals.storage.directory import S3Directory
-from forecasting.arrivals.storage.s3_client import LATE, answer_of, refusal_code
+from forecasting.arrivals.storage.s3_client import CHUNK_BYTES, LATE, answer_of, foreign_answer, refusal_code
 from forecasting.errors import HistoryStoreError
 
 PROBE = "_conditional-puts"
@@ -33,17 +32,16 @@ class S3Objects:
     def get(self, name: str, max_bytes: int) -> tuple[bytes, str]:
         """Content and version. Raises FileNotFoundError, and OSError for more than max_bytes."""
 
-        def ask(client: Any) -> tuple[bytes, str]:
-            response = client.get_object(**self._named(name))
-            # As a context manager, the body is the bare stream, which neither detects truncation nor names the store.
-            with closing(response["Body"]) as body:
-                content = body.read(max_bytes + 1)
-                if len(content) <= max_bytes:
-                    body.read()  # the length is checked at the end
-                return content, response["ETag"]
-
         try:
-            content, version = answer_of(self.directory, ask)
+            response = answer_of(self.directory, lambda client: client.get_object(**self._named(name)))
+            version = self._version(response, name)
+            body = response["Body"]
+            parts, size = [], 0
+            while size <= max_bytes and (part := answer_of(self.directory, lambda _: body.read(CHUNK_BYTES))):
+                parts.append(part)  # the length is checked at the end
+                size += len(part)
+            body.close()  # not after an error: that would wait for the thread that still reads
+            content = b"".join(parts)
         except Exception as error:
             if refusal_code(error) != "NoSuchKey":
                 raise
@@ -54,13 +52,30 @@ class S3Objects:
 
     def put(self, name: str, content: bytes, **condition: str) -> bool:
         """condition: IfMatch (a version) or IfNoneMatch ("*"). Returns False if it did not hold."""
+        put = {**self._named(name), "Body": content, **condition}
         try:
-            answer_of(self.directory, lambda client: client.put_object(**self._named(name), Body=content, **condition))
+            response = answer_of(self.directory, lambda client: client.put_object(**put), sent_bytes=len(content))
+            self._version(response, name)
         except Exception as error:
             if refusal_code(error) not in LATE:
                 raise
             return False
         return True
+
+    def check_stored(self, name: str, content: bytes) -> None:
+        """Raises HistoryStoreError unless the store lists the object with the size and version of this content, read
+        once more: whatever answered in between was not the store.
+        """
+        try:
+            again, version = self.get(name, max(len(content), 1))
+        except OSError:
+            again, version = b"", ""
+        listed = next(self._pages({"Bucket": self.directory.bucket, "Prefix": self._key(name), "MaxKeys": 1}))
+        held = [each for each in listed.get("Contents", ()) if each["Key"] == self._key(name)]
+        if again != content or [(each["Size"], each["ETag"]) for each in held] != [(len(content), version)]:
+            sizes = f"{held[0]['Size']} bytes" if held else "no such object"
+            what = f"lists {sizes} at {self.place(name)}, but {len(content)} bytes came, beginning {content[:20]!r}"
+            raise foreign_answer(self.directory, what)
 
     def modified_at(self, name: str) -> datetime:
         """Raises FileNotFoundError."""
@@ -101,10 +116,21 @@ class S3Objects:
                     "writers would lose each other's commits; use a store that honours them, or a folder"
                 )
 
+    def _version(self, response: Any, name: str) -> str:
+        """Raises HistoryStoreError for an answer that no object store gives, such as the page of a proxy."""
+        headers = response["ResponseMetadata"]["HTTPHeaders"]
+        kind = str(headers.get("content-type", ""))
+        if "ETag" not in response or kind.startswith("text/html"):
+            what = f"answers {self.place(name)} with {kind or 'no type'} and no object"
+            raise foreign_answer(self.directory, what)
+        return str(response["ETag"])
+
     def _pages(self, params: Mapping[str, Any]) -> Iterator[Any]:
         more: dict[str, str] = {}
         while True:
             page = answer_of(self.directory, partial(_page, {**params, **more}))
+            if not ("Name" in page or "KeyCount" in page):
+                raise foreign_answer(self.directory, "answers a listing with something else")
             yield page
             if not page.get("IsTruncated"):
                 return

@@ -155,7 +155,7 @@ class Staging:
         if own_s != known_s:
             raise HistoryError(
                 f"{self._where} in {self._folder} has windows of {known_s} s, these rows {own_s} s; keep to one "
-                f"width, or remove {self._folder} and rebuild"
+                f"width, or move {self._folder} away and rebuild"
             )
 
     def _built_before(self) -> datetime:

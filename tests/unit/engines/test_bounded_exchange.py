@@ -13,7 +13,10 @@ import pytest
 import yaml
 from json_stand_in import json_stand_in
 
+import engines.deadline
 import engines.http
+import engines.kubernetes.bounded_answers
+from engines.deadline import within
 from engines.http import JsonServer
 from engines.kubernetes.identity import Identity
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
@@ -144,3 +147,46 @@ def test_kubernetes__whose_certificate_nobody_signed_is_given_up_at_once(tmp_pat
         with pytest.raises(RuntimeError, match=r"cannot be reached: .*certificate"):
             _cluster(tmp_path, stand_in.url).get(FLINK_DEPLOYMENT, "words")
         assert time.monotonic() - began_s < 5.0
+
+
+@pytest.mark.parametrize("serve", [_head_by_bytes, _body_by_bytes])
+def test_kubernetes__ends_in_its_time_however_slowly_bytes_come(serve: Serve, tmp_path: Path) -> None:
+    with served(serve) as url:
+        began_s = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"did not answer on flinkdeployment/words within 2 s"):
+            _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
+        assert 1.9 < time.monotonic() - began_s < 4.0
+
+
+@pytest.mark.parametrize("serve", [_without_end, _gzip_bomb])
+def test_kubernetes__takes_no_more_than_the_largest_answer(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines.kubernetes.bounded_answers, "MAX_ANSWER_BYTES", 2**20)
+    with (
+        served(serve) as url,
+        pytest.raises(RuntimeError, match=r"with more than 1 MiB; see whether the address"),
+    ):
+        _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
+
+
+def test_call__that_may_take_long_says_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.2)
+    with served(_body_by_bytes) as url:
+        with pytest.raises(RuntimeError, match="did not answer"):
+            JsonServer("Flink", url, RuntimeError, timeout_s=0.6).get("/jobs")
+        assert f"still waiting for Flink at {url}, at most 0.6 s" in caplog.text
+
+
+def test_within__gives_the_answer_its_error_or_up() -> None:
+    assert within(5.0, lambda: 3) == 3
+    with pytest.raises(ValueError, match="wrong"):
+        within(5.0, lambda: _raised(ValueError("wrong")))
+    with pytest.raises(TimeoutError, match=r"no answer within 0.1 s"):
+        within(0.1, lambda: time.sleep(3))
+
+
+def _raised(error: Exception) -> None:
+    raise error

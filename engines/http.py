@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 from pydantic import SecretStr
 
+from engines.bounded_answer import TooLargeError, bounded
 from engines.deadline import Deadline, waiting
 from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
@@ -25,9 +26,6 @@ tls = cache(httpx.create_ssl_context)
 
 PAUSES_S = (0.1, 0.4)
 """Mean pauses before an idempotent call is retried: shorter outages are bridged, longer ones reported."""
-
-MAX_ANSWER_BYTES = 256 * 2**20
-"""Maximum size of an unpacked answer: far above a day of a thousand counters, far below the memory of a machine."""
 
 _OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _TOO_BUSY = frozenset({429, 502, 503, 504})
@@ -165,18 +163,13 @@ class JsonServer:
                 f"{self.place} packs its answer as {self.excerpt(response.headers['Content-Encoding'], 80)!r}, "
                 "which was not asked for; see what stands between here and the server"
             )
-        parts, size = [], 0
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > MAX_ANSWER_BYTES:
-                raise self.failure(
-                    f"{self.place} answers with more than {MAX_ANSWER_BYTES // 2**20} MiB; see whether the address is "
-                    "the server's own, or ask for less"
-                )
-            parts.append(part)
+        try:
+            content = b"".join(bounded(response.iter_bytes()))
+        except TooLargeError as error:
+            raise self.failure(f"{self.place} {error}, or ask for less") from None
         if deadline.passed:  # a connection that was shut down may look like one that has sent everything
             raise httpx.ReadTimeout("the deadline has passed", request=response.request)
-        return b"".join(parts)
+        return content
 
     def _json(self, request: str, response: httpx.Response) -> object:
         if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):

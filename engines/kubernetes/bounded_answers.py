@@ -2,16 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from engines.http import MAX_ANSWER_BYTES
+from engines.bounded_answer import bounded
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
 _CHUNK_BYTES = 2**16
-
-
-class TooLargeError(Exception):
-    """The answer is larger than it may be."""
 
 
 class _BoundedPool:
@@ -28,19 +24,10 @@ class _BoundedPool:
 
         options["preload_content"] = False
         response = self._pool.request(method, url, **options)
-        try:
-            parts, size = [], 0
-            for part in response.stream(_CHUNK_BYTES, decode_content=True):
-                size += len(part)
-                if size > MAX_ANSWER_BYTES:
-                    raise TooLargeError(
-                        f"more than {MAX_ANSWER_BYTES // 2**20} MiB; see whether the address is an API server's"
-                    )
-                parts.append(part)
-        finally:
-            response.close() if size > MAX_ANSWER_BYTES else response.release_conn()
+        content = b"".join(bounded(response.stream(_CHUNK_BYTES, decode_content=True), response.close))
+        response.release_conn()
         return urllib3.HTTPResponse(
-            b"".join(parts),
+            content,
             headers={name: value for name, value in response.headers.items() if name.lower() != "content-encoding"},
             status=response.status,
             reason=response.reason,

@@ -9,9 +9,10 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from engines.bounded_answer import TooLargeError
 from engines.deadline import waiting, within
 from engines.http import Failure
-from engines.kubernetes.bounded_answers import TooLargeError, bound_answers
+from engines.kubernetes.bounded_answers import bound_answers
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
 from engines.redaction import without_secrets
@@ -201,7 +202,7 @@ class KubernetesServer:
                 f"{self.place} did not answer on {where} within {self._timeout_s:g} s; see whether it is overloaded"
             ) from None
         except TooLargeError as error:
-            raise self.failure(f"{self.place} answers on {where} with {error}") from None
+            raise self.failure(f"{self.place}, on {where}, {error}") from None
         except ApiException as error:
             if not error.status:  # how the client reports TLS failures
                 raise self.failure(

@@ -8,16 +8,16 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 import httpx
 
-from engines.deadline import waiting, within
+from engines.deadline import within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
+from forecasting.tracking.bounded_client import BoundedClient, bound_answers
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -26,7 +26,6 @@ CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 9.0
 FIRST_USE_S = 120.0
 """A database makes its tables at its first use."""
-ARTIFACTS_S = 300.0
 REMEDY = "start the server, or correct FORESCALE_MLFLOW_URI"
 LOGIN_REMEDY = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
 
@@ -49,7 +48,7 @@ def connected_client(uri: str) -> "MlflowClient":
         raise TrackingError("mlflow is not installed; install forescale[mlflow]")
     _check_answers(uri)
     _set_defaults()
-    if _is_served_database(uri):
+    if served := _is_served_database(uri):
         _check_database(uri)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
@@ -62,9 +61,10 @@ def connected_client(uri: str) -> "MlflowClient":
         with _first_use(uri) as fresh:
             if fresh is not None:
                 _create(fresh)
+            bound_answers()
             client = MlflowClient(tracking_uri=uri, registry_uri=uri)
             if not uri.startswith("sqlite:"):
-                client = cast("MlflowClient", BoundedClient(client, uri))
+                client = cast("MlflowClient", BoundedClient(client, uri, FIRST_USE_S if served else ANSWER_TIMEOUT_S))
             client.search_experiments(max_results=1)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise refused(uri, "opening the store", error) from None
@@ -146,27 +146,6 @@ def _check_database(uri: str) -> None:
         within(ANSWER_TIMEOUT_S, lambda: engine.connect().close())
     except (SQLAlchemyError, OSError, ImportError, ValueError) as error:
         raise refused(uri, "opening the store", error) from None
-
-
-class BoundedClient:
-    """An MlflowClient of which every call ends in its time, however slowly the store answers: TimeoutError."""
-
-    def __init__(self, client: "MlflowClient", uri: str) -> None:
-        self._client = client
-        self._place = f"MLflow at {without_credentials(uri)}"
-        self._call_s = FIRST_USE_S if _is_served_database(uri) else ANSWER_TIMEOUT_S
-
-    def __getattr__(self, name: str) -> Any:
-        called = getattr(self._client, name)
-        if not callable(called):
-            return called
-        most_s = ARTIFACTS_S if "artifact" in name else self._call_s
-
-        def bounded(*values: Any, **named: Any) -> Any:
-            with waiting(self._place, most_s):
-                return within(most_s, partial(called, *values, **named))
-
-        return bounded
 
 
 def _set_defaults() -> None:

@@ -33,6 +33,9 @@ from planner.clusters.simulator_state import SimulatorState, Totals, damage
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError
 
+MAX_AHEAD_S = 31 * 86_400
+"""Longest span that one call replays: some ten seconds."""
+
 
 class _SteadyWorld:
     """A world without failures. Networks are compiled once."""
@@ -216,6 +219,12 @@ class SimulatedCluster:
             raise ClusterError(
                 f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
                 f"{now}; move the clock on, or delete {self._store.path} to start again"
+            )
+        if now.timestamp() - state.at_s > MAX_AHEAD_S:
+            raise ClusterError(
+                f"simulator of topology {self._topology.name!r} is at {_datetime(state.at_s)}, but the clock shows "
+                f"{now}, more than {MAX_AHEAD_S // 86_400} days later; set the clock back, or delete "
+                f"{self._store.path} to start again"
             )
         moved, minutes = advanced(state, self._world, self._traces, now.timestamp(), exactly=exactly)
         if moved.at_s > state.at_s:

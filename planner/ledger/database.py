@@ -1,5 +1,6 @@
 """The connection to the ledger's database: SQLite by default, PostgreSQL by its URL."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -12,9 +13,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
+from engines.deadline import waiting
 from planner.errors import DamagedRowError, LedgerError
 
 LOCK_PATIENCE_MS = 60_000
+_LOCK_NOT_AVAILABLE = "55P03"
 CONNECT_PATIENCE_S = 5
 """Timeout for connecting to a server; the drivers' own would be minutes."""
 
@@ -69,11 +72,19 @@ class Database:
     def connection(self) -> Iterator[Connection]:
         """One transaction, committed whole or not at all. Raises LedgerError if the database fails."""
         try:
-            with self._engine.begin() as connection:
+            with (
+                waiting(f"ledger {self.shown}", LOCK_PATIENCE_MS / 1000),
+                self._engine.begin() as connection,
+            ):
                 yield connection
         except SQLAlchemyError as error:
             if isinstance(cause := getattr(error, "orig", None), LedgerError):
                 raise cause from None
+            if _is_locked(cause):
+                raise LedgerError(
+                    f"ledger {self.shown} has been locked by another process for {LOCK_PATIENCE_MS / 1000:g} s; see "
+                    "which one holds it (on PostgreSQL in pg_stat_activity)"
+                ) from None
             raise LedgerError(
                 f"ledger {self.shown}: {self._without_secrets(error)}; check that the database can be reached and "
                 "written to"
@@ -118,10 +129,19 @@ class Database:
         return said
 
 
+def _is_locked(error: BaseException | None) -> bool:
+    """By the drivers' own codes."""
+    busy_code = getattr(error, "sqlite_errorcode", None)
+    return busy_code == sqlite3.SQLITE_BUSY or getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE
+
+
 def _patience(url: URL) -> dict[str, Any]:
     """A timeout given in the URL takes precedence."""
-    waits = url.get_backend_name() == "postgresql" and "connect_timeout" not in url.query
-    return {"connect_timeout": CONNECT_PATIENCE_S} if waits else {}
+    if url.get_backend_name() != "postgresql":
+        return {}
+    waits: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_PATIENCE_S}
+    # As with SQLite, a lock is waited for, but not for ever.
+    return waits if "options" in url.query else {**waits, "options": f"-c lock_timeout={LOCK_PATIENCE_MS}"}
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:

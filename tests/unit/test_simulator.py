@@ -280,6 +280,15 @@ def test_state__refuses_a_clock_that_went_back(tmp_path: Path) -> None:
         simulator.state()
 
 
+def test_state__refuses_a_clock_that_is_a_century_ahead_at_once(tmp_path: Path) -> None:
+    simulator, clock = _simulator(tmp_path, _calls_per_s(10.0))
+    clock.start_at(START + timedelta(days=36_525))
+    with pytest.raises(ClusterError, match=r"the clock shows 2124-.*, more than 31 days later; set the clock back"):
+        simulator.state()
+    clock.start_at(START + timedelta(minutes=1))
+    assert simulator.state().status is Status.RUNNING
+
+
 def test_state__refuses_a_folder_of_another_topology(tmp_path: Path) -> None:
     _, clock = _simulator(tmp_path, _calls_per_s(10.0))
     mails = Topology("mails", (Operator("ingest"),), ())

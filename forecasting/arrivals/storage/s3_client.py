@@ -6,11 +6,12 @@ never contain credentials.
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
+from engines.bounded_answer import TooLargeError, bounded
 from engines.deadline import waiting, within
 from engines.redaction import as_quoted, without_credentials, without_secrets
 from forecasting.arrivals.storage.directory import S3Directory
@@ -80,6 +81,8 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_byte
     except TimeoutError:
         remedy = "see whether it or the network is overloaded, or correct AWS_ENDPOINT_URL_S3"
         raise _store_error(directory, connection, f"did not answer within {most_s:g} s", remedy) from None
+    except TooLargeError as error:
+        raise foreign_answer(directory, str(error)) from None
     except ResponseParserError:
         raise foreign_answer(directory, "answers in a shape that no object store has") from None
     except ClientError as error:
@@ -149,7 +152,30 @@ def _connection(process: int) -> _Connection:
     client = session.create_client("s3", region_name=region, config=config)
     if "@" in str(client.meta.endpoint_url):
         raise ValueError("endpoint with a login")
+    client.meta.events.register("before-send.s3", partial(_sent, client._endpoint.http_session))
     return _Connection(client, session)
+
+
+def _sent(http: Any, request: Any, **_: object) -> Any:
+    """The answer to a request, read up to MAX_ANSWER_BYTES; botocore would read all of it. The body of an object stays
+    to be read by the caller.
+    """
+    from botocore.awsrequest import AWSResponse
+
+    of_an_object, request.stream_output = request.stream_output, True
+    response = http.send(request)
+    if of_an_object and response.status_code < 300:
+        return response
+    content = b"".join(bounded(response.raw.stream(CHUNK_BYTES), response.raw.close))
+    return AWSResponse(response.url, response.status_code, response.headers, _Whole(content))
+
+
+@dataclass(frozen=True)
+class _Whole:
+    content: bytes
+
+    def stream(self) -> Iterator[bytes]:
+        yield self.content
 
 
 def _store_error(directory: S3Directory, connection: _Connection, what: str, remedy: str) -> HistoryStoreError:

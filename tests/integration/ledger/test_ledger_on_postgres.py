@@ -8,7 +8,11 @@ import pytest
 from contract.ledger_contract import LedgerContract
 from integration.ledger.conftest import NewDatabase
 from ledger_decisions import NOON, asked_by_hand, forecast_of, schedule_of
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
+import engines.deadline
+import planner.ledger.database
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
@@ -32,6 +36,18 @@ class TestLedgerOnPostgres(LedgerContract):
         assert len(steps) == 6
         waiting = {step.schedule_id for step in steps if step.state is StepState.PROPOSED}
         assert len(waiting) == 1
+
+    def test_a_lock_that_another_holds__is_waited_for_with_a_message_and_not_for_ever(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        Ledger(url)
+        monkeypatch.setattr(planner.ledger.database, "LOCK_PATIENCE_MS", 1000)
+        monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.2)
+        with create_engine(url, poolclass=NullPool).begin() as other:
+            other.execute(text("LOCK TABLE steps IN ACCESS EXCLUSIVE MODE"))
+            with pytest.raises(LedgerError, match=r"locked by another process for 1 s; .* pg_stat_activity"):
+                Ledger(url).steps()
+        assert "still waiting for ledger postgresql" in caplog.text
 
     def test_planners_and_deployers__at_once_leave_one_way_through_every_step(self, url: str) -> None:
         ledger = Ledger(url)

@@ -4,15 +4,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from contract.history_batches_contract import DAY, START, told
+from odd_server import odd_server, without_end
 
+from engines import bounded_answer
 from forecasting.arrivals.storage import s3_client, s3_folder
 from forecasting.arrivals.storage.directory import S3Directory
+from forecasting.arrivals.storage.s3_objects import S3Objects
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError, HistoryStoreError
 
@@ -150,3 +154,15 @@ def test_a_local_manifest_that_is_damaged__is_to_be_moved_and_never_removed(tmp_
     with pytest.raises(HistoryError, match=r"is damaged .*; move .* away, or restore its copy") as error:
         read_history(tmp_path, "calls")
     assert "remove" not in str(error.value)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_store_that_answers_without_end__is_given_up(
+    directory: S3Directory, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(bounded_answer, "MAX_ANSWER_BYTES", 2**20)
+    with odd_server(partial(without_end, status=status)) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        s3_client._connection.cache_clear()
+        with pytest.raises(HistoryStoreError, match="answers with more than 1 MiB; see whether"):
+            S3Objects(directory).folders("")

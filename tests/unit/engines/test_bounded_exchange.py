@@ -13,9 +13,8 @@ import pytest
 import yaml
 from json_stand_in import json_stand_in
 
+import engines.bounded_answer
 import engines.deadline
-import engines.http
-import engines.kubernetes.bounded_answers
 from engines.deadline import within
 from engines.http import JsonServer
 from engines.kubernetes.identity import Identity
@@ -91,7 +90,7 @@ def _gzip_bomb(connection: socket.socket, ended: threading.Event) -> None:
 
 @pytest.mark.parametrize("serve", [_without_end, _gzip_bomb])
 def test_call__takes_no_more_than_the_largest_answer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines.http, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(engines.bounded_answer, "MAX_ANSWER_BYTES", 2**20)
     with served(serve) as url:
         server = JsonServer("Flink", url, RuntimeError, timeout_s=10.0)
         with pytest.raises(RuntimeError, match=r"answers with more than 1 MiB; see whether the address"):
@@ -162,10 +161,12 @@ def test_kubernetes__ends_in_its_time_however_slowly_bytes_come(serve: Serve, tm
 def test_kubernetes__takes_no_more_than_the_largest_answer(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines.kubernetes.bounded_answers, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(engines.bounded_answer, "MAX_ANSWER_BYTES", 2**20)
     with (
         served(serve) as url,
-        pytest.raises(RuntimeError, match=r"with more than 1 MiB; see whether the address"),
+        pytest.raises(
+            RuntimeError, match=r"on flinkdeployment/words, answers with more than 1 MiB; see whether the address"
+        ),
     ):
         _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
 

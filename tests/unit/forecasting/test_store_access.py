@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 from canaries import canaries_in, canary, url_with
+from odd_server import (
+    Answer,
+    a_byte_at_a_time,
+    busy,
+    gzip_bomb,
+    head_a_byte_at_a_time,
+    login_page,
+    odd_server,
+    without_end,
+)
 
+from engines import bounded_answer
 from forecasting.errors import TrackingError
 from forecasting.tracking import store_access
 from forecasting.tracking.store_access import connected_client, store_errors
@@ -24,6 +35,45 @@ def test_a_server_that_takes_connections_and_never_answers__is_given_up(monkeypa
         with pytest.raises(TrackingError, match=rf"127.0.0.1:{port} takes connections and did not answer within 0.2 s"):
             connected_client(f"http://127.0.0.1:{port}")
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.mlflow
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (a_byte_at_a_time, "no answer within 2 s"),
+        (head_a_byte_at_a_time, "no answer within 2 s"),
+        (without_end, "answers with more than 1 MiB"),
+        (gzip_bomb, "answers with more than 1 MiB"),
+        (busy, "429|too many"),
+        (login_page, "valid JSON|Sign in"),
+    ],
+)
+def test_a_tracking_server_that_answers_oddly__is_named_soon(
+    answer: Answer, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(bounded_answer, "MAX_ANSWER_BYTES", 2**20)
+    with odd_server(answer, well=["/health"]) as url:
+        began_s = time.monotonic()
+        with pytest.raises(TrackingError, match=rf"MLflow at {url}: opening the store failed \(.*({reason})"):
+            connected_client(url)
+        assert time.monotonic() - began_s < 6  # importing MLflow takes 3
+
+
+def test_a_database_that_refuses_or_never_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for port, reason in ((9, "refused"), (silent.getsockname()[1], "no answer within 1 s")):
+            began_s = time.monotonic()
+            address = f"postgresql+psycopg://anna:{canary('database')}@127.0.0.1:{port}/mlflow"
+            with pytest.raises(
+                TrackingError, match=rf"opening the store failed .*{reason}.*FORESCALE_MLFLOW_URI"
+            ) as caught:
+                connected_client(address)
+            assert time.monotonic() - began_s < 5
+            assert canaries_in(str(caught.value)) == set()
 
 
 @pytest.mark.mlflow

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+import engines.deadline
+import planner.ledger.database
 from planner.errors import LedgerError
 from planner.ledger.database import Database
 from planner.ledger.ledger import Ledger
@@ -32,6 +34,22 @@ def test_connection__keeps_nothing_of_a_block_that_fails(tmp_path: Path) -> None
         stop_halfway()
     with database.connection() as connection:
         assert connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar_one() == 0
+
+
+def test_a_locked_ledger__is_named_as_such_and_the_wait_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    monkeypatch.setattr(planner.ledger.database, "LOCK_PATIENCE_MS", 1000)
+    monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.2)
+    other = Database(url)
+    with (
+        Database(url).connection(),
+        pytest.raises(LedgerError, match=r"locked by another process for 1 s; see which"),
+        other.connection(),
+    ):
+        pass
+    assert "still waiting for ledger sqlite:" in caplog.text
 
 
 @pytest.mark.parametrize(

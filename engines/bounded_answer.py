@@ -1,0 +1,23 @@
+"""Answers of servers, read up to a largest size, however they are packed."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+MAX_ANSWER_BYTES = 256 * 2**20
+"""Maximum size of an unpacked answer: far above a day of a thousand counters, far below the memory of a machine."""
+
+
+class TooLargeError(OSError):
+    """The answer is larger than it may be."""
+
+
+def bounded(parts: Iterable[bytes], close: Callable[[], object] = lambda: None) -> Iterator[bytes]:
+    """The same parts. Raises TooLargeError as soon as they are more than MAX_ANSWER_BYTES together, after `close`."""
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > MAX_ANSWER_BYTES:
+            close()
+            raise TooLargeError(
+                f"answers with more than {MAX_ANSWER_BYTES // 2**20} MiB; see whether the address is the server's own"
+            )
+        yield part

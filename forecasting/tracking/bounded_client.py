@@ -1,0 +1,59 @@
+"""MLflow's client with an end in time and size: its own has neither."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from engines.bounded_answer import bounded
+from engines.deadline import waiting, within
+from engines.redaction import without_credentials
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+ARTIFACTS_S = 300.0
+"""Longest time of a call that moves artifacts."""
+
+
+class BoundedClient:
+    """An MlflowClient of which every call ends in its time, however slowly the store answers: TimeoutError.
+
+    call_s: longest time of a call that moves no artifacts.
+    """
+
+    def __init__(self, client: "MlflowClient", uri: str, call_s: float) -> None:
+        self._client = client
+        self._place = f"MLflow at {without_credentials(uri)}"
+        self._call_s = call_s
+
+    def __getattr__(self, name: str) -> Any:
+        called = getattr(self._client, name)
+        if not callable(called):
+            return called
+        most_s = ARTIFACTS_S if "artifact" in name else self._call_s
+
+        def bounded(*values: Any, **named: Any) -> Any:
+            with waiting(self._place, most_s):
+                return within(most_s, partial(called, *values, **named))
+
+        return bounded
+
+
+def bound_answers() -> None:
+    """MLflow reads answers whole: from here on, up to MAX_ANSWER_BYTES. Idempotent."""
+    from mlflow.utils import request_utils
+
+    adapter = request_utils.TCPKeepAliveHTTPAdapter
+    if hasattr(adapter, "bounded"):
+        return
+
+    class BoundedAdapter(adapter):  # type: ignore[misc, valid-type]
+        bounded = True
+
+        def send(self, *values: Any, **named: Any) -> Any:
+            response = super().send(*values, **named)
+            unbounded = response.raw.stream
+            response.raw.stream = lambda *size, **how: bounded(unbounded(*size, **how), response.close)
+            return response
+
+    request_utils.TCPKeepAliveHTTPAdapter = BoundedAdapter
+    request_utils._cached_get_request_session.cache_clear()

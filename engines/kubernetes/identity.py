@@ -1,14 +1,20 @@
 """The identity used with the API server: a kubeconfig, or the service account of our pod."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engines.deadline import waiting, within
 from engines.http import Failure
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+
+LOGIN_S = 30.0
+"""Longest time of the program that a kubeconfig may name for its login."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,20 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
             raise_on_status=False,
         )
     named = identity.kubeconfig is not None or identity.context is not None
-    default = Path(config.KUBE_CONFIG_DEFAULT_LOCATION.split(":")[0]).expanduser()
+    defaults = [Path(path).expanduser() for path in config.KUBE_CONFIG_DEFAULT_LOCATION.split(":")]
+    default = defaults[0]
     try:
         if named or default.exists():
-            check_regular(identity.kubeconfig or default, MAX_SECRET_BYTES)
+            further = [] if identity.kubeconfig else [path for path in defaults[1:] if path.exists()]
+            for path in (identity.kubeconfig or default, *further):
+                check_regular(path, MAX_SECRET_BYTES)
             file = None if identity.kubeconfig is None else str(identity.kubeconfig)
-            config.load_kube_config(file, identity.context, client_configuration=settings, persist_config=False)
+            load = partial(config.load_kube_config, file, identity.context, settings, persist_config=False)
+            with waiting(f"the login of kubeconfig {identity.kubeconfig or default}", LOGIN_S):
+                within(LOGIN_S, load)
+            for used in (settings.ssl_ca_cert, settings.cert_file, settings.key_file):
+                if used is not None:
+                    check_regular(Path(used), MAX_SECRET_BYTES)
         else:
             config.load_incluster_config(client_configuration=settings)
     except config.ConfigException as error:

@@ -2,10 +2,12 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from engines.kubernetes import identity
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.server import KubernetesServer
 from planner.errors import ClusterError
@@ -69,6 +71,24 @@ def test_kubeconfig__that_is_no_file_of_bounded_size_is_refused_at_once(tmp_path
         path.write_bytes(b"#" * (50 << 20))
     with pytest.raises(ClusterError, match=f"kubeconfig {path} cannot be read"):
         api_client(Identity(path), ClusterError)
+
+
+@pytest.mark.parametrize("field", ["certificate-authority", "client-certificate", "client-key", "tokenFile"])
+def test_kubeconfig__whose_files_are_pipes_is_refused_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.setattr(identity, "LOGIN_S", 1.0)
+    os.mkfifo(pipe := tmp_path / "pipe")
+    of_the_cluster = field == "certificate-authority"
+    place, end = ("127.0.0.1:6443", '"}') if of_the_cluster else (SECRET, "}")
+    text = KUBECONFIG.replace(place + end, f"{place}{end[:-1]}, {field}: {pipe}}}")
+    if field == "tokenFile":
+        text = text.replace(f"token: {SECRET}, ", "")
+    assert str(pipe) in text
+    began_s = time.monotonic()
+    with pytest.raises(ClusterError, match="see whether `kubectl` can use it"):
+        api_client(Identity(_written(tmp_path, text)), ClusterError)
+    assert time.monotonic() - began_s < 5
 
 
 def test_client__that_is_not_installed_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,9 @@ class EventBatch:
     """Event rows as arrays of shape (rows,) each, and the number of rows that cannot be counted.
 
     ids: hash of each row's id, equal for equal ids. identified: whether the row has an id; None if all have.
-    Columns that the files lack are None. unusable: rows left out because their time, source, weight or arrival is
-    invalid.
+    later_us: time to the other hour in which the clock showed the same time, negative for a row placed in the second;
+    zero if there is none. Columns that the files lack are None. unusable: rows left out because their time, source,
+    weight or arrival is invalid.
     """
 
     time_us: Int64s
@@ -92,8 +93,9 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
             given = _decoded(given)
         identified = given.is_valid().to_numpy(zero_copy_only=False) if given.null_count else None
         ids = hashed(given)
+    time_us, later_us = _in_both_hours(numbers("time"), source.codes, numbers("later"))
     return EventBatch(
-        numbers("time"),
+        time_us,
         source,
         unusable,
         key=_without_texts(coded(columns["key"])) if "key" in columns else None,
@@ -102,8 +104,30 @@ def event_batch(table: pa.Table | pa.RecordBatch) -> EventBatch:
         weight=numbers("weight"),
         arrived_us=numbers("arrived"),
         skipped=numbers("skipped"),
-        later_us=numbers("later"),
+        later_us=later_us,
     )
+
+
+def _in_both_hours(
+    time_us: Int64s, codes: npt.NDArray[np.int32], later_us: Int64s | None
+) -> tuple[Int64s, Int64s | None]:
+    """Rows of a repeated hour, half of them moved to the second: which is which nobody knows, and as many came in both.
+
+    Of rows of a source with the same time every other one moves; which begins depends on the time alone, so that no
+    count depends on how rows are split into batches.
+    """
+    if later_us is None or not later_us.any():
+        return time_us, later_us
+    at = np.flatnonzero(later_us)
+    at = at[np.lexsort((time_us[at], codes[at]))]
+    new = np.concatenate([[True], (np.diff(time_us[at]) != 0) | (np.diff(codes[at]) != 0)])
+    number = np.arange(at.size)
+    rank = number - np.maximum.accumulate(np.where(new, number, 0))
+    second = at[((mixed(time_us[at].view(np.uint64)) ^ rank.astype(np.uint64)) & np.uint64(1)).astype(bool)]
+    time_us, later_us = time_us.copy(), later_us.copy()
+    time_us[second] += later_us[second]
+    later_us[second] *= -1
+    return time_us, later_us
 
 
 def coded(column: pa.ChunkedArray | pa.Array) -> Coded:

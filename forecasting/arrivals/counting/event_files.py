@@ -41,8 +41,8 @@ class EventFiles:
     path: a file, or a folder of files (`date=…` folders are fine), as Spark reads it.
     format: of the files; CSV has a header line.
     source: the one source of all events, if no column names it.
-    timezone: of times without an offset. In the hour that daylight saving repeats such times are ambiguous, and both
-    hours are partial. Times in the hour that it skips go to quarantine.
+    timezone: of times without an offset. In the hour that daylight saving repeats such times are ambiguous: half of
+    them count in each of the two hours, and both are partial. Times in the hour that it skips go to quarantine.
     coverage: CSV or Parquet file (source, alive_from, alive_to) of when the feed was alive.
     max_silence_s: without a coverage file, the feed counts as alive between consecutive events of a source at most this
     far apart.

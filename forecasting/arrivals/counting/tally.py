@@ -231,7 +231,7 @@ def _home_us(batch: EventBatch, reason: TallyKind, at: Int64s, rules: Rules) -> 
 def _unsure(
     codes: npt.NDArray[np.integer], time_us: Int64s, later_us: Int64s, bins: Bins, source: Coded
 ) -> Iterable[pa.Table]:
-    """Rows in a repeated hour that may belong to another window, entered in both."""
+    """Rows in a repeated hour that may belong to another window, entered in both. later_us: to the other hour."""
     moved = np.flatnonzero(later_us)
     moved = moved[time_us[moved] // bins.window_us != (time_us + later_us)[moved] // bins.window_us]
     for at_us in (time_us[moved], (time_us + later_us)[moved]):

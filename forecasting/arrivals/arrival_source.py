@@ -24,15 +24,19 @@ class Measures(StrEnum):
     THROUGHPUT = "throughput"
 
 
-TALLIES = ("rows_read", "duplicates", "late", "future", "unset_clock", "skipped_hour")
+TALLIES = ("rows_read", "duplicates", "late", "future", "unset_clock", "skipped_hour", "damaged")
 """Rows of a window by outcome, besides those that count.
 
 rows_read: rows (events, messages, readings) read for the window, including all below.
 duplicates: copies of an event already counted. late: arrived after their window was closed.
 In quarantine, by reason: future: stamped later than their arrival (or than now); unset_clock: stamped before any
-possible event; skipped_hour: stamped with a wall-clock time that daylight saving skips.
+possible event; skipped_hour: stamped with a wall-clock time that daylight saving skips; damaged: torn, without a
+readable time, source or weight, or a reading that is no count.
 """
-QUARANTINED = ("future", "unset_clock", "skipped_hour")
+QUARANTINED = ("future", "unset_clock", "skipped_hour", "damaged")
+
+MAX_DAMAGED = 0.01
+"""Share of damaged rows of one read up to which they are set aside; above it, the source is refused."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def check(
 
 
 def _say_rows(topology: str, found: Named, measures: list[str]) -> None:
-    columns = ["source", "rows read", "kept", "duplicates", "late", "future", "unset clock", "skipped hour"]
+    columns = ["source", "rows read", "kept", "duplicates", "late", "future", "unset clock", "skipped hour", "damaged"]
     rows = [
         (name, *(f"{n:,}" for n in (q.rows_read, q.kept, q.duplicates, q.late, *q.quarantined.values())))
         for name, q in found

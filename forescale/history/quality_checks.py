@@ -95,6 +95,7 @@ def _remedy(bound: str, quality: SourceQuality) -> str:
         return {
             "future": "most are stamped in the future: set the clocks that stamp them, or raise max_ahead_s",
             "unset_clock": "most were stamped before a clock was set: set the clocks, or lower not_before",
+            "damaged": "most are torn, or no counts: the build's log names one with its time or line; see its writer",
             "skipped_hour": "most have times that daylight saving skips: stamp in UTC, or correct timezone",
         }[most]
     if bound == "max_late":

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException, PythonException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
 from pyspark.sql.types import FractionalType, IntegralType, LongType, StringType, TimestampNTZType, TimestampType
 
@@ -65,8 +66,17 @@ def event_rows(raw: DataFrame, files: EventFiles) -> DataFrame:
     return _parsed(raw, files).select(*(role for role in ROLES if role in _roles_of(raw, files)))
 
 
-def first_problem(raw: DataFrame, files: EventFiles) -> str:
-    """A sentence on rows that cannot be counted. Reads the data once more, which only a failure pays for."""
+@dataclass(frozen=True)
+class RowProblem:
+    """Rows that cannot be counted. text: a sentence on those of one kind. damaged: all of them, of so many rows."""
+
+    text: str
+    damaged: int
+    rows: int
+
+
+def row_problem(raw: DataFrame, files: EventFiles) -> RowProblem:
+    """Reads the data once more, which only a failure pays for. Raises HistoryError if there is none any more."""
     parsed = _parsed(raw, files)
     bad = F.col("time").isNull() | F.col("source").isNull()
     kinds = (
@@ -85,12 +95,18 @@ def first_problem(raw: DataFrame, files: EventFiles) -> str:
     with reading(files):
         rows = parsed.count()
         found = parsed.where(bad).groupBy(kinds.alias("kind"))
-        row = found.agg(F.count(F.lit(1)), F.min(F.struct("file", example.alias("value")))).orderBy("kind").first()
-    if row is None:
+        of_kinds = found.agg(F.count(F.lit(1)), F.min(F.struct("file", example.alias("value")))).orderBy("kind")
+        several = of_kinds.collect()
+    if not several:
         raise HistoryError(
             f"events in {files.path} changed while they were read; let their writer finish, run it again"
         )
-    kind, count, (file, value) = row
+    damaged = sum(row[1] for row in several)
+    return RowProblem(_sentence(files, rows, several[0]), damaged, rows)
+
+
+def _sentence(files: EventFiles, rows: int, of_kind: Row) -> str:
+    kind, count, (file, value) = of_kind
     where, such = f"{count} of {rows} events in {files.path}", f"such as {value!r:.200} in {file}"
     names = files.columns
     match kind:

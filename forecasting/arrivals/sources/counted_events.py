@@ -1,14 +1,15 @@
 """Arrivals from raw events in files, counted by Spark: duplicates once, late and wrongly stamped rows set aside."""
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import MAX_DAMAGED, Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.counting.event_files import EventFiles
 from forecasting.arrivals.counting.key_counts import key_histograms
 from forecasting.arrivals.counting.parquet_rows import RowGroup, row_groups
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MAX_BINS = 2**31 - 1
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class CountedEvents:
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
         from forecasting.arrivals.counting.spark_count import count
-        from forecasting.arrivals.counting.spark_rows import first_problem
+        from forecasting.arrivals.counting.spark_rows import row_problem
 
         files = self.files
         if whole_windows(start, end, window_s) != (start, end):
@@ -89,8 +92,13 @@ class CountedEvents:
             arrivals=files.columns.arrived is not None,
         )
         counted = count(self.spark, lambda: self._raw, self._row_groups, files, rules)
+        damaged = 0
         if counted.unusable:
-            raise HistoryError(first_problem(self._raw, files))
+            problem = row_problem(self._raw, files)
+            if problem.damaged > MAX_DAMAGED * problem.rows:
+                raise HistoryError(problem.text)
+            log.warning("%s; they are set aside", problem.text)
+            damaged = problem.damaged
         found = by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
         if coverage is None:
             alive = {name: tallied.alive(rules.bins, files.span_s) for name, tallied in found.items()}
@@ -109,6 +117,10 @@ class CountedEvents:
                 held_back,
                 tallied.tallies() if tallied else {},
             )
+        if damaged and sources and 0 <= (newest := (rules.newest_us - to_us(start)) // rules.bins.window_us) < windows:
+            # Like all rows without a trustworthy time. Without a source either, they count with the largest.
+            name = max(sources, key=lambda each: int(sources[each].counts.sum()))
+            sources[name] = _with_damaged(sources[name], int(newest), damaged)
         return Arrivals(start, end, window_s, self.measures, sources, key_histograms(counted.keys))
 
     def _bins(self, start: datetime, end: datetime, window_s: int) -> Bins:
@@ -140,7 +152,7 @@ class CountedEvents:
     def _first_of_rows(self, not_before_us: int) -> int | None:
         from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark reader knows
 
-        from forecasting.arrivals.counting.spark_rows import event_rows, first_problem, reading
+        from forecasting.arrivals.counting.spark_rows import event_rows, reading, row_problem
 
         time = F.col("time")
         with reading(self.files):
@@ -151,7 +163,7 @@ class CountedEvents:
             )
         assert row is not None
         if row[0] is None and row[1]:
-            raise HistoryError(first_problem(self._raw, self.files))
+            raise HistoryError(row_problem(self._raw, self.files).text)
         return None if row[0] is None else int(row[0])
 
     @cached_property
@@ -166,3 +178,11 @@ class CountedEvents:
 
         names = file_names(self.spark, self.files)
         return row_groups(names, self.files) if names else None
+
+
+def _with_damaged(arrivals: SourceArrivals, window: int, damaged: int) -> SourceArrivals:
+    """The same with damaged rows in one window."""
+    rows = np.zeros(arrivals.counts.size, np.int64)
+    rows[window] = damaged
+    read = arrivals.tallies.get("rows_read", np.zeros_like(rows))
+    return replace(arrivals, tallies={**arrivals.tallies, "damaged": rows, "rows_read": read + rows})

@@ -106,7 +106,7 @@ class CounterReadings:
             raise HistoryError(f"{self.times_us.shape} times of {self.values.shape} readings; give one per reading")
         if (np.diff(self.times_us) <= 0).any():
             raise HistoryError("readings of a counter are out of order; sort them by time, one reading a moment")
-        if (bad := ~((self.values >= 0) & (self.values < LARGEST))).any():
+        if (bad := ~counts_of_events(self.values)).any():
             raise HistoryError(
                 f"a reading is {self.values[bad][0]:g}; a counter is a number from 0, so read a counter, not a gauge"
             )
@@ -171,6 +171,11 @@ class CounterReadings:
         return np.column_stack(per_us), np.column_stack(gap_us)
 
 
+def counts_of_events(values: Floats) -> Flags:
+    """Which values a counter can have, shape (readings,)."""
+    return np.asarray((values >= 0) & (values < LARGEST))
+
+
 def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
     """Edges of the windows of [start, end), shape (windows + 1,). Raises HistoryError if it is off the grid."""
     for moment, whole in zip((start, end), whole_windows(start, end, window_s), strict=True):
@@ -180,8 +185,10 @@ def window_edges_us(start: datetime, end: datetime, window_s: int) -> Int64s:
     return np.arange(to_us(start), to_us(end) + width_us, width_us, dtype=np.int64)
 
 
-def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: ReadingGaps) -> SourceArrivals:
-    """The total of all counters of one source, in any order."""
+def total_of(
+    counters: Sequence[CounterReadings], edges_us: Int64s, gaps: ReadingGaps, damaged_us: Int64s | None = None
+) -> SourceArrivals:
+    """The total of all counters of one source, in any order. damaged_us: times of readings that are no counts."""
     counts = np.zeros(edges_us.size - 1, dtype=np.int64)
     rows = np.zeros_like(counts)
     for counter in counters:
@@ -189,7 +196,11 @@ def total_of(counters: Sequence[CounterReadings], edges_us: Int64s, gaps: Readin
         rows += np.diff(np.searchsorted(counter.times_us, edges_us))
     known = [spans for counter in counters if (spans := counter.known(gaps)).spans_us.size]
     alive = _alive(known, counts, edges_us, gaps)
-    return SourceArrivals(counts, clipped(alive, edges_us), tallies={"rows_read": rows})
+    tallies = {"rows_read": rows}
+    if damaged_us is not None and damaged_us.size:
+        tallies["damaged"] = np.diff(np.searchsorted(np.sort(damaged_us), edges_us)).astype(np.int64)
+        tallies["rows_read"] = rows + tallies["damaged"]
+    return SourceArrivals(counts, clipped(alive, edges_us), tallies=tallies)
 
 
 def spread_counts(spans_us: Int64s, before: Floats, after: Floats, edges_us: Int64s) -> Int64s:

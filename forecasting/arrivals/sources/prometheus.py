@@ -5,8 +5,9 @@ rate() or increase(), no steps, no extrapolation and no repeats of a stale sampl
 follow from samples.
 """
 
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,13 +15,14 @@ from pydantic import SecretStr
 
 from engines.prometheus.server import POINTS_PER_PAGE, Labels, PrometheusServer
 from forecasting.arrays import Floats
-from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
+from forecasting.arrivals.arrival_source import MAX_DAMAGED, Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.coverage import Int64s, merged_spans, spans_without
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.sources.counter_readings import (
     CounterReadings,
     ReadingGaps,
     clipped,
+    counts_of_events,
     total_of,
     window_edges_us,
 )
@@ -29,6 +31,8 @@ from forecasting.errors import HistoryError
 
 MILLISECOND_US = 1000
 _SEARCH_S = 3600
+
+log = logging.getLogger(__name__)
 
 
 class _ServerError(HistoryError):
@@ -141,9 +145,9 @@ class Prometheus:
         sources = {}
         for source, selector in self._queries.items():
             try:
-                series = self._counters(selector, edges_us)
+                series, damaged_us = self._counters(selector, edges_us)
                 copies = series_copies(source, series)
-                total = total_of([series[labels] for labels in sorted(series)], edges_us, self._gaps)
+                total = total_of([series[labels] for labels in sorted(series)], edges_us, self._gaps, damaged_us)
             except _ServerError:
                 raise
             except HistoryError as error:
@@ -151,7 +155,8 @@ class Prometheus:
             sources[source] = SourceArrivals(total.counts, total.alive, held_back, total.tallies, copies)
         return Arrivals(start, end, window_s, self.measures, sources)
 
-    def _counters(self, selector: str, edges_us: Int64s) -> dict[Labels, CounterReadings]:
+    def _counters(self, selector: str, edges_us: Int64s) -> tuple[dict[Labels, CounterReadings], Int64s]:
+        """Counters by labels, and the times of samples that are no counts. Raises HistoryError for many of these."""
         begin_us, end_us = self._gaps.needed_us(edges_us)
         # Do not query the future; a minute allows for a server whose clock is ahead.
         end_us = min(end_us, to_us(datetime.now(UTC)) + 60 * SECOND_US)
@@ -164,12 +169,31 @@ class Prometheus:
                 so_far[0].append(times_ms * MILLISECOND_US)
                 so_far[1].append(values)
             page_ms = until_ms
-        counters = {}
+        counters, damaged, samples = {}, [], 0
         for labels, (times, counts) in series.items():
             # Up to version 2, Prometheus returns a sample at the border of two pages in both.
             moments, at = np.unique(np.concatenate(times), return_index=True)
-            counters[labels] = CounterReadings(moments, np.concatenate(counts)[at])
-        return counters if self._deduplicate_by is None else without_copies(counters, self._deduplicate_by)
+            readings = np.concatenate(counts)[at]
+            sound = counts_of_events(readings)
+            counters[labels] = CounterReadings(moments[sound], readings[sound])
+            damaged += list(zip(moments[~sound].tolist(), readings[~sound].tolist(), strict=True))
+            samples += readings.size
+        if damaged:
+            self._check_damaged(damaged, samples)
+        times_us = np.array([at_us for at_us, _ in damaged], dtype=np.int64)
+        if self._deduplicate_by is not None:
+            counters = without_copies(counters, self._deduplicate_by)
+        return counters, times_us
+
+    def _check_damaged(self, damaged: Sequence[tuple[int, float]], samples: int) -> None:
+        """Logs samples that are no counts. Raises HistoryError if they are more than MAX_DAMAGED of all."""
+        at_us, value = min(damaged)
+        text = f"{len(damaged)} of {samples} samples are no counts, the first at {from_us(at_us):%Y-%m-%dT%H:%M:%SZ}"
+        if len(damaged) > MAX_DAMAGED * samples:
+            raise HistoryError(
+                f"{text}: a reading is {value:g}; a counter is a number from 0, so read a counter, not a gauge"
+            )
+        log.warning("%s: %s (%g); they are set aside", self.place, text, value)
 
     def _held_back_spans(self, edges_us: Int64s) -> Int64s:
         if self.measures is Measures.OFFERED:

@@ -120,12 +120,12 @@ def test_file_that_was_repaired_before_it_is_looked_at_again__is_no_riddle(
     tmp_path: Path, spark: "SparkSession"
 ) -> None:
     # The tasks find a null; when Spark looks for it, it is gone.
-    from forecasting.arrivals.counting.spark_rows import first_problem, loaded
+    from forecasting.arrivals.counting.spark_rows import loaded, row_problem
 
     write(tmp_path / "events" / "a.parquet")
     files = EventFiles(tmp_path / "events", EventColumns("at"), source="web")
     with pytest.raises(HistoryError, match="changed while they were read; let their writer finish"):
-        first_problem(loaded(spark, files), files)
+        row_problem(loaded(spark, files), files)
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds workers by their parents")

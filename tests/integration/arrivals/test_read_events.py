@@ -136,6 +136,22 @@ def test_broken_json_line__is_shown(tmp_path: Path, read: Read) -> None:
         read(EventFiles(tmp_path / "events.jsonl", EventColumns("at"), "jsonl", source="web"))
 
 
+def test_a_torn_line_among_many__is_set_aside_and_told(
+    tmp_path: Path, spark: "SparkSession", caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = [f'{{"at": "2003-03-03T07:{n // 60:02}:{n % 60:02}Z"}}' for n in range(600)]
+    (tmp_path / "events.jsonl").write_text("\n".join([*whole[:300], '{"at": "2003-03-', *whole[300:]]) + "\n")
+    files = EventFiles(tmp_path / "events.jsonl", EventColumns("at"), "jsonl", source="web")
+    source = CountedEvents(spark, files, utc("2003-03-03T09:30:00"))
+    with caplog.at_level("WARNING"):
+        web = source.read(utc("2003-03-03T07:00:00"), utc("2003-03-03T09:00:00"), 3600).sources["web"]
+    assert web.counts.tolist() == [600, 0]
+    # Its time is unknown: told with the newest window that is over, as rows of a wrong clock are.
+    assert web.tallies["damaged"].tolist() == [0, 1]
+    assert "1 of 601 events" in caplog.text
+    assert '{"at": "2003-03-' in caplog.text
+
+
 def test_csv_files_with_columns_in_another_order__are_refused(tmp_path: Path, read: Read) -> None:
     (tmp_path / "a.csv").write_text("at,feed\n2003-03-03T07:00:00Z,ingest\n")
     (tmp_path / "b.csv").write_text("feed,at\ningest,2003-03-03T07:00:00Z\n")

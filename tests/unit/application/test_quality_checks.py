@@ -24,7 +24,7 @@ def source(
     **quarantined: int,
 ) -> SourceQuality:
     """Of 100 windows."""
-    reasons = {"future": 0, "unset_clock": 0, "skipped_hour": 0} | quarantined
+    reasons = {"future": 0, "unset_clock": 0, "skipped_hour": 0, "damaged": 0} | quarantined
     observed = 100 - partial - throttled - missing
     kept = rows_read - duplicates - late - sum(reasons.values())
     return SourceQuality(rows_read, kept, duplicates, late, reasons, observed, partial, throttled, missing)
@@ -69,10 +69,11 @@ def test_too_few_observed__names_what_would_help_most(lacking: str, remedy: str)
 
 
 @pytest.mark.parametrize(
-    ("reason", "remedy"), [("future", "max_ahead_s"), ("unset_clock", "not_before"), ("skipped_hour", "timezone")]
+    ("reason", "remedy"),
+    [("future", "max_ahead_s"), ("unset_clock", "not_before"), ("skipped_hour", "timezone"), ("damaged", "writer")],
 )
 def test_quarantine__names_the_commonest_reason(reason: str, remedy: str) -> None:
-    others = dict.fromkeys({"future", "unset_clock", "skipped_hour"} - {reason}, 10)
+    others = dict.fromkeys({"future", "unset_clock", "skipped_hour", "damaged"} - {reason}, 10)
     assert remedy in failed(**{reason: 20}, **others)["max_quarantined"].remedy
 
 

@@ -46,7 +46,7 @@ def test_quality__tells_what_became_of_rows_and_windows_by_source_and_in_total(d
         kept=16,
         duplicates=3,
         late=3,
-        quarantined={"future": 2, "unset_clock": 0, "skipped_hour": 1},
+        quarantined={"future": 2, "unset_clock": 0, "skipped_hour": 1, "damaged": 0},
         observed=2,
         partial=1,
         throttled=1,

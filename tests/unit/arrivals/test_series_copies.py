@@ -86,3 +86,16 @@ def test_a_replica_that_goes_away__is_continued_by_the_other(scraped: Scraped) -
     count, _, alive = read(scraped, "replica")
     assert count == 4 * 3600
     assert alive.shape == (1, 2)
+
+
+def test_one_infinite_sample__is_set_aside_and_named_with_its_time(
+    scraped: Scraped, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One of 480 in two hours; the counter is read again 15 s later, so nothing of the count is lost."""
+    scraped.add(lambda at_s: np.inf if at_s == NOON_S + 1800 else float(np.floor(2 * (at_s - NOON_S + 3600))))
+    source = Prometheus(scraped.url, {"orders": "orders_total"}, measures=Measures.OFFERED)
+    with caplog.at_level("WARNING"):
+        orders = source.read(NOON, NOON + HOUR, 300).sources["orders"]
+    assert orders.counts.tolist() == [600] * 12
+    assert orders.tallies["damaged"].tolist() == [0] * 6 + [1] + [0] * 5
+    assert "the first at 2024-03-03T12:30:00Z (inf); they are set aside" in caplog.text

@@ -187,7 +187,7 @@ def test_answer__in_part_is_refused_since_what_is_lacking_is_not_zero(stand_in: 
 
 def test_answer__of_what_is_no_counter_names_the_selector(stand_in: JsonStandIn) -> None:
     body = {"status": "success", "data": matrix((NOON.timestamp(), "-3"))}
-    assert "selector events_total of source 'feed': a reading is -3" in refused(stand_in, body)
+    assert "the first at 2024-03-03T12:00:00Z: a reading is -3" in refused(stand_in, body)
     histogram = {"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]}
     assert "has histograms" in refused(stand_in, {"status": "success", "data": histogram})
 

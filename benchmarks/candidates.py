@@ -12,12 +12,16 @@ OMP_NUM_THREADS=1, or threads of the linear algebra are counted too.
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from model import SERVICE_S, cpu_s, packed, plans_of, profiles_of, site_of, topology_of
 from scipy.stats import spearmanr
+
+# A script's own folder comes first, and one file in it is named like a package.
+sys.path.pop(0)
 
 from modeling.candidates import Candidates, candidates
 from modeling.evaluate import evaluate

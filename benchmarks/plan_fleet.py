@@ -29,8 +29,6 @@ from pathlib import Path
 
 import numpy as np
 
-from forescale.situation.workspace import Workspace
-
 # A script's own folder comes first, and one file in it is named like a package; processes that it starts lack it.
 if Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
     sys.path.pop(0)
@@ -46,6 +44,7 @@ from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.jobs.plan_all import PlannedFleet, plan_all
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
 from modeling.arrays import Floats
 from planner.clock import TraceClock

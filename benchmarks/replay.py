@@ -34,8 +34,6 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from forescale.situation.workspace import Workspace
-
 # A script's own folder comes first, and this one is named like the package that it measures.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("replay_job")))
@@ -51,6 +49,7 @@ from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.workers import worker_processes
 from forescale.local.demo.bank_calls import bank_calls
 from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
 from planner.horizon.prices import HOURLY_S
 from planner.replay.contest import ALL_KNOWING, POLICIES

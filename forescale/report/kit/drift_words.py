@@ -6,11 +6,18 @@ from planner.decision_basis import DriftFacts
 
 def drift_words(drift: Drift | DriftFacts) -> str:
     """
-    >>> drift_words(DriftFacts("split", "service_s", 0.004, 0.005, 0.0002))
-    'split: service_s was 0.004, is 0.005 (+25%, p 0.0002)'
+    >>> drift_words(DriftFacts("split", "service_s", 0.004, 0.005, 0.002))
+    'split: service_s was 0.004, is 0.005 (+25%, p 0.002)'
+    >>> drift_words(DriftFacts("split", "service_s", 0.001, 0.018, 7e-40))
+    'split: service_s was 0.001, is 0.018 (18 times as much, p below 0.001)'
     """
-    change = f"{drift.new / drift.old - 1:+.0%}" if drift.old else "from nothing"
-    return f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g} ({change}, p {drift.p:.1g})"
+    chance = "p below 0.001" if drift.p < 0.001 else f"p {drift.p:.1g}"
+    change = f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g}"
+    return f"{change} ({_times(drift.new / drift.old) if drift.old else 'from nothing'}, {chance})"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g} times as much" if ratio >= 2 else f"{ratio - 1:+.0%}"
 
 
 def drift_remedy(drift: Drift) -> str:

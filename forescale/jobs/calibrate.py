@@ -25,7 +25,7 @@ from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
 from modeling.errors import ModelError
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.wording import count_of
 from planner.clusters.cluster import Cluster
 from planner.decision_basis import NOT_CALIBRATED, CalibrationFacts, DriftFacts
@@ -86,13 +86,22 @@ def calibrate(
         )
     now, before = workspace.clock.now(), against or profile_path(config, workspace.settings)
     before_at = measured_at(before) if before.exists() and not afresh else None
+    in_force = kept_profiles(config, workspace.settings)
     write_profile_file(path, config.topology, made.profiles, now.isoformat())
     changed = tuple(drifts(known, made.profiles))
-    if changed and path == profile_path(config, workspace.settings):
+    if path == profile_path(config, workspace.settings) and _differs(in_force, made.profiles):
         write_whole(hashlib.sha256(path.read_bytes()).hexdigest()[:12], drift_path(config, workspace.settings))
     age_s = None if before_at is None else (now - before_at).total_seconds()
     unsettled_s = age_s if changed and age_s is not None and age_s < SETTLED_S else None
     return CalibratedTopology(config, path, made, changed, now, source.brief, unsettled_s)
+
+
+def _differs(before: Profiles, now: Profiles) -> bool:
+    """Whether plans made by the earlier profiles have to be made again: a value has drifted, or an operator is measured
+    for the first time, for which a value of the file stood in.
+    """
+    first = any(profile.samples and not before[name].samples for name, profile in now.items())
+    return first or bool(drifts(before, now))
 
 
 def _reasons(calibrated: Calibrated) -> list[str]:

@@ -22,13 +22,14 @@ def look_path(config: TopologyConfig, settings: Settings) -> Path:
 
 
 def drift_path(config: TopologyConfig, settings: Settings) -> Path:
-    """The file with the digest of the last calibration that had drifted."""
+    """The file with the digest of the last calibration that plans have to be made again for."""
     return settings.home / "profiles" / "drifted" / config.topology
 
 
 def drift_digest(config: TopologyConfig, settings: Settings) -> str:
-    """Of the last calibration by `calibrate` that differed from the one before; empty without one. Decisions made
-    before it are no answer any more; a plan's own measurement does not change it.
+    """Of the last calibration by `calibrate` that differed from the one before, or measured an operator for the first
+    time; empty without one. Decisions made before it are no answer any more; a plan's own measurement does not change
+    it.
     """
     path = drift_path(config, settings)
     return path.read_text(encoding="ascii").strip() if path.exists() else ""

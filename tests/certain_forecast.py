@@ -1,4 +1,4 @@
-"""A forecast without any doubt, recorded as if it had been made: every path and quantile is the mean."""
+"""A forecast without any doubt, in which every path and quantile is the mean; also recorded as if it had been made."""
 
 from datetime import datetime
 
@@ -14,22 +14,21 @@ from planner.ledger.entries import ForecastEntry
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 
 
-def record_certain_forecast(
-    settings: Settings,
+def certain_forecast(
     topology: str,
+    source: str,
     mean_per_s: Floats,
     *,
     step_s: int,
     horizon_s: int,
     issued_at: datetime,
     trained_from: datetime,
-) -> None:
-    """Of the source `read`. mean_per_s: shape (steps,); horizon_s: of the peak, from issued_at on."""
-    ident = f"{topology}-{issued_at:%d%H%M}"
-    forecast = Forecast(
+) -> Forecast:
+    """mean_per_s: shape (steps,); horizon_s: of the peak, from issued_at on."""
+    return Forecast(
         issued_at=issued_at,
         topology=topology,
-        source="read",
+        source=source,
         start=issued_at,
         step_s=step_s,
         quantiles=QUANTILES,
@@ -41,6 +40,29 @@ def record_certain_forecast(
         trained_to=issued_at,
         history_digest="",
         seed=7,
+    )
+
+
+def record_certain_forecast(
+    settings: Settings,
+    topology: str,
+    mean_per_s: Floats,
+    *,
+    step_s: int,
+    horizon_s: int,
+    issued_at: datetime,
+    trained_from: datetime,
+) -> None:
+    """Of the source `read`, as `certain_forecast`."""
+    ident = f"{topology}-{issued_at:%d%H%M}"
+    forecast = certain_forecast(
+        topology,
+        "read",
+        mean_per_s,
+        step_s=step_s,
+        horizon_s=horizon_s,
+        issued_at=issued_at,
+        trained_from=trained_from,
     )
     folder = settings.forecasts_dir / ident
     write_forecast(forecast, folder)

@@ -47,29 +47,56 @@ def _queue(
 def _after(
     waiting: float,
     over_s: float,
+    fits_s: float,
+    runs: float,
     rate: float,
-    capacity: float,
+    carried: Floats,
+    plan: int,
     step_s: float,
     down_s: float,
+    rescue_s: float,
     max_lag_s: float,
     react_s: float,
-    strongest: float,
-) -> tuple[float, float, float, float, float]:
-    """Of a path after a step: what waits, for how long it has been over, late seconds, instances that were added, or
-    half more than were lacking, as a part of the plan's, and the changes of a rescue.
+    withheld: bool,
+) -> tuple[float, float, float, float, bool, float, float, float]:
+    """Of a path after a step: what waits; for how long it has been over, and within its plan; the capacity that runs in
+    place of the plan's, 0 for none, and whether it withholds a step. Then late seconds; instances that were added, or
+    half more than were lacking, as a part of the plan's; and changes beside the schedule's.
+
+    carried: of all plans. down_s: of the schedule's change, rescue_s: of any other. What is added carries the load at
+    85 % and drains what waits within 600 s; it is taken back after half an hour.
     """
-    lacking = max(0.0, rate / capacity - 1.0)
-    added = 1.15 * rate / capacity - 1.0 if rate > capacity else 0.0
-    if over_s >= react_s and rate <= strongest:
-        return 0.0, react_s if rate > capacity else 0.0, 0.0, added, 0.0
-    left, late_s = _queue(waiting, rate, capacity, step_s, down_s, max_lag_s)
-    late_s = min(step_s, late_s + 30.0) if late_s > 1e-6 else 0.0
-    over_s = over_s + step_s - down_s if rate > capacity else 0.0
-    lacking *= 1.5
-    if over_s >= react_s and rate <= strongest:
-        # Two changes, and half an hour of what is added.
-        return 0.0, over_s, react_s, lacking + added * 1800.0 / step_s, 2.0
-    return left, over_s, late_s, lacking, 0.0
+    own, capacity = carried[plan], max(carried[plan], runs)
+    stands_s = down_s if runs == 0.0 else 0.0
+    left, late_s = _queue(waiting, rate, capacity, step_s, stands_s, max_lag_s)
+    if rate > capacity:
+        over_s, fits_s = over_s + step_s - stands_s, 0.0
+    elif runs > 0.0 and rate <= own:
+        over_s, fits_s = 0.0, fits_s + step_s
+    else:
+        over_s, fits_s = 0.0, 0.0
+    more = max(0.0, capacity / own - 1.0) + 1.5 * max(0.0, rate - capacity) / own
+    counts_s = min(step_s, late_s + 30.0) if late_s > 1e-6 else 0.0
+    if runs > 0.0 and rate <= own and left <= 0.0 and (withheld or fits_s >= 1800.0):
+        again_s = max(0.0, rescue_s - max_lag_s) if rate > 0.0 else 0.0
+        counts_s += again_s + 30.0 if again_s > 1e-6 else 0.0
+        return rate * rescue_s, 0.0, 0.0, 0.0, False, counts_s, more, 0.0 if withheld else 1.0
+    if not (rate > capacity and over_s >= react_s and capacity < carried.max()):
+        return left, over_s, fits_s, runs, withheld, counts_s, more, 0.0
+    if left + (rate - capacity) * react_s <= max_lag_s * rate:
+        return left, over_s, fits_s, runs, withheld, counts_s, more, 0.0
+    at_s = min(step_s, max(stands_s, step_s - (over_s - react_s)))
+    waiting, late_s = _queue(waiting, rate, capacity, at_s, stands_s, max_lag_s)
+    enough = [each for each in carried if each >= rate / 0.85 + (waiting + rate * rescue_s) / 600.0]
+    sized = carried.max()
+    for each in enough:
+        sized = min(sized, each)
+    left, then_s = _queue(waiting, rate, sized, max(rescue_s, step_s - at_s), rescue_s, max_lag_s)
+    late_s += then_s
+    more = 0.0
+    for span_s, runs in ((at_s, capacity), (step_s - at_s, sized)):
+        more += span_s / step_s * (runs / own - 1.0 + 1.5 * max(0.0, rate - runs) / own)
+    return left, 0.0, 0.0, sized, False, late_s + 30.0 if late_s > 1e-6 else 0.0, more, 1.0
 
 
 @compiled
@@ -126,6 +153,7 @@ def _cheapest(
     plans, steps, paths = capacity.shape
     least_h = _never_less_h(rate, capacity, price_h, change_h, edges_s, max_lag_s, react_s, violation_h)
     waits, overs = np.zeros((steps + 1, paths)), np.zeros((steps + 1, paths))
+    fits, instead, withheld = np.zeros_like(waits), np.zeros_like(waits), np.zeros(waits.shape, np.bool_)
     waits[0] = waiting
     cost_h, free, back_s = np.zeros(steps + 1), np.full(steps + 1, free_s), np.full(steps + 1, -np.inf)
     plan, tried = np.full(steps + 1, running), np.zeros(steps + 1, np.int64)
@@ -154,16 +182,35 @@ def _cheapest(
         stands_s = min(step_s, max(0.0, until_s - edges_s[at]))
         spent_h += price_h[to] * step_s / 3600.0
         for path in range(paths):
-            waits[at + 1, path], overs[at + 1, path], late_s, more, rescued = _after(
+            carried, came = capacity[:, at, path], rate[at, path]
+            over_s, fits_s, runs, waits_on = overs[at, path], fits[at, path], instead[at, path], withheld[at, path]
+            if to != plan[at]:
+                runs = max(runs, carried[plan[at]])
+                waits_on = react_s < np.inf and carried[to] < came and carried[to] < runs
+                over_s, fits_s, runs = 0.0, 0.0, runs if waits_on else 0.0
+            (
+                waits[at + 1, path],
+                overs[at + 1, path],
+                fits[at + 1, path],
+                instead[at + 1, path],
+                withheld[at + 1, path],
+                late_s,
+                more,
+                rescued,
+            ) = _after(
                 waits[at, path],
-                0.0 if to != plan[at] else overs[at, path],
-                rate[at, path],
-                capacity[to, at, path],
+                over_s,
+                fits_s,
+                runs,
+                came,
+                carried,
+                to,
                 step_s,
                 stands_s,
+                down_s[to].max(),
                 max_lag_s,
                 react_s,
-                capacity[:, at, path].max(),
+                waits_on,
             )
             more_h = price_h[to] * more * step_s / 3600.0
             spent_h += (violation_h / 60.0 * late_s + rescale_h * rescued + more_h) / paths
@@ -233,15 +280,31 @@ def late_minutes(course: Course, terms: ChangeTerms, turns: tuple[Turn, ...]) ->
     """Minutes that count as late under given turns, by path."""
     found, told, down_s = np.zeros(course.paths), course.capacity_per_s.shape[1], _down_s(course, terms)
     for path in range(course.paths):
-        waiting, over_s, plan, back_s, ahead = course.waiting, 0.0, course.running, -np.inf, list(turns)
+        waiting, over_s, fits_s, runs, withheld = course.waiting, 0.0, 0.0, 0.0, False
+        plan, back_s, ahead = course.running, -np.inf, list(turns)
         for at, (begin_s, end_s) in enumerate(zip(course.edges_s[:-1], course.edges_s[1:], strict=True)):
+            rate, carried = course.rate_per_s[at, path], course.capacity_per_s[:, min(at, told - 1), path].copy()
             if ahead and ahead[0].stop_s < end_s - 1e-9:
-                before, plan, over_s = plan, ahead.pop(0).plan, 0.0
+                before, plan = plan, ahead.pop(0).plan
                 back_s = begin_s + float(down_s[before, plan])
+                runs = max(runs, carried[before])
+                withheld = terms.react_s < np.inf and carried[plan] < rate and carried[plan] < runs
+                over_s, fits_s, runs = 0.0, 0.0, runs if withheld else 0.0
             step_s, stands_s = end_s - begin_s, min(end_s - begin_s, max(0.0, back_s - begin_s))
-            rate, carried = course.rate_per_s[at, path], course.capacity_per_s[:, min(at, told - 1), path]
-            waiting, over_s, late_s, _, _ = _after(
-                waiting, over_s, rate, carried[plan], step_s, stands_s, terms.max_lag_s, terms.react_s, carried.max()
+            waiting, over_s, fits_s, runs, withheld, late_s, _, _ = _after(
+                waiting,
+                over_s,
+                fits_s,
+                runs,
+                rate,
+                carried,
+                plan,
+                step_s,
+                stands_s,
+                down_s[plan].max(),
+                terms.max_lag_s,
+                terms.react_s,
+                withheld,
             )
             found[path] += late_s / 60.0
     return found

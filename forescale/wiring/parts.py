@@ -86,7 +86,8 @@ def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestor
     """replanned_s: from one forecast to the next. restore: of state, added to the section's downtime. An overload is
     acted on once the guard has seen it, or with the next forecast.
     """
-    seen_s = planning.guard.window_s + METRICS_S if planning.guard_mode == "act" else replanned_s
+    acts = planning.guard_mode == "act"
+    seen_s = planning.guard.window_s + METRICS_S if acts else replanned_s
     return ChangeTerms(
         planning.lead_s,
         planning.downtime_s,
@@ -97,6 +98,9 @@ def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestor
         planning.scale_out_only,
         restore,
         replanned_s,
+        planning.guard.utilisation if acts else limits_of(planning).max_utilisation,
+        planning.guard.drain_s,
+        planning.guard_mode != "off",
     )
 
 

@@ -48,7 +48,9 @@ def least_parts(
                 drained_s = min(max(up_s - turned_s if over else turned_s, 0.0), up_s)
                 if over_per_s == 0.0:
                     drained_s = up_s if beyond_s > 0.0 else 0.0
-                stopped_s[at, plan] += min(react_s, drained_s + again_s) if rate > 0.0 else 0.0
+                # With a reaction, a path that needs more may withhold the stop.
+                withheld = over & (react_s < np.inf)
+                stopped_s[at, plan] += drained_s + again_s if (rate > 0.0) & (not withheld) else 0.0
             if react_s == np.inf:
                 for plan in range(plans):
                     over_per_s = rate - by_path[path, plan]

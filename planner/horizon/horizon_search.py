@@ -21,7 +21,7 @@ from planner.horizon.ways import LACKING, best_turns, followed
 
 ROUGH_PATHS, ROUGH = 32, (2, 1)
 """Size of the search that finds the bound for the full one: paths, and ways kept that stayed and that turned."""
-FINE = (8, 4)
+FINE = (8, 6)
 
 
 @dataclass(frozen=True)
@@ -193,9 +193,7 @@ def _best_turns(
         course.downtimes_s(terms),
         course.rooms_s,
         terms.apart_s,
-        terms.max_lag_s,
-        terms.react_s,
-        terms.held_s,
+        terms.recourse,
         prices.violation_h,
         prices.rescale_h,
         parts[0] == 0.0,
@@ -231,9 +229,7 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
         lead_s,
         course.downtimes_s(terms),
         course.rooms_s,
-        terms.max_lag_s,
-        terms.react_s,
-        terms.held_s,
+        terms.recourse,
         prices.rescale_h,
         steps,
         plans,

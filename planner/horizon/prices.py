@@ -40,6 +40,8 @@ class ChangeTerms:
     of the target. react_s: time for which the load may exceed a plan's capacity until a reaction has a larger plan
     ready, at the price of its downtime; inf for no reaction. max_step: most instances that one change may start or stop
     in total. only_out: no change removes instances. replanned_s: from one forecast, and its plan, to the next.
+    rescue_utilisation, drain_s: of a reaction's plan, under the load that it reacts to, and the time in which it is to
+    drain what waits. withholds: a step waits while more comes than its plan carries.
     """
 
     lead_s: float
@@ -51,6 +53,15 @@ class ChangeTerms:
     only_out: bool = False
     restore: StateRestore = NO_RESTORE
     replanned_s: float = HOURLY_S
+    rescue_utilisation: float = 0.85
+    drain_s: float = 600.0
+    withholds: bool = True
+
+    @property
+    def recourse(self) -> tuple[float, float, float, float, float, bool]:
+        """As the compiled search takes it (planner.horizon.ways). Where nothing reacts, nothing withholds a step."""
+        withholds = self.withholds and self.react_s < inf
+        return self.max_lag_s, self.react_s, self.held_s, self.rescue_utilisation, self.drain_s, withholds
 
     @property
     def held_s(self) -> float:

@@ -13,10 +13,13 @@ _MIN_PART = 0.01
 """Smallest such fraction; less counts as nothing."""
 LACKING = 1.5
 """Price of missing capacity over what it would have cost: being late is never cheaper."""
-_ADDED = 1.15
-"""Capacity that a rescue provides over the load: it drains 90 s of backlog in 600 s, the guard's default."""
-_CHANGES = 2.0
-"""Rescales of a rescue: one adds instances, and one removes them."""
+_LONG_S = 1e9
+"""In place of an infinite time to react, which cannot be multiplied by nothing."""
+
+Recourse = tuple[float, float, float, float, float, bool]
+"""What is done beside the schedule, as `ChangeTerms` has it: max_lag_s, react_s, held_s, rescue_utilisation, drain_s
+and withholds.
+"""
 
 
 @compiled
@@ -63,48 +66,123 @@ def _mean(values: Floats) -> float:
 
 
 @compiled
-def _step(
+def _advanced(
     before: Floats,
     after: Floats,
     told: Floats,
     rate_per_s: Floats,
-    capacity_per_s: Floats,
+    carried_per_s: Floats,
+    plan: int,
     strongest_per_s: Floats,
     step_s: float,
     down_s: float,
-    max_lag_s: float,
-    react_s: float,
-    held_s: float,
+    rescue_down_s: float,
+    recourse: Recourse,
 ) -> tuple[float, float, float, float]:
-    """Advance all paths by one step. before, after: for each path the waiting tuples, and for how long the load has
-    exceeded the capacity, shape (2, paths), in separate memory. told: workspace of shape (4, paths); its first row gets
-    the late seconds that count: half a minute is added if the step is not late as a whole, as a minute counts that is
-    partly late. strongest_per_s: capacity of the strongest plan. Returns means over the paths: late seconds; instances
-    added and instances missing, as shares of the plan's; and number of changes by rescues.
+    """Advance all paths by one step under a plan, and under what the guard or the next forecast does beside it.
 
-    A path over capacity for react_s is rescued if some plan carries it, at the price of being late that long, of two
-    changes and of the added instances for held_s, unneeded: from then on all arrivals are carried until the load falls
-    again.
+    before, after: state of each path, shape (3, paths), in separate memory. Row 0: waiting tuples. Row 1: seconds for
+    which the load has exceeded what runs; negative: seconds for which the plan alone would have carried it. Row 2:
+    capacity that runs in place of the plan's, 0 for none; negative if a step that would take it away is withheld.
+    told: workspace of shape (4, paths); its first row gets the late seconds that count: half a minute is added if the
+    step is not late as a whole, as a minute counts that is partly late. carried_per_s: of each plan, shape (plans,
+    paths); strongest_per_s: of the strongest. down_s: of a change of the schedule, at the beginning of the step;
+    rescue_down_s: of any other. Returns means over the paths: late seconds; instances added and instances missing, as
+    shares of the plan's; and number of changes besides the schedule's.
+
+    The law of recourse. A path is rescued once its load has exceeded the capacity for react_s (its window, and the time
+    until instances are ready) and the lag is about to exceed max_lag_s. The smallest plan then follows that carries the
+    load of that moment at the guard's utilisation and drains what waits, within drain_s, with its downtime. That plan
+    stays until the schedule's plan alone has carried the load for held_s with nothing waiting; going back to it is
+    another rescale with its downtime. A withheld step follows as soon as its plan carries the load.
     """
-    paths = rate_per_s.size
+    max_lag_s, react_s, held_s, utilisation, drain_s, _ = recourse
+    paths, rescued = rate_per_s.size, 0.0
+    own_per_s = carried_per_s[plan]
     # Each path by itself, and without a branch: several at once by the processor's vectors.
     for path in range(paths):
-        rate, capacity, over_s = rate_per_s[path], capacity_per_s[path], before[1, path]
-        over, helped = rate > capacity, rate <= strongest_per_s[path]
-        rescued = helped & (over_s >= react_s)
-        left, late = stepped(before[0, path], rate, capacity, step_s, down_s, max_lag_s)
-        late = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
-        load = rate / capacity
-        lacking, added = max(0.0, load - 1.0), _ADDED * load - 1.0
-        longer_s = over_s + step_s - down_s if over else 0.0
-        now = (not rescued) & helped & (longer_s >= react_s)
-        after[0, path] = 0.0 if rescued | now else left
-        after[1, path] = (react_s if over else 0.0) if rescued else longer_s
-        told[0, path] = 0.0 if rescued else (react_s if now else late)
-        told[1, path] = (added if over else 0.0) if rescued else (added * held_s / step_s if now else 0.0)
-        told[2, path] = 0.0 if rescued else lacking
-        told[3, path] = _CHANGES if now else 0.0
+        rate, own, clock_s, instead = rate_per_s[path], own_per_s[path], before[1, path], before[2, path]
+        other = abs(instead)
+        capacity = max(own, other)
+        path_down_s = 0.0 if other > 0.0 else down_s
+        left, late = stepped(before[0, path], rate, capacity, step_s, path_down_s, max_lag_s)
+        over, fits = rate > capacity, (other > 0.0) & (rate <= own)
+        over_s = max(clock_s, 0.0) + step_s - path_down_s if over else 0.0
+        fits_s = step_s - min(clock_s, 0.0) if fits else 0.0
+        beyond = left + (rate - capacity) * min(react_s, _LONG_S) > max_lag_s * rate
+        helped = over & (over_s >= react_s) & beyond & (capacity < strongest_per_s[path])
+        back = fits & (left <= 0.0) & ((instead < 0.0) | (fits_s >= held_s))
+        after[0, path] = left
+        after[1, path] = over_s - fits_s
+        after[2, path] = instead
+        told[0, path] = min(late + 30.0, step_s) if late > _ROUNDING_S else 0.0
+        told[1, path] = capacity / own - 1.0
+        told[2, path] = max(0.0, rate - capacity) / own
+        told[3, path] = 1.0 if helped else (-1.0 if back else 0.0)
+        rescued += abs(told[3, path])
+    for path in range(paths if rescued > 0.0 else 0):
+        turns = told[3, path]
+        if turns == 0.0:
+            continue
+        rate, own, instead = rate_per_s[path], own_per_s[path], before[2, path]
+        capacity, over_s = max(own, abs(instead)), after[1, path]
+        after[1, path], after[2, path] = 0.0, 0.0
+        if turns < 0.0:
+            after[0, path] = rate * rescue_down_s
+            late = max(0.0, rescue_down_s - max_lag_s) if rate > 0.0 else 0.0
+            told[0, path] = told[0, path] + late + 30.0 if late > _ROUNDING_S else told[0, path]
+            told[3, path] = 1.0 if instead > 0.0 else 0.0
+            continue
+        path_down_s = 0.0 if abs(instead) > 0.0 else down_s
+        first_s = min(max(step_s - (over_s - react_s), path_down_s), step_s)
+        waits, late = stepped(before[0, path], rate, capacity, first_s, path_down_s, max_lag_s)
+        need = rate / utilisation + (waits + rate * rescue_down_s) / drain_s
+        sized = strongest_per_s[path]
+        for number in range(carried_per_s.shape[0]):
+            if need <= carried_per_s[number, path] < sized:
+                sized = carried_per_s[number, path]
+        # What of the downtime does not fit into the step is added to it.
+        then_s = max(step_s - first_s, rescue_down_s)
+        after[0, path], later = stepped(waits, rate, sized, then_s, rescue_down_s, max_lag_s)
+        late += later
+        after[2, path] = sized
+        part = (step_s - first_s) / step_s
+        told[0, path] = late + 30.0 if late > _ROUNDING_S else 0.0
+        told[1, path] = ((1.0 - part) * capacity + part * sized) / own - 1.0
+        told[2, path] = ((1.0 - part) * max(0.0, rate - capacity) + part * max(0.0, rate - sized)) / own
     return _mean(told[0]), _mean(told[1]), _mean(told[2]), _mean(told[3])
+
+
+@compiled
+def _rests(state: Floats) -> bool:
+    """Whether nothing waits on any path, and nothing but the plan runs or is about to."""
+    for row in range(state.shape[0]):
+        for path in range(state.shape[1]):
+            if state[row, path] != 0.0:
+                return False
+    return True
+
+
+@compiled
+def _turned(
+    state: Floats,
+    kept: Floats,
+    rests: bool,
+    rate_per_s: Floats,
+    before_per_s: Floats,
+    after_per_s: Floats,
+    withholds: bool,
+) -> None:
+    """Put into state what each path has as the job stops for another plan. kept: its state before; rests: that it is
+    zero. before_per_s, after_per_s: capacities of both plans. A path whose load the plan does not carry withholds it,
+    if what runs there carries more.
+    """
+    for path in range(rate_per_s.size):
+        runs = max(before_per_s[path], 0.0 if rests else abs(kept[2, path]))
+        held = withholds and after_per_s[path] < min(rate_per_s[path], runs)
+        state[0, path] = 0.0 if rests else kept[0, path]
+        state[1, path] = 0.0
+        state[2, path] = -runs if held else 0.0
 
 
 @compiled
@@ -165,9 +243,7 @@ def best_turns(
     down_s: Floats,
     room_s: Floats,
     apart_s: float,
-    max_lag_s: float,
-    react_s: float,
-    held_s: float,
+    recourse: Recourse,
     violation_h: float,
     rescale_h: float,
     carried: Flags,
@@ -195,23 +271,24 @@ def best_turns(
     kept = 1 + most_steps(edges_s, down_s.max())
     cost_h = np.full((kept, plans, places), np.inf)
     free = np.empty((kept, plans, places))
-    states = np.empty((kept, plans, places, 2, paths))  # as _step takes them
+    states = np.empty((kept, plans, places, 3, paths))  # as _advanced takes them
     waits = np.empty((kept, plans, places))  # mean over the paths
     calm = np.zeros((kept, plans, places), np.bool_)  # whether a state is zero; then it may not be written down
     reached = np.zeros((kept, plans), np.bool_)  # whether a plan has a way
-    zero, state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))
+    zero, state, moved, told = np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((4, paths))
     cost_h[0, running, 0], free[0, running, 0], reached[0, running] = 0.0, free_s, True
-    states[0, running, 0, 0], states[0, running, 0, 1] = waiting, 0.0
+    states[0, running, 0] = 0.0
+    states[0, running, 0, 0] = waiting
     waits[0, running, 0] = waiting
     live = np.full((plans, stayed), -1)
     of_plan, of_place = np.empty(plans * stayed, np.int64), np.empty(plans * stayed, np.int64)
     way_h, way_free_s, way_waits = np.empty(plans * stayed), np.empty(plans * stayed), np.empty(plans * stayed)
     from_way = np.empty(plans * stayed, np.int64)
     from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
-    chosen = np.full(turned, -1)
+    chosen, unmet_per_s = np.full(turned, -1), np.zeros(plans)
     late_h = violation_h / 60.0
     strongest_per_s = _strongest_per_s(capacity_per_s)
-    shortest_s = shortest_to_s(down_s)
+    shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s)
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
@@ -230,21 +307,21 @@ def best_turns(
                 late, more, lacking, rescued, rests = 0.0, 0.0, 0.0, 0.0, calm[here, plan, kind]
                 if not (rests and carried[at, plan]):
                     now = states[after, plan, place]
-                    late, more, lacking, rescued = _step(
+                    late, more, lacking, rescued = _advanced(
                         zero if rests else states[here, plan, kind],
                         now,
                         told,
                         rate_per_s[at],
-                        capacity_per_s[plan, min(at, moments - 1)],
+                        capacity_per_s[:, min(at, moments - 1)],
+                        plan,
                         strongest_per_s[min(at, moments - 1)],
                         step_s,
                         0.0,
-                        max_lag_s,
-                        react_s,
-                        held_s,
+                        longest_s[plan],
+                        recourse,
                     )
                     waits[after, plan, place] = _mean(now[0])
-                    rests = waits[after, plan, place] == 0.0 and _mean(now[1]) == 0.0
+                    rests = waits[after, plan, place] == 0.0 and _rests(now)
                 else:
                     waits[after, plan, place] = 0.0
                 calm[after, plan, place] = rests
@@ -264,6 +341,8 @@ def best_turns(
                     ways += 1
         came_per_s = rate_per_s[at].mean()
         for plan in range(plans):
+            unmet_per_s[plan] = _unmet_per_s(rate_per_s[at], capacity_per_s[plan, min(at, moments - 1)])
+        for plan in range(plans):
             count, cheapest, cheapest_h, fewest = 0, -1, np.inf, np.inf
             left_h = ceiling_h - stop_h[at, plan]
             for way in range(ways if stop_h[at, plan] < np.inf else 0):
@@ -278,6 +357,9 @@ def best_turns(
                 # A longer downtime leaves more waiting.
                 longer_s = down_s[other, plan] - shortest_s[plan]
                 its_waits = way_waits[way] + came_per_s * longer_s
+                if recourse[5]:
+                    # Where the plan is withheld, what ran before it leaves less to wait.
+                    its_waits += min(unmet_per_s[plan], unmet_per_s[other]) * (edges_s[at + 1] - edges_s[at])
                 fewest = min(fewest, its_waits)
                 if turned_h < cheapest_h or (turned_h == cheapest_h and its_waits < from_waits[cheapest]):
                     cheapest, cheapest_h = count, turned_h
@@ -296,24 +378,30 @@ def best_turns(
                 other, kind, spent_h = of_plan[from_way[number]], of_place[from_way[number]], from_h[number]
                 until = over_at(edges_s, at, down_s[other, plan])
                 # A change takes away what made a path too slow; it is seen anew under the other plan.
-                rests = calm[here, other, kind]
-                for path in range(paths):
-                    state[0, path] = 0.0 if rests else states[here, other, kind, 0, path]
-                    state[1, path] = 0.0
+                moment = min(at, moments - 1)
+                _turned(
+                    state,
+                    states[here, other, kind],
+                    calm[here, other, kind],
+                    rate_per_s[at],
+                    capacity_per_s[other, moment],
+                    capacity_per_s[plan, moment],
+                    recourse[5],
+                )
                 for step in range(at, until):
                     step_s = edges_s[step + 1] - edges_s[step]
-                    late, more, lacking, rescued = _step(
+                    late, more, lacking, rescued = _advanced(
                         state,
                         moved,
                         told,
                         rate_per_s[step],
-                        capacity_per_s[plan, min(step, moments - 1)],
+                        capacity_per_s[:, min(step, moments - 1)],
+                        plan,
                         strongest_per_s[min(step, moments - 1)],
                         step_s,
                         down_within_s(edges_s, step, edges_s[at], down_s[other, plan]),
-                        max_lag_s,
-                        react_s,
-                        held_s,
+                        longest_s[plan],
+                        recourse,
                     )
                     state, moved = moved, state
                     spent_h += price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
@@ -323,16 +411,32 @@ def best_turns(
                 then = until % kept
                 place = stayed + int(cost_h[then, plan, stayed:].argmax())
                 if spent_h < cost_h[then, plan, place]:
-                    for path in range(paths):
-                        states[then, plan, place, 0, path] = state[0, path]
-                        states[then, plan, place, 1, path] = state[1, path]
+                    states[then, plan, place] = state
                     waits[then, plan, place] = _mean(state[0])
-                    calm[then, plan, place] = waits[then, plan, place] == 0.0 and _mean(state[1]) == 0.0
+                    calm[then, plan, place] = _rests(state)
                     cost_h[then, plan, place], reached[then, plan] = spent_h, True
                     free[then, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
                     before[until, plan, place] = (at * plans + other) * places + kind
         cost_h[here], reached[here] = np.inf, False
     return _turns(cost_h[steps % kept], before, ceiling_h, stayed)
+
+
+@compiled
+def _unmet_per_s(rate_per_s: Floats, capacity_per_s: Floats) -> float:
+    """Mean over the paths of what exceeds a capacity."""
+    unmet = 0.0
+    for path in range(rate_per_s.size):
+        unmet += max(0.0, rate_per_s[path] - capacity_per_s[path])
+    return unmet / rate_per_s.size
+
+
+@compiled
+def _longest_s(down_s: Floats) -> Floats:
+    """Longest downtime of a change from each plan, shape (plans,)."""
+    longest_s = np.empty(down_s.shape[0])
+    for plan in range(down_s.shape[0]):
+        longest_s[plan] = down_s[plan].max()
+    return longest_s
 
 
 @compiled
@@ -417,9 +521,7 @@ def followed(
     lead_s: Floats,
     down_s: Floats,
     room_s: Floats,
-    max_lag_s: float,
-    react_s: float,
-    held_s: float,
+    recourse: Recourse,
     rescale_h: float,
     turned_at: Ints,
     turned_to: Ints,
@@ -427,12 +529,12 @@ def followed(
     """Instance-hours, their price, the price of changes and missing capacity, and late seconds that count by path."""
     steps, paths = rate_per_s.shape
     moments = capacity_per_s.shape[1]
-    state, moved, told = np.zeros((2, paths)), np.zeros((2, paths)), np.zeros((4, paths))
+    state, moved, told = np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((4, paths))
     late_in_all_s = np.zeros(paths)
     state[0] = waiting
     hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, running, 0
     stop_s, downtime_s, until = -np.inf, 0.0, 0
-    strongest_per_s = _strongest_per_s(capacity_per_s)
+    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s)
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
             to = turned_to[next_turn]
@@ -440,22 +542,32 @@ def followed(
             if not has_room(room_s[at], lead_s[plan, to], down_s[plan, to]):
                 changes_h = np.inf
             stop_s, downtime_s = edges_s[at], down_s[plan, to]
-            plan, until = to, over_at(edges_s, at, downtime_s)
+            before, plan, until = plan, to, over_at(edges_s, at, downtime_s)
             next_turn += 1
-            state[1] = 0.0
+            moment = min(at, moments - 1)
+            _turned(
+                moved,
+                state,
+                False,
+                rate_per_s[at],
+                capacity_per_s[before, moment],
+                capacity_per_s[to, moment],
+                recourse[5],
+            )
+            state, moved = moved, state
         step_s = edges_s[at + 1] - edges_s[at]
-        _, more, lacking, rescued = _step(
+        _, more, lacking, rescued = _advanced(
             state,
             moved,
             told,
             rate_per_s[at],
-            capacity_per_s[plan, min(at, moments - 1)],
+            capacity_per_s[:, min(at, moments - 1)],
+            plan,
             strongest_per_s[min(at, moments - 1)],
             step_s,
             down_within_s(edges_s, at, stop_s, downtime_s),
-            max_lag_s,
-            react_s,
-            held_s,
+            longest_s[plan],
+            recourse,
         )
         state, moved = moved, state
         late_in_all_s += told[0]

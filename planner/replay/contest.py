@@ -185,6 +185,8 @@ class Contest:
             react_s,
             restore=engine.restore,
             replanned_s=self.forecast_every_s,
+            rescue_utilisation=self.limits.max_utilisation,
+            drain_s=self.guard_terms().drain_s,
         )
         limits = replace(self.limits, max_utilisation=self.headroom)
         planner = HorizonPlanner(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from math import ceil
 
 import pytest
 from horizon_cases import LIMITS, PAIR, PROFILES, START, TERMS, level
@@ -65,15 +66,16 @@ def test_a_change_that_comes_late__violates_for_as_long_as_it_lacks() -> None:
 
 @pytest.mark.parametrize(("replanned_s", "held_s"), [(3600.0, 1800.0), (900.0, 450.0)])
 def test_what_a_rescue_adds__is_held_until_the_next_forecast_half_of_the_way(replanned_s: float, held_s: float) -> None:
-    """4.5/s come to three instances of work that carry three, from 22:00 on for an hour. After ten minutes the four of
-    the plan are made 1.15 * 4.5 / 3 times as many, 2.9 more, for the 50 minutes that are left and half an interval.
+    """4.5/s come to three instances of work that carry three, from 22:00 on for an hour. After ten minutes 900 wait,
+    and 4.5 / .85 + (900 + 4.5 * 30) / 600 = 7/s would be wanted: the strongest plan carries 6, twice as many. It
+    runs for the 50 minutes that are left and half an interval, in whole steps of 5 minutes.
     """
     terms = replace(TERMS, react_s=600.0, replanned_s=replanned_s)
     planner = HorizonPlanner(PlanModel(PAIR, PROFILES), LIMITS, terms, 1.0)
     found = planner.followed(FORECASTS, PRESENT, [[]], Budget(), 3.0)
     assert found is not None
     assert terms.held_s == held_s
-    added_h = 4 * (1.15 * 4.5 / 3 - 1) * (3000.0 + held_s) / 3600
+    added_h = 4 * (6 / 3 - 1) * (3000.0 + 300.0 * ceil(held_s / 300)) / 3600
     # Each path has an error of its capacity of 2 %.
     assert found[0].found.instance_hours == pytest.approx(4 * 4 + added_h, rel=0.01)
 

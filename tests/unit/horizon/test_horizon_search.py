@@ -100,14 +100,15 @@ def test_a_backlog__is_drained_before_fewer_instances_run() -> None:
     assert found.turns[0].stop_s >= 200 - 60
 
 
-def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_carried_at_a_price() -> None:
+def test_a_path_that_is_over__is_late_until_its_rescue_has_drained_what_waits() -> None:
     """One of ten paths brings 30/s to a plan for 20/s, for an hour in steps of 5 minutes.
 
     Nobody reacts: 10/s more wait each second, and 90 s of lag are 2,700 tuples, there after 270 s: all but the first
     270 s are late, of the first step half a minute more: 55.5 + .5 minutes on a tenth of the paths. One instance is
-    lacking all the time, at half more than it would have cost: .15 instance-hours. After 600 s somebody reacts: 10
-    minutes late, and 1 in the step before; 10 steps with instances for 1.15 times what comes, 34.5/s, which is .725 of
-    the plan's more, and half an hour until they are taken back; two rescales; and lacking in two steps.
+    lacking all the time, at half more than it would have cost: .15 instance-hours. After 600 s somebody reacts: 6,000
+    wait, and 9,600 after 120 s of downtime. The strongest plan drains 10/s: 2,700 are left after 690 s. Late are 30 s,
+    300 + 120 s, 300 s, 300 s and 90 s, with half a minute more for each step that is not late as a whole, and for the
+    one with the downtime. Two instances more run in 10 steps, for one rescale; one is lacking in two steps.
     """
     rate = np.full((12, 10), 10.0)
     rate[:, 0] = 30.0
@@ -119,9 +120,10 @@ def test_a_path_that_is_over__is_late_for_as_long_as_it_takes_to_react_and_then_
     helped = followed_course(
         course, (), ChangeTerms(300.0, 120.0, 0.0, 90.0, react_s=600.0), Prices(1.0, rescale_h=3.0)
     )
-    assert helped.late_minutes[0] == pytest.approx(1.0 + 10.0)
-    assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 0.725 * (10 / 12 + 0.5))
-    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 2 * 3.0 + 1.1 + 0.15 * 2 / 12)
+    late_s = (30 + 30) + (300 + 120 + 30) + 300 + 300 + (90 + 30)
+    assert 60 * helped.late_minutes[0] == pytest.approx(late_s)
+    assert helped.instance_hours == pytest.approx(2.0 + 2.0 * 0.1 * 10 / 12)
+    assert helped.cost_h == pytest.approx(helped.instance_hours + 0.1 * 3.0 + 0.1 * late_s / 60 + 0.15 * 2 / 12)
 
 
 def test_what_no_plan_carries__is_rescued_by_nobody_and_asks_for_the_strongest() -> None:

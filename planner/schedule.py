@@ -14,6 +14,7 @@ from modeling.rescaling.recovery import catch_up_s
 from modeling.wording import count_of, rounded
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
+from planner.horizon.budget import MAX_H
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.pricing.placing import Placing
@@ -202,12 +203,13 @@ class _Explanation:
         allowed = planned.allowed_minutes
         if allowed is None:
             return f"{outcome}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
-        if planned.within_budget and found.violation_minutes > allowed:
-            searched = f"on the search's own sample paths it was {rounded(planned.searched_minutes, 2)}"
-            return f"{outcome}; {late}, {allowed:.2g} are allowed; {searched}"
         if planned.within_budget:
             return f"{outcome}; {late}, {allowed:.2g} are allowed"
-        return f"{outcome}; {late}, more than the {allowed:.2g} allowed: no plan within the limits keeps that"
+        broken = f"the budget is not kept: {late}, {allowed:.2g} are allowed"
+        if found.violation_minutes <= planned.own_minutes:
+            debt = f"the week before used more than its share, and a minute less costs over {MAX_H:g} instance-hours"
+            return f"{broken}; {debt}; {outcome}"
+        return f"{broken}: no plan within the limits keeps that; {outcome}"
 
     def alternatives(self) -> list[Alternative]:
         """Other schedules, costed over the same sample paths."""

@@ -20,12 +20,13 @@ from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import change_terms_of, disruption_prices_of, planned_limits_of, rules_of
+from forescale.wiring.parts import change_terms_of, disruption_prices_of, headroom_of, planned_limits_of, rules_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import ClusterError, PlanError
 from planner.horizon.budget import Budget
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import (
     NO_DISRUPTION,
     Announced,
@@ -64,7 +65,8 @@ class PlanningCase:
     """model: of what plans carry, as packed. min_parallelism: instances that operators must have. current: the running
     plan, with its packing. quantile: of the peaks that steps report as their load. basis: the schedule's. candidates:
     plans proposed by a person, by name. priced: cost and placement of plans; disruption: cost of a change, added to
-    rescale_h. review: of changes by a person, None if there is none.
+    rescale_h. headroom: of every plan in a step, None if the budget alone decides it. review: of changes by a person,
+    None if there is none.
     """
 
     model: PlanModel
@@ -81,6 +83,7 @@ class PlanningCase:
     candidates: Mapping[str, PhysicalPlan] = field(default_factory=dict)
     priced: PricedPlans = field(default_factory=PricedPlans)
     disruption: DisruptionPrices = NO_DISRUPTION
+    headroom: Headroom | None = None
     review: ReviewTime | None = None
 
     def decided(self, forecasts: Mapping[str, Forecast], at_most: int | None = None) -> ScalingSchedule:
@@ -139,6 +142,7 @@ class PlanningCase:
             self.min_parallelism,
             self.priced.pricing,
             self.disruption,
+            self.headroom,
         )
 
     def _over(self, forecasts: Mapping[str, Forecast]) -> PlanError:
@@ -230,6 +234,7 @@ def planning_case(
         ),
         priced=priced,
         disruption=disruption_prices_of(planning),
+        headroom=headroom_of(planning),
         review=review_time(workspace, config, present),
     )
 

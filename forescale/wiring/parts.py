@@ -18,6 +18,7 @@ from planner.clock import Clock
 from planner.clusters.cluster import Cluster
 from planner.errors import ClusterError
 from planner.guard.terms import GuardTerms
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.ledger.ledger import Ledger
@@ -66,7 +67,7 @@ def limits_of(planning: Planning) -> Limits:
 
 
 def planned_limits_of(planning: Planning) -> Limits:
-    """Limits for planning: if the file sets no headroom, the violation budget decides it."""
+    """Limits for planning: if the file sets none, `headroom_of` and the violation budget decide."""
     return replace(limits_of(planning), max_utilisation=planning.max_utilisation or FULL)
 
 
@@ -102,6 +103,15 @@ def change_terms_of(planning: Planning, replanned_s: float, restore: StateRestor
         planning.guard.drain_s,
         planning.guard_mode != "off",
     )
+
+
+def headroom_of(planning: Planning) -> Headroom | None:
+    """None where somebody adds what is missing at once, the guard or the scaler above a floor: then the budget alone
+    decides how full a plan may be.
+    """
+    if planning.guard_mode == "act" or planning.mode == "floor":
+        return None
+    return Headroom.of(planned_limits_of(planning), planning.quantile)
 
 
 def disruption_prices_of(planning: Planning) -> DisruptionPrices:

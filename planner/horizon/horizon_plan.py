@@ -1,6 +1,6 @@
 """Plans a horizon from new forecasts: combines ladder, outlook and budget for one search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -16,7 +16,9 @@ from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.state import state_moves
 from planner.errors import PlanError
 from planner.horizon.budget import Budget, course_within
+from planner.horizon.headroom import Headroom, Rungs
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
+from planner.horizon.kept_budget import Question, best_kept
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
@@ -36,6 +38,10 @@ KEPT_PART = 0.5
 """Share of the price of a rescale that must be gained before an announced rescale is dropped."""
 MIN_RESCALE_H, MAX_RESCALE_H = 0.1, 10_000.0
 """Range in which the price of a rescale is raised until there are few enough of them."""
+STATIC_QUANTILE = 0.95
+"""Quantile of the peak that one plan for the whole horizon carries, if no headroom gives one."""
+RAISED = (1.15, 1.35, 1.7, 2.2)
+"""Capacities over those that were searched, of schedules that are tried in case no searched one keeps the budget."""
 DAY_S = 86400.0
 
 
@@ -93,9 +99,9 @@ class Change:
 class HorizonPlan:
     """The turns that were found, with all inputs of the search. cheapest: source of the ladder's plans. course, found:
     on paths that the search has not seen, if the forecast has enough of them, since the search fits its turns to its
-    own paths. searched_minutes: expected violation minutes on the searched paths. allowed_minutes: the budget, None if
-    each minute has a fixed price. pricing: None if only instances are weighed. unpacked: by index, why plans of the
-    ladder cannot be packed; the search avoids these. least: min_parallelism by operator.
+    own paths. allowed_minutes: the budget, None if each minute has a fixed price; own_minutes: what it would be if the
+    past had used its share. pricing: None if only instances are weighed. unpacked: by index, why plans of the ladder
+    cannot be packed; the search avoids these. least: min_parallelism by operator.
     """
 
     cheapest: RememberedPlans
@@ -105,11 +111,11 @@ class HorizonPlan:
     terms: ChangeTerms
     prices: Prices
     found: Found
-    searched_minutes: float
     allowed_minutes: float | None
     pricing: PlanPricing | None = None
     unpacked: Mapping[int, PlanError] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
+    own_minutes: float = 0.0
 
     def plan_of(self, turn: Turn) -> PhysicalPlan:
         return self.ladder.plans[turn.plan]
@@ -120,7 +126,8 @@ class HorizonPlan:
 
     @property
     def within_budget(self) -> bool:
-        return self.allowed_minutes is None or self.searched_minutes <= self.allowed_minutes
+        """By the paths that the search has not seen."""
+        return self.allowed_minutes is None or self.found.violation_minutes <= self.allowed_minutes
 
 
 def room_between(closed: Sequence[tuple[float, float]], stop_s: Floats) -> Floats:
@@ -160,10 +167,13 @@ class HorizonPlanner:
         least: Mapping[str, int] | None = None,
         pricing: PlanPricing | None = None,
         disruption: DisruptionPrices = NO_DISRUPTION,
+        headroom: Headroom | None = None,
     ) -> None:
         """rescale_h: instance-hours that avoiding a rescale is worth. least: min_parallelism by operator. pricing: of
-        plans, None to count instances. disruption: costs of a change besides rescale_h.
+        plans, None to count instances. disruption: costs of a change besides rescale_h. headroom: of every plan that
+        is turned to; None if the budget alone decides it.
         """
+        self._headroom = headroom
         self._least, self._pricing = least or {}, pricing
         self._of_instances = {} if pricing is None else pricing.of_instances
         self.cheapest = RememberedPlans(model, limits, self._of_instances)
@@ -208,37 +218,62 @@ class HorizonPlanner:
         turn_h[:, list(unpacked)] = inf
         course = self._course(ahead, ladder, present, turn_h, price_h, rules.closed)
         course = replace(course, announced=self._turns_of(announced, ladder, ahead))
-        allowed = budget.minutes(60 * ahead.hours)
-        found, self._prices = course_within(course, self.terms, budget.priced(self._prices), allowed)
-        prices = self._prices
-        if rules.most_a_day is not None:
-            before_s = [at_s - ahead.start_s for at_s in present.changes]
-            while most_a_day(before_s, [turn.stop_s for turn in found.turns]) > rules.most_a_day:
-                if prices.rescale_h >= MAX_RESCALE_H:
-                    # No price removes enough of them, as the rescues that would replace them cost it too.
-                    found = followed_course(course, (), self.terms, self._prices)
-                    break
-                prices = replace(prices, rescale_h=max(MIN_RESCALE_H, 2 * prices.rescale_h))
-                found = best_course(course, self.terms, prices)
-        searched_minutes = found.violation_minutes
+        allowed, own = budget.minutes(60 * ahead.hours), budget.own_minutes(60 * ahead.hours)
+        judged = course
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
-            course = self._course(unseen, ladder, present, turn_h, price_h, rules.closed)
-            found = followed_course(course, found.turns, self.terms, prices)
+            judged = self._course(unseen, ladder, present, turn_h, price_h, rules.closed)
+        rungs = Rungs(ahead, ladder, course, self.terms, np.isfinite(turn_h), self._prices.rescale_h)
+        question = self._question(rungs, judged, present, rules)
+        kept = best_kept(question, budget.priced(self._prices), allowed, own)
+        self._prices = replace(self._prices, violation_h=kept.prices.violation_h)
         return HorizonPlan(
             self.cheapest,
             ahead,
             ladder,
-            course,
+            judged,
             self.terms,
-            prices,
-            found,
-            searched_minutes,
+            kept.prices,
+            kept.found,
             allowed,
             self._pricing,
             unpacked,
             self._least,
+            own,
         )
+
+    def _question(self, rungs: Rungs, judged: Course, present: Present, rules: ChangeRules) -> Question:
+        """judged: with the paths that judge what was found on the others."""
+        course, headroom = rungs.course, self._headroom
+
+        def too_many(turns: Sequence[Turn]) -> bool:
+            before_s = [at_s - rungs.ahead.start_s for at_s in present.changes]
+            stops_s = [turn.stop_s for turn in turns]
+            return rules.most_a_day is not None and most_a_day(before_s, stops_s) > rules.most_a_day
+
+        def search(prices: Prices, allowed: float | None, minutes_of: Callable[[Found], float]) -> tuple[Found, Prices]:
+            found, at = course_within(course, self.terms, prices, allowed, minutes_of)
+            now = at
+            while too_many(found.turns):
+                if now.rescale_h >= MAX_RESCALE_H:
+                    # No price removes enough of them, as the rescues that would replace them cost it too.
+                    return followed_course(course, (), self.terms, at), at
+                now = replace(now, rescale_h=max(MIN_RESCALE_H, 2 * now.rescale_h))
+                found = best_course(course, self.terms, now)
+            return found, at
+
+        def adapted(turns: tuple[Turn, ...]) -> list[tuple[Turn, ...]]:
+            return [turns] if headroom is None else rungs.with_headroom(turns, headroom)
+
+        def others(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
+            share, quantile = (1.0, STATIC_QUANTILE) if headroom is None else (headroom.most, headroom.quantile)
+            static = rungs.carrying(rungs.ahead.peak_per_s(quantile), share)
+            return [course.announced, rungs.at_once(static), *(rungs.raised(turns, factor) for factor in RAISED)]
+
+        def judge(turns: tuple[Turn, ...], at: Prices) -> Found:
+            return followed_course(judged, turns, self.terms, at)
+
+        return Question(search, adapted, lambda turns: not turns or not too_many(turns), judge, others)
 
     def followed(
         self,
@@ -277,7 +312,6 @@ class HorizonPlanner:
                 self.terms,
                 prices,
                 found,
-                found.violation_minutes,
                 allowed,
                 self._pricing,
                 unpacked,

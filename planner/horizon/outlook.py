@@ -144,7 +144,9 @@ def _numbers(sizes: Sequence[int], *, unseen: bool) -> list[Ints]:
     """Indices of each source's paths that are used, or unused; empty if those are too few to judge by, or cannot be
     joined.
     """
-    count = min(PATHS, *sizes)
+    fewest = min(sizes)
+    # Half of the paths judge, if there are enough of them.
+    count = min(PATHS, fewest // 2 if fewest >= 2 * MIN_PATHS else fewest)
     taken = [_spread(size, count) for size in sizes]
     if not unseen:
         return taken

@@ -142,7 +142,7 @@ ALTERNATIVES = (
     Alternative(
         "static plan for the peak", 648.0, 1, 0.0, "costs 276 instance-hours more", kind=AlternativeKind.STATIC
     ),
-    Alternative("plan for the mean", 318.0, 3, 90.0, "misses the target for 90 min"),
+    Alternative("a reactive scaler", 318.0, 3, 90.0, "late for 90 min", kind=AlternativeKind.REACTIVE),
 )
 EXCUSES = (
     Excuse(plan(18), "utilisation", "transcribe", 0.997, 0.85, "it is too busy", "raise its parallelism to 22"),

@@ -66,8 +66,9 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
     if capacity:
         if caught := catch_up_line(decision, capacity, source):
             parts.append((caught, KeyEntry("catching up after a change", "band", CATCH_UP)))
-        headroom = f" (at most {percent(decision.max_utilisation)} busy)" if decision.max_utilisation < 1 else ""
-        parts.append((capacity_line(capacity, source), KeyEntry(f"what runs can process{headroom}", "line", CAPACITY)))
+        headroom = f" at most {percent(decision.max_utilisation)} busy" if decision.max_utilisation < 1 else ""
+        entry = KeyEntry(f"capacity: what the plan can process{headroom}", "line", CAPACITY)
+        parts.append((capacity_line(capacity, source), entry))
     if deployed := deploy_marks(decision, capacity, source):
         parts.append((deployed, KeyEntry("change, by step number", "mark", CAPACITY)))
     if decision.outcome and source in decision.outcome.arrivals.series:

@@ -1,5 +1,6 @@
 """What a reviewer reads first: what will change, what it costs and risks, what is asked and until when."""
 
+from datetime import datetime
 from math import isnan
 
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
@@ -37,17 +38,22 @@ def headline(proposal: Proposal) -> str:
 
 
 def _change(proposal: Proposal) -> str:
-    schedule, moment = proposal.schedule, proposal.local.moment
+    schedule = proposal.schedule
     running, would = count_of(schedule.current.instances, "instance"), proposal.in_shadow
     if not schedule.steps:
         hold = "Would hold" if would else "Hold"
-        return f"{hold} {schedule.topology} at its {running} until {moment(schedule.end)}"
+        return f"{hold} {schedule.topology} at its {running} until {_unbroken(proposal, schedule.end)}"
     way = sizes(schedule)
     times = "once" if len(schedule.steps) == 1 else f"{len(schedule.steps)} times"
-    last = moment(schedule.steps[-1].deploy_at)
+    last = _unbroken(proposal, schedule.steps[-1].deploy_at)
     if schedule.basis.floor:
         return f"Move the floor of {schedule.topology} {times} by {last}: {way} at least"
     return f"{'Would rescale' if would else 'Rescale'} {schedule.topology} {times} by {last}: {way}"
+
+
+def _unbroken(proposal: Proposal, at: datetime) -> str:
+    """A moment that no line of a headline ends within."""
+    return proposal.local.moment(at).replace(" ", NBSP)
 
 
 def warnings(proposal: Proposal) -> tuple[str, ...]:
@@ -156,7 +162,7 @@ def _mode() -> str:
 
 
 def cost(proposal: Proposal) -> str:
-    """Instance-hours of the horizon, against the other ways that were costed."""
+    """Instance-hours of the horizon, against today's plan and a reactive scaler."""
     schedule = proposal.schedule
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {_span(schedule)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
@@ -165,7 +171,7 @@ def cost(proposal: Proposal) -> str:
             f"{number(schedule.instance_price_per_hour)})"
         )
     compared = [_against(proposal, each) for each in _compared(proposal)]
-    return f"{own}: {'; '.join(compared)}." if compared else f"{own}. No other way was costed."
+    return f"{own}: {'; '.join(compared)}." if compared else f"{own}."
 
 
 def _span(schedule: ScalingSchedule) -> str:
@@ -175,10 +181,9 @@ def _span(schedule: ScalingSchedule) -> str:
 
 
 def _compared(proposal: Proposal) -> list[Alternative]:
-    """Today's plan, a reactive scaler, then the others without a person's candidates."""
-    others = [each for each in proposal.schedule.alternatives if each.kind is not AlternativeKind.CANDIDATE]
-    first = {AlternativeKind.HOLD: 0, AlternativeKind.REACTIVE: 1}
-    return sorted(others, key=lambda each: (first.get(each.kind, 2), each.cost_instance_hours))
+    """Today's plan and a reactive scaler, what happens without forescale; the page folds the others away."""
+    costed = {each.kind: each for each in proposal.schedule.alternatives}
+    return [costed[kind] for kind in (AlternativeKind.HOLD, AlternativeKind.REACTIVE) if kind in costed]
 
 
 def _against(proposal: Proposal, other: Alternative) -> str:
@@ -217,7 +222,7 @@ def risk(proposal: Proposal) -> str:
 
 
 def _without(proposal: Proposal) -> str:
-    """Late minutes of the other ways."""
+    """Late minutes of today's plan and of a reactive scaler."""
     told = "; ".join(f"{alternative_name(each)}: {late(each.violation_minutes)}" for each in _compared(proposal))
     return f"{told[:1].upper()}{told[1:]}"
 

@@ -13,9 +13,12 @@ from forescale.report.decision.brief import markdown
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.local_time import LocalTime
+from planner.scaling_schedule import AlternativeKind
 from planner.schedule_json import schedule_from_json, schedule_to_json
 
 NBSP = "\N{NO-BREAK SPACE}"
+FIRST = (AlternativeKind.HOLD, AlternativeKind.REACTIVE)
+"""Compared on the first screen."""
 ZURICH = LocalTime("Europe/Zurich")
 
 
@@ -31,13 +34,13 @@ def read(decision: DecisionReport) -> str:
 def broken() -> DecisionReport:
     """20.6 minutes late are expected and 7.8 allowed; today's plan and another one keep that."""
     decision = sample_decision()
-    hold, static, mean = ALTERNATIVES
+    hold, static, reactive = ALTERNATIVES
     schedule = replace(
         decision.schedule,
         violation_minutes=20.6,
         violation_probability=0.18,
         allowed_minutes=7.8,
-        alternatives=(replace(hold, violation_minutes=0.0), static, mean),
+        alternatives=(replace(hold, violation_minutes=0.0), static, reactive),
     )
     return replace(decision, schedule=schedule, local=ZURICH, states={})
 
@@ -47,7 +50,7 @@ def test_costs_and_late_minutes__are_those_of_the_stored_schedule() -> None:
     text, schedule = read(decision), stored(decision).schedule
     own_h = float(re.search(r"Cost ([\d.]+) instance-hours", text)[1])  # type: ignore[index]
     assert own_h == pytest.approx(schedule.cost_instance_hours, abs=0.5)
-    for other in schedule.alternatives:
+    for other in (each for each in schedule.alternatives if each.kind in FIRST):
         share = 100 * (schedule.cost_instance_hours / other.cost_instance_hours - 1)
         assert f"{'+' if share > 0 else '−'}{abs(share):.0f} % against" in text
         assert f"({other.cost_instance_hours:.0f})" in text

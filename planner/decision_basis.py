@@ -36,6 +36,7 @@ class CauseKind(StrEnum):
     POOR_HISTORY = "poor history"
     UNKNOWN_QUALITY = "unknown quality"
     NO_PROFILE = "no profile"
+    SUSPECTED_OUTAGE = "suspected outage"
     RECORDED = "recorded"
 
 
@@ -46,7 +47,8 @@ class Cause:
     value, bound: seconds of a forecast's age and the oldest usable one (STALE_FORECAST), of its reach and the needed
     one (SHORT_FORECAST), of its steps and those of `other` (OTHER_GRID); shares for the bound `setting` of
     `arrivals.quality` (POOR_HISTORY, and NO_PROFILE because of it). at: end (ENDED_FORECAST) or start (OTHER_GRID) of
-    the forecast. other, other_at: another source and the start of its forecast. detail: text of an error.
+    the forecast. SUSPECTED_OUTAGE: share of the usual load that came from `at` to `other_at`, and the largest that is
+    asked about. other, other_at: another source and the start of its forecast. detail: text of an error.
     """
 
     kind: CauseKind

@@ -16,6 +16,8 @@ from forescale.cli.series_copies import copies_words
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
 from forescale.jobs.series_copies import current_copies
+from forescale.jobs.suspected_outages import recent_suspects
+from forescale.report.kit.outage_words import suspect_words
 from forescale.report.kit.wording import NBSP, visible
 
 Named = Sequence[tuple[str, SourceQuality]]
@@ -42,6 +44,7 @@ def check(
     checks = quality_checks(found, config.arrivals.quality)
     good = all(one.holds for one in checks)
     copies, unknown = current_copies(workspace, config)
+    suspects = recent_suspects(workspace, config, min(span.end, workspace.clock.now()))
     measures = sorted(rows["measures"].unique().to_pylist())
     if as_json:
         body = {
@@ -53,6 +56,9 @@ def check(
             "total": _body(found.total),
             "checks": [asdict(one) for one in checks],
             "copies": [asdict(one) for one in copies],
+            "suspected_outages": [
+                {**asdict(one), "start": one.start.isoformat(), "end": one.end.isoformat()} for one in suspects
+            ],
             "good": good,
         }
         say_json(body)
@@ -63,6 +69,8 @@ def check(
         _say_checks(checks)
         for one in copies:
             plain(copies_words(one))
+        for suspect in suspects:
+            plain(suspect_words(suspect))
         if unknown:
             plain(f"whether series are counted twice was not checked: {unknown}")
         plain(

@@ -14,7 +14,9 @@ from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known
+from forescale.jobs.suspected_outages import ASKED_ABOUT, recent_suspects
 from forescale.report.kit.decision_words import calibration_words, cause_words
+from forescale.report.kit.outage_words import suspect_words
 from forescale.report.kit.stands_on import stands_on_words
 from forescale.settings import Settings
 from forescale.situation.grounds import grounds
@@ -77,6 +79,7 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check("arrivals", lambda: _arrivals(patient), [clocks], 20.0),
         Check("history", lambda: _history(patient), [clocks], 20.0),
         Check("history quality", lambda: _history_quality(patient), ["history"], 20.0),
+        Check("lost events", lambda: _lost_events(patient), ["history"], 20.0),
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
         Check("recorded times", lambda: _recorded_times(patient), [clocks, "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
@@ -211,6 +214,17 @@ def _history_quality(patient: Patient) -> str:
             broken[0].remedy,
         )
     return f"within the bounds of arrivals.quality over the last {RECENT.days} days"
+
+
+def _lost_events(patient: Patient) -> str:
+    """No span of the history looks like an outage that nobody declared."""
+    suspects = recent_suspects(patient.workspace, patient.config, patient.now)
+    if suspects:
+        raise AilmentError(
+            "; ".join(suspect_words(each) for each in suspects),
+            "add that line, or the same with kind: other, and run: forescale forecast " + patient.name,
+        )
+    return f"nothing in the last {ASKED_ABOUT.days} days looks like an undeclared outage"
 
 
 def _forecast(patient: Patient) -> str:

@@ -1,7 +1,6 @@
 """The ladder of what to plan by: the newest forecasts, else time-of-week profiles of the history, else nothing."""
 
 import hashlib
-import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -9,23 +8,21 @@ from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory
 from forecasting.arrivals.store import read_history
-from forecasting.errors import CalendarError, ForecastError, HistoryError
-from forecasting.events.calendar import EventCalendar
+from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
+from forecasting.outage_shape import MAX_SHARE
 from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
-from forescale.files.events_section import EventEntry, event_calendar
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
+from forescale.jobs.suspected_outages import known_events, suspects_if_known
 from forescale.situation.workspace import Workspace
 from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
 from planner.fallback import unusable
 from planner.ledger.entries import ForecastEntry, ScheduleEntry
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,18 @@ class Basis:
 
 def planning_basis(workspace: Workspace, config: TopologyConfig, now: datetime) -> Basis:
     """The best available rung, with why it is no better. A missing, old, short or unreadable forecast lowers the rung.
-    A history that breaks its quality bounds is reported and not used for a profile. Raises LedgerError only.
+    A history that breaks its quality bounds is reported and not used for a profile; so are spans that look like an
+    undeclared outage, which the forecasts have learnt. Raises LedgerError only.
     """
+    basis = _basis(workspace, config, now)
+    suspects = tuple(
+        Cause(CauseKind.SUSPECTED_OUTAGE, each.source, each.share, MAX_SHARE, at=each.start, other_at=each.end)
+        for each in suspects_if_known(workspace, config, now)
+    )
+    return replace(basis, causes=(*basis.causes, *suspects))
+
+
+def _basis(workspace: Workspace, config: TopologyConfig, now: datetime) -> Basis:
     entries = newest_known(config, workspace.ledger)
     usable, causes = _usable(config, entries, now)
     learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else RECENT
@@ -200,7 +207,7 @@ def _profiles(
             if series is None:
                 raise HistoryError(f"source {source!r} has no arrival history; run `forescale history build`")
             end = issued_at + timedelta(seconds=terms.horizon_s)
-            calendar = _calendar(config, series.start, end).of_source(source)
+            calendar = known_events(config, series.start, end).of_source(source)
             forecast = profile_forecast(
                 series, issued_at=issued_at, terms=terms, history_snapshot=history.snapshot, calendar=calendar
             )
@@ -212,15 +219,6 @@ def _profiles(
         write_forecast(forecast, folder)
         made[source] = folder, forecast
     return made
-
-
-def _calendar(config: TopologyConfig, start: datetime, end: datetime) -> EventCalendar:
-    """All events of the file; without its holidays if these cannot be computed."""
-    try:
-        return event_calendar(config.events, start, end)
-    except CalendarError as error:
-        logger.warning("the usual week of %s knows no holidays: %s", config.topology, error)
-        return event_calendar([event for event in config.events if isinstance(event, EventEntry)], start, end)
 
 
 def _terms(config: TopologyConfig, beside: Forecast | None) -> ForecastTerms:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from forescale.report.kit.drift_words import drift_words
+from forescale.report.kit.outage_words import outage_words
 from modeling.wording import count_of, rounded
 from planner.decision_basis import (
     ArrivalFacts,
@@ -78,6 +79,10 @@ def cause_words(cause: Cause) -> str:
             return f"no profile: {_poor(cause) if cause.setting else cause.detail}"
         case CauseKind.NO_HISTORY | CauseKind.RECORDED:
             return cause.detail
+        case CauseKind.SUSPECTED_OUTAGE:
+            if cause.at is None or cause.other_at is None:
+                return f"events of {cause.source} were lost, as it seems"
+            return outage_words(cause.source, cause.at, cause.other_at, cause.value or 0.0)
 
 
 def _grids(cause: Cause) -> Iterator[tuple[datetime, float]]:

@@ -56,6 +56,7 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
         "arrivals",
         "history",
         "history quality",
+        "lost events",
         "forecast",
         "recorded times",
         "calibration",
@@ -145,6 +146,19 @@ def test_doctor__knows_a_history_below_its_bounds(capsys: pytest.CaptureFixture[
     assert found["history quality"]["verdict"] == "bad"
     assert "arrivals.quality.min_observed of lines: 0.75, the bound is 0.9" in found["history quality"]["detail"]
     assert found["history quality"]["remedy"]
+
+
+def test_doctor__asks_about_a_day_on_which_hardly_anything_came(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    start = end - timedelta(days=14)
+    counts = [1000] * (14 * 24)
+    counts[-60:-36] = [100] * 24
+    rows = rows_of_hours(f"{start:%Y-%m-%dT%H:%M}", counts, source="lines", topology="words")
+    write_history(rows, home / "history", "words", start, end)
+    lost = doctor(capsys, "words", code=1)["lost events"]
+    assert lost["verdict"] == "bad"
+    assert "came 10 % of what is usual" in lost["detail"]
+    assert f"kind: outage, start: {end - timedelta(hours=60):%Y-%m-%dT%H:%M:%SZ}" in lost["detail"]
 
 
 def test_doctor__knows_a_folder_of_topologies_that_is_not_there(

@@ -36,6 +36,10 @@ class Quantity(StrEnum):
     LEAD = "lead"
     LOAD = "load"
     VARIATION = "variation"
+    LIMITS = "limits"
+    FREEZES = "freezes"
+    EVENTS = "events"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True)

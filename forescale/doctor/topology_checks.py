@@ -8,6 +8,7 @@ from pathlib import Path
 
 from forecasting.arrivals.grid import to_us
 from forecasting.arrivals.store import built_until, read_history
+from forescale.doctor.assumptions import assumptions
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
@@ -17,9 +18,7 @@ from forescale.jobs.newest_forecasts import newest_known
 from forescale.jobs.suspected_outages import ASKED_ABOUT, recent_suspects
 from forescale.report.kit.decision_words import calibration_words, cause_words
 from forescale.report.kit.outage_words import suspect_words
-from forescale.report.kit.stands_on import stands_on_words
 from forescale.settings import Settings
-from forescale.situation.grounds import grounds
 from forescale.situation.known_profiles import kept_profiles, profile_path
 from forescale.situation.workspace import Workspace
 from forescale.wiring.arrivals import arrival_source
@@ -29,7 +28,6 @@ from modeling.wording import count_of
 from planner.clusters.cluster import ClusterState, Status
 from planner.decision_basis import CalibrationFacts
 from planner.fallback import unusable
-from planner.provenance import Origin, Quantity
 
 MIN_LEARNT = timedelta(days=1)
 MIN_BORROWED = timedelta(hours=3)
@@ -40,11 +38,6 @@ CLOCKS_APART_S = 30.0
 """Maximum difference between the clocks of this machine and the cluster: beyond it a minute's load is counted in the
 wrong minute."""
 LOOKED_AT_WINDOWS = 10
-_TOLD_BY = {
-    Quantity.KEYS: "name arrivals.columns.key and run `forescale history build`, or declare key_shares",
-    Quantity.CONTAINERS: "add a section packing",
-    Quantity.CORES: "name a site with containers.cores in packing.site",
-}
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,9 @@ def topology_checks(patient: Patient) -> Sequence[Check]:
         Check("forecast", lambda: _forecast(patient), ["history", "ledger"], 15.0),
         Check("recorded times", lambda: _recorded_times(patient), [clocks, "ledger"], 15.0),
         Check("calibration", lambda: _calibration(patient), [clocks, "ledger"], 15.0),
-        Check("assumptions", lambda: _assumptions(patient), [file], 15.0),
+        Check(
+            "assumptions", lambda: assumptions(patient.workspace, patient.config, patient.now), [clocks, "ledger"], 15.0
+        ),
         Check(cluster, lambda: _cluster(patient), [clocks], 15.0),
         Check("rights", lambda: _rights(patient), [cluster], 30.0),
         Check("slots", lambda: _slots(patient), [cluster]),
@@ -274,20 +269,6 @@ def _calibration(patient: Patient) -> str:
     if facts.drifts and (made_at is None or newest[0].schedule.made_at >= made_at):
         raise AilmentError(calibration_words(facts), f"see what has changed in the job, then {remedy}")
     return f"{count_of(len(profiles), 'operator')}" + ("" if age is None else f", measured {_hours(age)} ago")
-
-
-def _assumptions(patient: Patient) -> str:
-    """What no file declares and nobody has measured, with what would tell."""
-    stands_on = grounds(patient.workspace.situation(patient.config))
-    assumed = [each for each in stands_on if each.provenance.origin is Origin.ASSUMED]
-    told = [
-        f"{stands_on_words(of)} ({_TOLD_BY[quantity]})"
-        for quantity in dict.fromkeys(each.quantity for each in assumed)
-        if (of := [each for each in assumed if each.quantity is quantity])
-    ]
-    if not told:
-        raise NotUsedError("nothing that bounds what plans carry is assumed")
-    return "; ".join(told)
 
 
 def _cluster(patient: Patient) -> str:

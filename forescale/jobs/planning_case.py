@@ -14,6 +14,7 @@ from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
 from forescale.jobs.violation_budget import paced_budget
+from forescale.situation.decision_grounds import decision_grounds
 from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import drift_digest
 from forescale.situation.learned_rescale import learned_planning
@@ -230,7 +231,11 @@ def planning_case(
             learned=learned.facts,
             prices=priced.facts,
             budget=paced.facts,
-            stands_on=(*grounds(situation), *rescale_grounds(learned)),
+            stands_on=(
+                *grounds(situation),
+                *rescale_grounds(situation, learned),
+                *decision_grounds(situation, forecasts, paced.budget, now),
+            ),
         ),
         priced=priced,
         disruption=disruption_prices_of(planning),

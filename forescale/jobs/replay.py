@@ -218,7 +218,7 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         tuple(scores(timeline)),
         tuple(differences(timeline, request.against)) if request.against is not None else (),
         tuple(notes),
-        stands_on=(*grounds(situation), *given.grounds(rescale_grounds(learned))),
+        stands_on=(*grounds(situation), *given.grounds(rescale_grounds(situation, learned))),
     )
 
 

@@ -77,7 +77,7 @@ def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> S
         compared(kept),
         {day.isoformat(): why for day, why in pending.items()},
         tuple(_notes(situation, kept)),
-        (*grounds(situation), *rescale_grounds(learned_planning(situation, ledger))),
+        (*grounds(situation), *rescale_grounds(situation, learned_planning(situation, ledger))),
     )
 
 

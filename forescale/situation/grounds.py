@@ -22,11 +22,12 @@ def grounds(situation: Situation) -> tuple[Ground, ...]:
     return (*_of_operators(situation), *_of_keys(situation), *_of_site(situation))
 
 
-def rescale_grounds(learned: LearnedPlanning) -> tuple[Ground, ...]:
+def rescale_grounds(situation: Situation, learned: LearnedPlanning) -> tuple[Ground, ...]:
     """Of the downtime and the lead time of a rescale."""
-    return tuple(
-        Ground(quantity, _rescale(number))
-        for quantity, number in ((Quantity.DOWNTIME, learned.learned.downtime), (Quantity.LEAD, learned.learned.lead))
+    declared, numbers = situation.config.planning.model_fields_set, learned.learned
+    return (
+        Ground(Quantity.DOWNTIME, _rescale(numbers.downtime, "downtime_s" in declared)),
+        Ground(Quantity.LEAD, _rescale(numbers.lead, "lead_s" in declared)),
     )
 
 
@@ -38,8 +39,10 @@ def measured_grounds(known: Iterable[Ground], at: datetime, looks: int) -> tuple
     return tuple(replace(each, provenance=seen) if each.quantity is Quantity.SERVICE_TIME else each for each in known)
 
 
-def _rescale(number: LearnedNumber) -> Provenance:
-    return Provenance(Origin.LEARNT, DEPLOYMENTS, samples=number.deployments) if number.deployments else TOPOLOGY_FILE
+def _rescale(number: LearnedNumber, is_declared: bool) -> Provenance:
+    if number.deployments:
+        return Provenance(Origin.LEARNT, DEPLOYMENTS, samples=number.deployments)
+    return TOPOLOGY_FILE if is_declared else ASSUMED
 
 
 def _of_operators(situation: Situation) -> Iterator[Ground]:

@@ -36,7 +36,7 @@ def known_guard(workspace: Workspace, config: TopologyConfig) -> KnownGuard:
         situation = workspace.situation(config)
         model, stands_on = situation.model, grounds(situation)
         learned = learned_planning(situation, workspace.ledger.past_damage())
-        downtime_s, stands_on = learned.engine.whole_s, (*stands_on, *rescale_grounds(learned))
+        downtime_s, stands_on = learned.engine.whole_s, (*stands_on, *rescale_grounds(situation, learned))
     except (FileError, LedgerError, PlanError) as error:
         logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
         downtime_s = config.planning.downtime_s

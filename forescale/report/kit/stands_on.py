@@ -21,12 +21,20 @@ _NAMES = {
     Quantity.LEAD: "lead time",
     Quantity.LOAD: "load",
     Quantity.VARIATION: "variation of arrivals",
+    Quantity.BUDGET: "budget",
+    Quantity.LIMITS: "limits",
+    Quantity.FREEZES: "freezes",
+    Quantity.EVENTS: "events",
 }
 _ASSUMED = {
     Quantity.KEYS: "spread evenly",
     Quantity.CONTAINERS: "one instance each",
     Quantity.CORES: "never short",
     Quantity.VARIATION: "Poisson",
+    Quantity.DOWNTIME: "by default",
+    Quantity.LEAD: "by default",
+    Quantity.BUDGET: "by default",
+    Quantity.LIMITS: "by default",
 }
 _ORDER = (Origin.GIVEN, Origin.MEASURED, Origin.LEARNT, Origin.DECLARED, Origin.ASSUMED)
 _UNITS = {Quantity.KEYS: "day", Quantity.DOWNTIME: "deployment", Quantity.LEAD: "deployment"}
@@ -85,6 +93,10 @@ def _words(
             return f"{name} by {provenance.place}"
         case Origin.MEASURED if quantity is Quantity.KEYS:
             return f"{name} counted over {count_of(samples, 'day')}"
+        case Origin.MEASURED if quantity is Quantity.LOAD:
+            return f"{name} forecast {_when(provenance, zone, today)}from {count_of(samples, 'day')}"
+        case Origin.MEASURED if quantity is Quantity.BUDGET:
+            return f"{name} paced by {count_of(samples, 'minute')}"
         case Origin.MEASURED:
             return f"{name} measured {_when(provenance, zone, today)}from {count_of(samples, 'sample')}"
         case Origin.LEARNT:

@@ -105,7 +105,7 @@ def test_guard__ends_with_what_it_stands_on(settings: Settings, capsys: pytest.C
     lines = turns(settings, capsys, 5).splitlines()
     assert lines[-3].startswith("stands on: service times measured 2026-03-02 ")
     assert lines[-2].startswith("by its files: ")
-    assert lines[-1] == "assumed: containers one instance each; cores never short"
+    assert lines[-1] == "assumed: containers one instance each; cores never short; lead time by default"
 
 
 def test_guard__says_of_which_source_it_only_estimates_what_comes(

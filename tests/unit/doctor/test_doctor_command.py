@@ -77,6 +77,8 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
     assumed = found["assumptions"]["detail"]
     assert "containers one instance each (add a section packing)" in assumed
     assert "cores never short (name a site with containers.cores in packing.site)" in assumed
+    assert "downtime by default (two deployments teach it; until then declare planning.downtime_s)" in assumed
+    assert "limits by default (declare planning.max_instances); budget by default (declare planning.allow)" in assumed
 
 
 def test_doctor__tells_a_broken_file_and_checks_nothing_that_needs_it(

@@ -121,7 +121,7 @@ def evaluate(
         ),
         notes=(
             *(needs.notes if plan.packing or site != NOWHERE else ()),
-            *notes(topology, profiles, plan, flows, arrivals, site),
+            *notes(topology, profiles, plan, flows, arrivals, site, needs.containers),
         ),
     )
 

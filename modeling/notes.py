@@ -1,11 +1,12 @@
 """Notes on effects that an estimate leaves out or covers only roughly."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
+from modeling.flow.resources import ContainerEstimate
 from modeling.inputs.mixed_inputs import unseparated_outputs
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -27,6 +28,9 @@ NEARLY_AS_FULL = 0.8
 LOSS = 0.05
 """Loss of throughput beyond saturation that is worth a note."""
 
+NEARLY_ALL_CORES = 0.9
+"""Share of its cores above which the latency of instances in a container was far off in simulations."""
+
 _EXCLUSIVE, _FLOATING = 2, 8
 """Flink's default network buffers per channel, and per reading instance."""
 
@@ -38,8 +42,9 @@ def notes(
     flows: Sequence[OperatorFlow],
     arrivals: Arrivals,
     site: Site,
+    containers: Mapping[int, ContainerEstimate],
 ) -> tuple[str, ...]:
-    """Notes on an estimate. flows: of the plan under its load, in topological order."""
+    """Notes on an estimate. flows: of the plan under its load, in topological order. containers: by id, likewise."""
     by_name = {flow.name: flow for flow in flows}
     found = [*_of_site(topology, plan, site), *_of_keys(topology, profiles, plan), *_of_mixes(topology, profiles)]
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
@@ -74,7 +79,7 @@ def notes(
         found.append(
             f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
         )
-    return (*found, *_small_buffers(topology, plan, by_name, site))
+    return (*found, *_of_cores(flows, site, containers), *_small_buffers(topology, plan, by_name, site))
 
 
 def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list[str]:
@@ -118,6 +123,25 @@ def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
     if site.network is not None and lacking:
         return [f"bytes_per_tuple of {lacking[0]} is unknown: limits of links are left out"]
     return []
+
+
+def _of_cores(flows: Sequence[OperatorFlow], site: Site, containers: Mapping[int, ContainerEstimate]) -> Iterator[str]:
+    """What sharing cores does to latencies beyond processor sharing."""
+    cores = site.container.cores
+    if cores is None or all(flow.core_wait_s is None for flow in flows):
+        return
+    if cores != int(cores):
+        yield (
+            f"containers of {cores:g} cores have a quota: Linux grants it in slices of 100 ms, and all instances of a "
+            "container stand still once a slice is used up; latencies leave that out"
+        )
+    full = [each for each in containers.values() if NEARLY_ALL_CORES * cores <= each.cores < cores]
+    if full:
+        fullest = max(full, key=lambda each: each.cores)
+        yield (
+            f"container {fullest.id} uses {fullest.cores / cores:.0%} of its cores: waits for a core there are known "
+            "within a factor of two"
+        )
 
 
 def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:

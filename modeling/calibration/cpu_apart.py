@@ -113,13 +113,12 @@ def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
     per_tuple_s = _cpu_per_tuple_s(samples, list(rows.values()))
     for row in rows.values():
         there = [samples[at] for at in row]
-        cores, used = there[0].container_cores, (there[0].container_cpu_s or 0.0) / there[0].span_s
+        cores, full = there[0].container_cores, _full(there[0])
         cpu_s = _shared_out(there, per_tuple_s)
         waits_s = _waits_s(there, cpu_s)
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
             apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
             waited = None if cores is None else wait
-            full = cores is not None and used >= FULL * cores
             parts[sample.operator] = parts[sample.operator].plus(sample.busy_s, cpu, waited, full=full)
     return CpuApart(tuple(apart), dict(parts))
 
@@ -161,14 +160,22 @@ def _cpu_per_tuple_s(samples: Sequence[OperatorSample], rows: Sequence[Sequence[
 
 def _computed_s(there: Sequence[OperatorSample]) -> Floats:
     """CPU seconds of each instance of one container if it waited for nothing but cores: its busy time over the stretch
-    by all others that were busy.
+    by all others that were busy. In a full container, its part of what was used, by busy time.
     """
     busy_s = np.array([sample.busy_s for sample in there])
     cores = there[0].container_cores
     if cores is None:
         return busy_s
+    if _full(there[0]):
+        return np.asarray(busy_s * min(1.0, (there[0].container_cpu_s or 0.0) / max(float(busy_s.sum()), 1e-300)))
     active = np.minimum(1.0, busy_s / np.array([sample.span_s for sample in there]))
     return np.asarray(busy_s / stretches(active, cores))
+
+
+def _full(sample: OperatorSample) -> bool:
+    """Whether its container used nearly all its cores."""
+    cores, cpu_s = sample.container_cores, sample.container_cpu_s or 0.0
+    return cores is not None and cpu_s >= FULL * cores * sample.span_s
 
 
 def _tuples_in(sample: OperatorSample) -> float:
@@ -194,5 +201,7 @@ def _waits_s(there: Sequence[OperatorSample], cpu_s: Floats) -> Floats:
         return np.zeros(len(there))
     span_s = np.array([sample.span_s for sample in there])
     busy_s = np.array([sample.busy_s for sample in there])
+    if _full(there[0]):
+        return np.asarray(busy_s - cpu_s)
     waited_s = active_shares(cpu_s / span_s, cores) * span_s - cpu_s
     return np.asarray(np.clip(waited_s, 0.0, busy_s - cpu_s))

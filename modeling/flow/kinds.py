@@ -24,12 +24,21 @@ class Kinds:
     """The distinct instances of an operator; shorter rows are padded with empty kinds.
 
     number: instances of each kind, shape (rows, kinds). shares: one instance's share of each term, shape (rows, terms,
-    kinds). service_factor: of their nodes, shape (rows, kinds), None if all are 1.
+    kinds). service_factor: of their nodes, shape (rows, kinds), None if all are 1. of: the kind of each instance, shape
+    (rows, instances), -1 for absent ones.
     """
 
     number: Ints
     shares: Floats
     service_factor: Floats | None
+    of: Ints
+
+    def mean(self, values: Floats) -> Floats:
+        """Mean over the instances of each kind, shape (rows, kinds, scenarios). values: of each instance, shape (rows,
+        instances, scenarios).
+        """
+        belongs = self.of[:, None] == np.arange(self.number.shape[1])[:, None]
+        return np.asarray(belongs @ values / np.maximum(self.number, 1)[:, :, None])
 
     def per_instance(self, term_per_s: Floats) -> Floats:
         """Sum for one instance of each kind, shape (rows, kinds, scenarios), from terms (rows, terms, scenarios)."""
@@ -38,8 +47,12 @@ class Kinds:
         return np.asarray(self.shares.transpose(0, 2, 1) @ term_per_s)
 
 
-def kinds_of(shares: Floats, service_factor: Floats | None, parallelism: Ints, alike: float) -> Kinds:
-    """shares: shape (rows, terms, instances); service_factor: (rows, instances); parallelism: (rows,)."""
+def kinds_of(
+    shares: Floats, service_factor: Floats | None, parallelism: Ints, alike: float, stretch: Floats | None = None
+) -> Kinds:
+    """shares: shape (rows, terms, instances); service_factor: (rows, instances); parallelism: (rows,). stretch: of
+    service times by shared cores, shape (rows, instances), None if all are 1.
+    """
     rows, terms, most = shares.shape
     there = np.arange(most) < parallelism[:, None]
     key = np.zeros((rows, most), dtype=np.int64)
@@ -48,8 +61,9 @@ def kinds_of(shares: Floats, service_factor: Floats | None, parallelism: Ints, a
         # Steps of 11 · alike · (1.1 − part).
         steps = np.log(part) / alike if alike == EXACTLY else -np.log(1.1 - part) / (11 * alike)
         key = key * _PRIME + np.round(steps).astype(np.int64)
-    if service_factor is not None:
-        key = key * _PRIME + np.round(np.log(service_factor) / alike).astype(np.int64)
+    for factor in (service_factor, stretch):
+        if factor is not None:
+            key = key * _PRIME + np.round(np.log(factor) / alike).astype(np.int64)
     key[~there] = np.iinfo(np.int64).max
     order = np.argsort(key, axis=1, kind="stable")
     ordered = np.take_along_axis(key, order, 1)
@@ -64,9 +78,12 @@ def kinds_of(shares: Floats, service_factor: Floats | None, parallelism: Ints, a
         return np.asarray(np.bincount(place, weights, rows * count), dtype=np.float64).reshape(rows, count)
 
     number = np.bincount(place, minlength=rows * count).reshape(rows, count)
+    of = np.empty((rows, most), dtype=np.int64)
+    np.put_along_axis(of, order, np.where(present, kind, -1), 1)
     some = np.maximum(number, 1)
     return Kinds(
         number,
         np.stack([summed(shares[:, at]) / some for at in range(terms)], axis=1),
         None if service_factor is None else np.where(number > 0, summed(service_factor) / some, 1.0),
+        of,
     )

@@ -85,6 +85,11 @@ class SiteUse:
     def count(self) -> int:
         return self._containers + self.links
 
+    @property
+    def shares_cores(self) -> bool:
+        """Whether instances share the cores of containers."""
+        return self._containers > 0
+
     def take(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:
         """crossings: of the operator's input streams, by name; needed if links are bounded."""
         containers, links = self._parts

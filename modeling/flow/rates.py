@@ -60,7 +60,8 @@ class OperatorFlow:
     most instances); None if all are 1. cv2: of service times within a stream, shape (scenarios or 1,). cpu_s: CPU
     seconds per tuple, likewise, None if not measured. poll_s: minimum seconds per tuple at a source that polls. bounds:
     streams with unknown keys or key assignment in some plan, so that the busiest instance is only bounded. given: by
-    output stream.
+    output stream. core_wait_s: seconds per tuple that an instance waits for a core, shape (rows, most instances,
+    scenarios), for latencies alone: what gets through is bounded by the cores of containers. None if none is known.
     """
 
     profile: OperatorProfile
@@ -77,6 +78,7 @@ class OperatorFlow:
     poll_s: float
     bounds: tuple[str, ...]
     given: Mapping[str, StreamOutput]
+    core_wait_s: Floats | None = None
 
     @property
     def name(self) -> str:
@@ -103,7 +105,7 @@ class OperatorFlow:
     @property
     def one_service(self) -> bool:
         """Whether all tuples take equally long, whatever their stream and instance."""
-        return self.service_factor is None and not self.profile.stream_service_s
+        return self.service_factor is None and self.core_wait_s is None and not self.profile.stream_service_s
 
     def instance_per_s(self) -> Floats:
         """Tuples into each instance, shape (rows, instances, scenarios)."""
@@ -147,7 +149,11 @@ class OperatorFlow:
 
     def kinds(self, alike: float) -> Kinds:
         """The distinct instances; those that differ by at most the share `alike` count as one kind."""
-        return kinds_of(self.shares, self.service_factor, self.parallelism, alike)
+        stretch = None
+        if self.core_wait_s is not None:
+            # Where it is longest; instances that differ then differ under any load.
+            stretch = 1 + self.core_wait_s.max(axis=2) / max(float(self.service_s.max()), 1e-300)
+        return kinds_of(self.shares, self.service_factor, self.parallelism, alike, stretch)
 
     @property
     def slowed(self) -> Floats:

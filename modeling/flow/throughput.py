@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
+from modeling.flow.core_waits import with_core_waits
 from modeling.flow.crossing import Crossing, crossing
 from modeling.flow.limits import Limit, OperatorLimit, SiteUse
 from modeling.flow.linear import FULL, LinearFlows, LinearPlans
@@ -18,7 +19,8 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 
 Visit = Callable[[OperatorFlow, Sequence[tuple[str, Crossing]]], None]
-"""Called with every operator, in topological order, and the crossings of its input streams."""
+"""Called with every operator, in topological order, and the crossings of its input streams. Flows then say how long
+instances wait for the cores that they share."""
 
 
 class Capacity:
@@ -52,14 +54,21 @@ class Capacity:
         use = self._use.begun()
         used = np.empty((len(self.placed.plans), operators + use.count, scenarios.count))
         crossed = use.links > 0 or (visit is not None and bool(self.placed.nodes))
+        contended: list[tuple[OperatorFlow, Sequence[tuple[str, Crossing]]]] = []
         for number, (flow, crossings) in enumerate(self._flows(scenarios, crossed)):
             used[:, number] = flow.busiest[flow.row]
             if use.count:
                 use.take(flow, crossings)
-            if visit is not None:
+            if visit is not None and use.shares_cores:
+                contended.append((flow, crossings))
+            elif visit is not None:
                 visit(flow, crossings)
         if use.count:
             used[:, operators:] = use.used()
+        if visit is not None and contended:
+            waiting = with_core_waits([flow for flow, _ in contended], self.placed, self._site.container.cores)
+            for flow, (_, crossings) in zip(waiting, contended, strict=True):
+                visit(flow, crossings)
         return used
 
     def limits(self, plan: int) -> list[Limit]:

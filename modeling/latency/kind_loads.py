@@ -34,6 +34,9 @@ class KindLoads:
             worked, idle_s = kinds.per_instance(flow.term_per_s * flow.service_s), flow.idle_service_s[:, None]
             if kinds.service_factor is not None:
                 worked, idle_s = worked * kinds.service_factor[:, :, None], idle_s * kinds.service_factor[:, :, None]
+            if flow.core_wait_s is not None:
+                waited_s = kinds.mean(flow.core_wait_s)
+                worked, idle_s = worked + taken * waited_s, idle_s + waited_s
             self.busy = worked
             self.service_s = np.where(taken > 0, worked / np.where(taken > 0, taken, 1.0), idle_s)
         cv2 = _mixed_cv2(flow)

@@ -232,6 +232,8 @@ class LatencyRecursion:
 def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> float:
     """Mean queueing delay at the busiest instance, of one plan under one load; UNSTABLE if that is full."""
     worked, taken = flow.worked_s()[0, :, 0], flow.instance_per_s()[0, :, 0]
+    if flow.core_wait_s is not None:
+        worked = worked + taken * flow.core_wait_s[0, :, 0]
     at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
     if worked[at] >= 1:
         return UNSTABLE

@@ -31,7 +31,8 @@ class ModeledJob:
 
     keys, skew: distinct keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
     buffer_timeout_s: after which a partly filled buffer is sent; 0 sends each item at once. startup_s: that each
-    instance, except those of sources, takes to open. Raises LocalFlinkError for what the job cannot do.
+    instance, except those of sources, takes to open. computing: whether operators compute for about their service times
+    instead of waiting. Raises LocalFlinkError for what the job cannot do.
     """
 
     topology: Topology
@@ -43,6 +44,7 @@ class ModeledJob:
     checkpoint_interval_s: float = 1.0
     startup_s: float = 0.0
     seed: int = 1
+    computing: bool = False
 
     def __post_init__(self) -> None:
         for stream in self.topology.streams:
@@ -103,6 +105,7 @@ class ModeledJob:
             "seed": str(self.seed),
             "buffer-timeout-ms": f"{1000 * self.buffer_timeout_s:.0f}",
             "checkpoint-ms": f"{1000 * self.checkpoint_interval_s:.0f}",
+            "work": "compute" if self.computing else "wait",
             "job-name": self.name,
         }
 

@@ -1,8 +1,9 @@
-"""A container's saturation and its slowdown against a simulation of instances that share its cores."""
+"""A container's saturation, slowdown and latency against a simulation of instances that share its cores."""
 
 import numpy as np
 import pytest
 
+from modeling.evaluate import evaluate
 from modeling.flow.plan_rates import arrival_rates
 from modeling.flow.resources import resources
 from modeling.inputs.operator_profile import OperatorProfile
@@ -19,21 +20,23 @@ PLAN = PhysicalPlan(
 SITE = Site(container=ContainerSize(cores=CORES))
 
 
-def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, float]:
-    """Tuples done a second, and by what factor they took longer in service than alone.
+def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, float, float]:
+    """Tuples done a second, by what factor they took longer in service than alone, and their mean latency in seconds.
 
     Poisson arrivals and exponential services at each instance, one tuple at a time on one core; busy instances share
     the cores evenly, as a scheduler deals time.
     """
     rng = np.random.default_rng(seed)
     queue, left_s = np.zeros(INSTANCES, dtype=int), np.zeros(INSTANCES)
-    now_s, next_s, done, busy_s, worked_s = 0.0, float(rng.exponential(1 / load_per_s)), 0, 0.0, 0.0
+    now_s, next_s, done = 0.0, float(rng.exponential(1 / load_per_s)), 0
+    busy_s, worked_s, present_s = 0.0, 0.0, 0.0
     while now_s < seconds:
         busy = queue > 0
         speed = min(1.0, CORES / max(1, int(busy.sum())))
         first = int(np.where(busy, left_s, np.inf).argmin())
         until_s = min(next_s, now_s + left_s[first] / speed if busy[first] else np.inf)
         passed_s, now_s = until_s - now_s, until_s
+        present_s += passed_s * queue.sum()
         left_s[busy] -= passed_s * speed
         busy_s, worked_s = busy_s + passed_s * busy.sum(), worked_s + passed_s * speed * busy.sum()
         at = first
@@ -48,7 +51,7 @@ def _simulated(load_per_s: float, seconds: float, seed: int) -> tuple[float, flo
             begins = queue[at] > 0
         if begins:
             left_s[at] = rng.exponential(SERVICE_S)
-    return done / seconds, busy_s / worked_s
+    return done / seconds, busy_s / worked_s, present_s / done  # Little's law
 
 
 @pytest.mark.slow
@@ -57,7 +60,7 @@ def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
     # 1.2 and 1.8 of 2 cores
     assert resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].headroom_factor == pytest.approx(200 / load_per_s)
-    done_per_s, _ = _simulated(load_per_s, 200.0, seed=1)
+    done_per_s, *_ = _simulated(load_per_s, 200.0, seed=1)
     # Counts of 24,000 and more vary by 0.7 % and less.
     assert done_per_s == pytest.approx(load_per_s, rel=0.03)
 
@@ -66,7 +69,7 @@ def test_below_its_saturation__a_container_does_all_that_comes(load_per_s: float
 def test_beyond_its_saturation__a_container_does_what_its_cores_can() -> None:
     rates = arrival_rates(JOB, PROFILES, PLAN, {"work": 250.0}, SITE)
     found = resources(JOB, PROFILES, PLAN, rates, SITE)
-    done_per_s, longer = _simulated(250.0, 200.0, seed=2)
+    done_per_s, longer, _ = _simulated(250.0, 200.0, seed=2)
     assert done_per_s == pytest.approx(250 * found.containers[1].headroom_factor, rel=0.03)
     # 2.5 of 2 cores: at least a quarter longer; all five are busy in the end, and then share two cores.
     assert found.containers[1].slowdown == 1.25
@@ -78,6 +81,15 @@ def test_slowdown__is_the_least_that_tuples_take_longer() -> None:
     for load_per_s in (60.0, 120.0, 180.0):
         rates = arrival_rates(JOB, PROFILES, PLAN, {"work": load_per_s}, SITE)
         slowdown = resources(JOB, PROFILES, PLAN, rates, SITE).containers[1].slowdown
-        _, longer = _simulated(load_per_s, 100.0, seed=3)
+        _, longer, _ = _simulated(load_per_s, 100.0, seed=3)
         assert slowdown == 1
         assert longer >= slowdown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("load_per_s", "within"), [(100.0, 0.05), (140.0, 0.08), (170.0, 0.1)])
+def test_latency__is_that_of_instances_that_share_cores(load_per_s: float, within: float) -> None:
+    # At 1.7 of 2 cores the latency is some three times that of instances with a core for each.
+    *_, latency_s = _simulated(load_per_s, 2000.0, seed=4)
+    estimate = evaluate(JOB, PROFILES, PLAN, {"work": load_per_s}, site=SITE)
+    assert estimate.latency_s == pytest.approx(latency_s, rel=within)

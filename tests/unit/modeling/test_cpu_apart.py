@@ -168,3 +168,13 @@ def test_a_full_container__hides_calls_behind_its_cores_and_says_so() -> None:
     apart = cpu_apart([_sample("a", 10.0, 10.0, 1.0), _sample("b", 10.0, 10.0, 1.0)])
     assert [sample.busy_s for sample in apart.samples] == pytest.approx([5.0, 5.0], rel=0.02)
     assert any("calibrate once more under less load" in note for note in apart.notes("a"))
+
+
+def test_a_quota_that_is_not_full__stretches_busy_times_no_more_than_a_whole_core() -> None:
+    # Of .5 cores .3 are used. On one core .2 and .1 wait for each other: .2 (1 + .12) and .1 (1 + .22) are active,
+    # so at most 12 and 22 % are waiting.
+    apart = cpu_apart([_sample("a", 2.0, 3.0, 0.5), _sample("b", 1.0, 3.0, 0.5)])
+    assert [sample.cpu_s for sample in apart.samples] == pytest.approx([2.0, 1.0], rel=0.2)
+    of_a, of_b = (sample.busy_s for sample in apart.samples)
+    assert 2.0 / 1.12 <= of_a <= 2.0
+    assert 1.0 / 1.22 <= of_b <= 1.0

@@ -23,20 +23,29 @@ import paced.Zipf;
 
 /**
  * Any topology of shuffled and keyed streams with known service times, to compare the performance model's predictions
- * with Flink's behaviour. Operators wait instead of computing and are not chained.
+ * with Flink's behaviour. Operators are not chained, and wait instead of computing unless work is {@code compute}.
  *
  * <p>Arguments, each {@code --name value}: operators and streams (see {@link Shape}), rates (a folder with a file
  * {@code source.rate} for each source with its items per second, or {@code source.schedule}, see {@link
  * paced.ScheduleFile}), latencies (the folder that sinks write to, see {@link LatencyLog}), keys (number of keys), skew
- * (exponent of Zipf's law, 0 for even keys), seed, buffer-timeout-ms, checkpoint-ms (interval), job-name.
+ * (exponent of Zipf's law, 0 for even keys), seed, buffer-timeout-ms, checkpoint-ms (interval), work, job-name.
  */
 public final class ModeledJob {
 
     private static final TypeInformation<Item> ITEM = Types.POJO(Item.class);
     private static final Map<String, String> DEFAULTS =
-            Map.of(
-                    "operators", "", "streams", "", "rates", "", "latencies", "", "keys", "1000", "skew", "0", "seed", "1",
-                    "buffer-timeout-ms", "0", "checkpoint-ms", "1000", "job-name", "modeled");
+            Map.ofEntries(
+                    Map.entry("operators", ""),
+                    Map.entry("streams", ""),
+                    Map.entry("rates", ""),
+                    Map.entry("latencies", ""),
+                    Map.entry("keys", "1000"),
+                    Map.entry("skew", "0"),
+                    Map.entry("seed", "1"),
+                    Map.entry("buffer-timeout-ms", "0"),
+                    Map.entry("checkpoint-ms", "1000"),
+                    Map.entry("work", "wait"),
+                    Map.entry("job-name", "modeled"));
 
     public static void main(String[] args) throws Exception {
         Map<String, String> arguments = arguments(args);
@@ -65,7 +74,8 @@ public final class ModeledJob {
                         env.fromSource(arrivals, WatermarkStrategy.noWatermarks(), operator.name(), ITEM));
                 continue;
             }
-            Station station = new Station(shape, operator, zipf, arguments.get("latencies"));
+            boolean computes = arguments.get("work").equals("compute");
+            Station station = new Station(shape, operator, zipf, arguments.get("latencies"), computes);
             SingleOutputStreamOperator<Item> output = worked(entering(shape, operator, streams), shape, station, keys);
             output.name(operator.name());
             for (Shape.Stream stream : outputs) {

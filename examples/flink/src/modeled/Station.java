@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.apache.flink.util.Collector;
 import org.apache.flink.util.OutputTag;
+import paced.Computing;
 import paced.SteadyWork;
 import paced.Zipf;
 
@@ -29,17 +30,19 @@ final class Station implements Serializable {
     private final Zipf keys;
     private final String latencies;
     private final long salt;
+    private final boolean computes;
     private final SteadyWork work = SteadyWork.ofEachRecord();
     private transient LatencyLog log;
 
-    /** latencies: folder of the logs that sinks write. */
-    Station(Shape shape, Shape.Operator operator, Zipf keys, String latencies) {
+    /** latencies: folder of the logs that sinks write. computes: whether to compute instead of waiting. */
+    Station(Shape shape, Shape.Operator operator, Zipf keys, String latencies, boolean computes) {
         this.operator = operator;
         this.serviceMillis = shape.serviceMillis(operator);
         this.outputs = List.copyOf(shape.outputs(operator));
         this.tags = outputs.stream().map(ModeledJob::tag).toList();
         this.keys = keys;
         this.latencies = latencies;
+        this.computes = computes;
         this.salt = operator.name().hashCode();
     }
 
@@ -52,7 +55,12 @@ final class Station implements Serializable {
 
     void perform(Item item, Collector<Item> out, Outlet outlet) throws IOException {
         SplittableRandom service = Draws.of(item.id, salt + SERVICE);
-        work.perform((long) (1e6 * serviceMillis[item.stream] * Draws.erlang(service, operator.phases())));
+        long nanos = (long) (1e6 * serviceMillis[item.stream] * Draws.erlang(service, operator.phases()));
+        if (computes) {
+            Computing.perform(nanos);
+        } else {
+            work.perform(nanos);
+        }
         if (log != null) {
             log.add(item);
         }

@@ -1,0 +1,51 @@
+"""How long instances wait for the cores that they share with others of their container."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from modeling.arrays import Floats
+from modeling.flow.rates import OperatorFlow
+from modeling.inputs.placed import Placed
+from modeling.queueing.shared_cores import stretches_in_containers
+
+
+def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float | None) -> list[OperatorFlow]:
+    """The flows of all operators, with core_wait_s. cores: of each container, None if unbounded.
+
+    Computing takes longer by the factor of processor sharing (modeling/queueing/shared_cores.py); what an instance
+    waits for otherwise does not. All flows of one batch of plans must be there: any operator may share a container with
+    any other. Instances without a container wait for nobody.
+    """
+    if cores is None:
+        return list(flows)
+    used = [_every(flow.cores(), flow) for flow in flows]
+    place = [plans.container[flow.name][:, : flow.shares.shape[2]] for flow in flows]
+    stretch = stretches_in_containers(np.concatenate(used, axis=1), np.concatenate(place, axis=1), cores)
+    if not (stretch > 1).any():
+        return list(flows)
+    ends = np.cumsum([each.shape[1] for each in used])[:-1]
+    found = []
+    for flow, own, factor in zip(flows, used, np.split(stretch, ends, axis=1), strict=True):
+        taken, worked = _every(flow.instance_per_s(), flow), _every(flow.worked_s(), flow)
+        cpu_s = np.minimum(own, worked) / np.where(taken > 0, taken, 1.0)
+        found.append(
+            replace(
+                flow,
+                row=np.arange(len(flow.row)),
+                parallelism=flow.parallelism[flow.row],
+                term_per_s=_every(flow.term_per_s, flow),
+                shares=_every(flow.shares, flow),
+                copies=_every(flow.copies, flow),
+                service_s=_every(flow.service_s, flow),
+                service_factor=None if flow.service_factor is None else _every(flow.service_factor, flow),
+                core_wait_s=np.where(taken > 0, cpu_s * (factor - 1), 0.0),
+            )
+        )
+    return found
+
+
+def _every(rows: Floats, flow: OperatorFlow) -> Floats:
+    """One row per plan, whose containers differ."""
+    return np.asarray(rows[flow.row])

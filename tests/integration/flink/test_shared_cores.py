@@ -1,0 +1,78 @@
+"""Three operators that compute in one task manager: the cores of the container bound them, whatever the parallelism."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from cpu_quota import cpu_quota, pid_of
+
+from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
+from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
+from forescale.local.flink.local_cluster import LocalFlink
+from modeling.calibration import calibrated
+from modeling.evaluate import evaluate
+from modeling.flow.limits import ContainerLimit
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Operator, Stream, Topology
+from planner.clock import RealClock
+from planner.clusters.flink import FlinkCluster
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow]
+
+CORES = 0.5
+NAMES = ("numbers", "parse", "score", "store")
+TOPOLOGY = Topology("computing", tuple(map(Operator, NAMES)), tuple(Stream(a, b) for a, b in pairwise(NAMES)))
+TRUTH = {
+    name: OperatorProfile(name, about_s, service_cv2=1.0)
+    for name, about_s in zip(NAMES, (0.0, 0.001, 0.003, 0.0005), strict=True)
+}
+JOB = ModeledJob(TOPOLOGY, TRUTH, computing=True)
+FULL_PER_S = 3000.0
+WARM_UP_S = 10.0
+SITE = Site(container=ContainerSize(cores=CORES))
+
+
+def plan(*counts: int) -> PhysicalPlan:
+    """All instances in the one task manager."""
+    parallelism = dict(zip(NAMES, counts, strict=True))
+    instances = tuple(Instance(name, index) for name, count in parallelism.items() for index in range(count))
+    return PhysicalPlan(TOPOLOGY.name, parallelism, (Container(1, instances),))
+
+
+@pytest.fixture
+def running(flink: LocalFlink) -> Iterator[RunningModeledJob]:
+    job = JOB.start(flink, {"numbers": 100.0})
+    yield job
+    job.cancel()
+
+
+def test_computing_operators__get_as_much_through_as_their_cores_allow(
+    flink: LocalFlink, running: RunningModeledJob
+) -> None:
+    # Calibrated at one plan: while the container is full, and with a span at .6 of that load beside it.
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=3.0, container_cores=CORES)
+    running.offer({"numbers": FULL_PER_S})
+    bring_to(cluster, plan(1, 2, 4, 2), RealClock())
+    RealClock().wait(8.0)  # the compiler's part of the warm-up
+    with cpu_quota(pid_of("TaskManagerRunner", str(flink.folder)), CORES):
+        RealClock().wait(WARM_UP_S)
+        full = cluster.operator_samples(10.0)
+        assert {sample.container_cores for sample in full} == {CORES}
+        running.offer({"numbers": 0.6 * throughput_per_s(full, "numbers")})
+        RealClock().wait(3.0)
+        partly = cluster.operator_samples(10.0)
+        profile_sets = [
+            calibrated(TOPOLOGY, of, JOB.declared_profiles(), warm_s=3.0).profiles for of in (full, [*full, *partly])
+        ]
+        running.offer({"numbers": FULL_PER_S})
+        for counts in ((1, 2, 4, 2), (1, 1, 1, 1), (1, 3, 6, 2)):
+            bring_to(cluster, plan(*counts), RealClock())
+            RealClock().wait(WARM_UP_S)
+            got_per_s = throughput_per_s(cluster.operator_samples(10.0), "numbers")
+            # At part of its load a JVM computes more per tuple: it wakes up for each.
+            for profiles, within in zip(profile_sets, (0.15, 0.2), strict=True):
+                estimate = evaluate(TOPOLOGY, profiles, plan(*counts), {"numbers": 1.0}, site=SITE)
+                assert estimate.bottleneck == ContainerLimit(1), estimate.bottleneck
+                assert estimate.mst_per_s["numbers"] == pytest.approx(got_per_s, rel=within), counts

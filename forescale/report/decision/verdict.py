@@ -276,6 +276,7 @@ def asked(proposal: Proposal) -> str:
     waiting = proposal.waiting
     which = f"{len(waiting)} of {len(steps)} steps" if len(waiting) < len(steps) else _all(len(steps))
     left_s = (steps[waiting[0]].deploy_at - proposal.at).total_seconds()
+    left_s = left_s // 60 * 60  # whoever has a minute needs no seconds
     by = f"by {local.moment(steps[waiting[0]].deploy_at)}, in {duration(left_s)}" if left_s >= AT_ONCE_S else "now"
     late_review = proposal.schedule.is_too_late_for_review(steps[waiting[0]])
     silence = "" if late_review else " A step that nobody approves expires, and the plan before it stays."

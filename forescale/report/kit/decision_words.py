@@ -1,10 +1,12 @@
 """What a decision was made from, in words: the one place where the facts of planner/decision_basis.py become text."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from forescale.report.kit.drift_words import drift_words
 from forescale.report.kit.outage_words import outage_words
+from forescale.report.kit.stands_on import placeholder_line
 from modeling.wording import count_of, rounded
 from planner.decision_basis import (
     ArrivalFacts,
@@ -43,9 +45,12 @@ RUNGS = {
 
 
 def causes_words(basis: DecisionBasis) -> str:
-    """Why it is no better rung, and other problems with its inputs; empty if nothing is wrong."""
+    """Why it is no better rung, and other problems with its inputs; empty if nothing is wrong. Service times that
+    nobody has measured have a line of their own, where a decision says what it stands on.
+    """
     words = [cause_words(cause) for cause in basis.causes]
-    calibration = calibration_words(basis.calibration)
+    facts = replace(basis.calibration, unmeasured=()) if placeholder_line(basis.stands_on, "") else basis.calibration
+    calibration = calibration_words(facts)
     return "; ".join([*words, *([f"calibration: {calibration}"] if calibration else [])])
 
 

@@ -3,16 +3,19 @@
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.io.json import to_json_plotly
 from plotly.offline import get_plotlyjs
 
 from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.wording import visible
+
+COMMAND = re.compile(r"`([^`]+)`")
 
 
 def rendered(template: str, scripts: str, figures: list[ReportFigure], **shown: object) -> str:
@@ -64,9 +67,14 @@ def _asset(name: str) -> str:
     return (files("forescale.report") / "templates" / name).read_text(encoding="utf-8")
 
 
+def _with_commands(text: str) -> Markup:
+    """Text in which `commands` look like such, safe with hostile names."""
+    return Markup(COMMAND.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704 - escaped before
+
+
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("forescale.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -74,3 +82,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["commands"] = _with_commands
+    return environment

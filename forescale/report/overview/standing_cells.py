@@ -63,7 +63,7 @@ def budget_cell(standing: Standing) -> Cell:
         return Cell(UNKNOWN, ("its topology file would say what is allowed",) if standing.no_file else ())
     if not budget.past_minutes:
         return Cell(UNKNOWN, (f"no lag is known for the past {PACED.days} days",))
-    used = f"{count_of(int(budget.used_minutes), 'minute')} of {budget.past_minutes:,.0f}"
+    used = f"{int(budget.used_minutes):,} of {count_of(int(budget.past_minutes), 'known minute')}"
     if (allowed := budget.past_allowed_minutes) is None:
         return Cell(used, (f"each costs {budget.price_h:g} instance-hours",))
     share = percent(budget.used_minutes / allowed) if allowed else UNKNOWN

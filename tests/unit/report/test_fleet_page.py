@@ -103,7 +103,7 @@ def test_page__names_each_forecaster_with_its_horizons() -> None:
 def test_page__of_nothing_says_what_to_do() -> None:
     text = read([])
     assert "Nothing is forecast yet" in text
-    assert "Run `forescale forecast TOPOLOGY`" in text
+    assert "Run forescale forecast TOPOLOGY" in text
 
 
 def test_page__links_to_pages_beside_it_and_nowhere_else() -> None:

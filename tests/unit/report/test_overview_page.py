@@ -57,7 +57,7 @@ def test_overview__says_what_runs_what_is_next_how_sure_and_what_of_the_budget_i
     assert "proposed" in text
     assert "1 step after it" in text
     assert "1.5 min late expected any: 7 %" in text
-    assert "50 % 25 minutes of 10,000; 50 min allowed" in text  # .005 of 10,000 are 50, and 25 / 50
+    assert "50 % 25 of 10,000 known minutes; 50 min allowed" in text  # .005 of 10,000 are 50, and 25 / 50
 
 
 def test_overview__says_in_airflow_what_is_under_way_and_leads_to_what_can_be_done() -> None:
@@ -129,7 +129,7 @@ def test_topology_page__links_to_the_reports_that_are_there() -> None:
 def test_overview__tells_the_price_of_a_violation_where_it_has_no_share() -> None:
     priced = Budget(0.005, past_minutes=10_000, used_minutes=25, price_h=2.5)
     text = overview(replace(STANDING, budget=priced)).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "25 minutes of 10,000 each costs 2.5 instance-hours" in text
+    assert "25 of 10,000 known minutes each costs 2.5 instance-hours" in text
     assert "allowed " not in text.partition("Alarms")[2]
 
 

@@ -24,6 +24,7 @@ from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
+from planner.decision_basis import CalibrationFacts
 from planner.ledger.minute_records import MinuteCount
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import Disruption
@@ -49,8 +50,12 @@ def test_report__says_what_its_numbers_stand_on_and_first_what_nobody_has_measur
         Ground(Quantity.SERVICE_TIME, Provenance(Origin.DECLARED, "topology file"), ("ingest",)),
         Ground(Quantity.CORES, Provenance(Origin.ASSUMED)),
     )
-    basis = replace(decision.schedule.basis, stands_on=stands_on)
-    text = read(replace(decision, schedule=replace(decision.schedule, basis=basis)))
+    never = CalibrationFacts(unmeasured=("ingest",))
+    basis = replace(decision.schedule.basis, stands_on=stands_on, calibration=never)
+    page = render_report(replace(decision, schedule=replace(decision.schedule, basis=basis)))
+    text = ReportPage(page).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "<code>forescale calibrate --topology call-analytics</code>" in page
+    assert "never measured" not in text.partition("Each step in detail")[0]  # it is said once
     first = text.index("Service times of ingest are placeholders of the topology file, which nobody has measured")
     assert first < text.index("Approve")
     assert "stands on: service times of transcribe measured 2003-10-23 13:31 from 6 samples" in text

@@ -11,6 +11,10 @@ from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import PlanError
 
 
+STOOD_STILL = timedelta(milliseconds=1)
+"""A clock that moves less between two decisions stands still."""
+
+
 @dataclass(frozen=True)
 class Disruption:
     """What one change of plan disrupts. started, stopped, moved: instances; moved ones go on running in another
@@ -152,6 +156,14 @@ class ScalingSchedule:
     def is_too_late_for_review(self, step: ScheduledStep) -> bool:
         """Whether a step is due before a review of review_s is over."""
         return step.deploy_at < self.made_at + timedelta(seconds=self.review_s)
+
+    def decided_after(self, newest: "ScalingSchedule") -> "ScalingSchedule":
+        """The same schedule, a microsecond later than the newest of its topology if the clock has stood still since
+        then: of two made at one moment nobody could say which replaces the other.
+        """
+        if timedelta(0) <= newest.made_at - self.made_at < STOOD_STILL:
+            return replace(self, made_at=newest.made_at + timedelta(microseconds=1))
+        return self
 
     def due_from(self, recorded_at: datetime) -> "ScalingSchedule":
         """The same schedule with no step due before it is recorded: planning takes time, and nobody could have answered

@@ -231,6 +231,8 @@ def request_schedule(
 def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> ScheduleEntry:
     """The schedule as recorded in the ledger; that of another planner with the same inputs, if it was faster."""
     ids, shadow = [entry.id for entry in request.entries.values()], request.config.planning.shadow
+    for newest in ledger.schedules(request.config.topology, limit=1):
+        schedule = schedule.decided_after(newest.schedule)
     return ledger.schedule(
         ledger.record_schedule(
             schedule,

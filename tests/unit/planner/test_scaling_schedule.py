@@ -1,5 +1,6 @@
 """What a schedule says of itself."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -62,3 +63,14 @@ def test_step__catches_up_only_if_its_backlog_is_gone_before_the_next_plan() -> 
     # Needed until 18:00: asked for at 17:49 it is in place at 17:59, asked for at 17:50 only at 18:00.
     assert step(5 + 49 / 60, 1, 2).catches_up
     assert not step(5 + 50 / 60, 1, 2).catches_up
+
+
+def test_a_decision__is_later_than_the_newest_if_the_clock_has_stood_still() -> None:
+    first = ScalingSchedule("words", NOON, NOON, NOON + timedelta(hours=6), 0.95, plan(1), (), 6.0, "")
+    tick, minute = timedelta(microseconds=1), timedelta(minutes=1)
+    second = first.decided_after(first)
+    assert (second.made_at, first.decided_after(second).made_at) == (NOON + tick, NOON + 2 * tick)
+    # One that another planner began earlier or later keeps its moment.
+    for by in (minute, -minute):
+        other = replace(first, made_at=NOON + by)
+        assert other.decided_after(first) == other

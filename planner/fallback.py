@@ -26,7 +26,7 @@ def unusable(source: str, issued_at: datetime, end: datetime, now: datetime, sta
 
 
 def held_schedule(
-    topology: str, now: datetime, current: PhysicalPlan, basis: DecisionBasis, quantile: float, why: str
+    topology: str, now: datetime, current: PhysicalPlan, basis: DecisionBasis, quantile: float
 ) -> ScalingSchedule:
     """A schedule without steps that holds the running plan. Its violations are unknown (NaN)."""
     return ScalingSchedule(
@@ -38,7 +38,6 @@ def held_schedule(
         current=current,
         steps=(),
         cost_instance_hours=current.instances * HELD.total_seconds() / 3600,
-        why=why,
         violation_minutes=float("nan"),
         violation_probability=float("nan"),
         basis=basis,

@@ -1,15 +1,16 @@
-"""The scaling schedule: which plan from when, why, and which alternatives were considered."""
+"""The scaling schedule: which plan from when, what speaks for it, and which alternatives were considered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import isinf
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import PlanError
-
+from planner.near_rescale import NearRescale
 
 STOOD_STILL = timedelta(milliseconds=1)
 """A clock that moves less between two decisions stands still."""
@@ -52,7 +53,10 @@ class ScheduledStep:
     load_per_s. headroom_factor: maximum sustainable throughput over load_per_s. violation_minutes_without: expected
     over the horizon if only this step is left out. disruption: None in schedules of versions that did not record it.
     price_per_hour: of the plan; more_per_hour: minus that of the plan before it; in the currency of the prices, None if
-    there are none.
+    there are none. capacity_per_s, capacity_before_per_s: rate that the job carries with the plan, and with the one
+    before, when this one takes over; None in schedules of earlier releases. saved_h: instance-hours, weighed by their
+    price, that leaving only this step out would cost more. moved: why it is asked for earlier than needed. recorded:
+    its reasons as an earlier release worded them.
     """
 
     deploy_at: datetime
@@ -68,11 +72,20 @@ class ScheduledStep:
     downtime_s: float
     catch_up_s: float
     cost_instance_hours: float
-    why: str
+    recorded: str = ""
     violation_minutes_without: float = 0.0
     disruption: Disruption | None = None
     price_per_hour: float | None = None
     more_per_hour: float | None = None
+    capacity_per_s: float | None = None
+    capacity_before_per_s: float | None = None
+    saved_h: float = 0.0
+    moved: NearRescale | None = None
+
+    @property
+    def stops_at(self) -> datetime:
+        """When the job stops for the change, by the model."""
+        return self.runs_from - timedelta(seconds=self.downtime_s)
 
     @property
     def runs_from(self) -> datetime:
@@ -101,16 +114,30 @@ class AlternativeKind(StrEnum):
 class Alternative:
     """Another schedule that was costed in the same way: hold the running plan, a static plan for the peak …
 
-    violation_minutes: expected over the horizon. price: as in ScalingSchedule.
+    name: of a candidate, or as an earlier release called it. violation_minutes: expected over the horizon. price: as in
+    ScalingSchedule. parallelism: of its last plan. more_h: instance-hours, weighed by their price, above those of the
+    schedule; more_cost_h: the same with rescales and violations, infinite outside the limits of changes; None in
+    schedules of earlier releases. chosen_from: when the schedule changes to a candidate's plan. sample_paths: number
+    that a simulation was run on. recorded: why it was not chosen, as an earlier release worded it.
     """
 
     name: str
     cost_instance_hours: float
     rescales: int
     violation_minutes: float
-    excuse: str
+    recorded: str = ""
     price: float | None = None
     kind: AlternativeKind = AlternativeKind.OTHER
+    parallelism: Mapping[str, int] = field(default_factory=dict)
+    more_h: float | None = None
+    more_cost_h: float | None = None
+    chosen_from: tuple[datetime, ...] = ()
+    sample_paths: int = 0
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it is within the limits of changes."""
+        return self.more_cost_h is None or not isinf(self.more_cost_h)
 
 
 @dataclass(frozen=True)
@@ -118,12 +145,15 @@ class ScalingSchedule:
     """Plans with their deploy times, over [start, end), and what they were made from.
 
     quantile: of the peaks in the steps' load_per_s. current: the plan that ran when the schedule was made; empty
-    `steps` hold it, and `why` gives the reason. cost_instance_hours: expected, including what the guard adds.
+    `steps` hold it. cost_instance_hours: expected, including what the guard adds.
     violation_minutes: expected over the horizon; violation_probability: of any violation. allowed_minutes: the planned
     bound on violation_minutes, None if each has a fixed price; violation_price_h: price of one, in instance-hours.
     price: expected, as cost_instance_hours, in the currency of the prices; instance_price_per_hour: of one instance;
     None if plans have no prices. review_s: time for a review from made_at to the first step that needs one; 0: nobody
-    is asked. Raises PlanError for a quantile outside (0, 1) and an end that is not after the start.
+    is asked. own_minutes: allowed_minutes if the week before had used its share, 0 in schedules of earlier
+    releases. crowded: rescales that stay close to those of other topologies. recorded: its
+    reasons as an earlier release worded them. Raises PlanError for a quantile outside (0, 1) and an end that is not
+    after the start.
     """
 
     topology: str
@@ -134,7 +164,7 @@ class ScalingSchedule:
     current: PhysicalPlan
     steps: tuple[ScheduledStep, ...]
     cost_instance_hours: float
-    why: str
+    recorded: str = ""
     violation_minutes: float = 0.0
     violation_probability: float = 0.0
     allowed_minutes: float | None = None
@@ -145,6 +175,8 @@ class ScalingSchedule:
     price: float | None = None
     instance_price_per_hour: float | None = None
     review_s: float = 0.0
+    own_minutes: float = 0.0
+    crowded: tuple[NearRescale, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"schedule of topology {self.topology!r}"
@@ -152,6 +184,11 @@ class ScalingSchedule:
             raise PlanError(f"{where}: quantile {self.quantile:g}; give one between 0 and 1")
         if self.start >= self.end:
             raise PlanError(f"{where}: it ends at {self.end}, not after {self.start}; give a later end")
+
+    @property
+    def within_budget(self) -> bool:
+        """Whether the expected violation minutes are allowed."""
+        return self.allowed_minutes is None or self.violation_minutes <= self.allowed_minutes
 
     def is_too_late_for_review(self, step: ScheduledStep) -> bool:
         """Whether a step is due before a review of review_s is over."""

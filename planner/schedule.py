@@ -1,28 +1,24 @@
-"""make_schedule(): turns a horizon plan into a scaling schedule that explains itself."""
+"""make_schedule(): turns a horizon plan into a scaling schedule with the numbers that explain it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from math import isinf
 
 import numpy as np
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
-from modeling.wording import count_of, rounded
+from modeling.wording import count_of
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
-from planner.horizon.budget import MAX_H
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.pricing.placing import Placing
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
 
-HOLD, STATIC, CANDIDATE = "hold the running plan", "static plan for the peak", "candidate {}"
-"""Names of alternatives."""
 MIN_PARALLELISM = "min_parallelism"
 """Target of an excuse for a running plan that is kept although it has fewer instances than min_parallelism."""
 VIOLATION = "violation"
@@ -61,7 +57,6 @@ def make_schedule(
         current=current,
         steps=steps,
         cost_instance_hours=found.instance_hours,
-        why=explanation.why(),
         violation_minutes=found.violation_minutes,
         violation_probability=float((found.late_minutes > 0).mean()),
         allowed_minutes=planned.allowed_minutes,
@@ -71,6 +66,7 @@ def make_schedule(
         basis=basis,
         price=explanation.price(found),
         instance_price_per_hour=None if planned.pricing is None else planned.pricing.instance_per_hour,
+        own_minutes=planned.own_minutes,
     )
 
 
@@ -129,7 +125,7 @@ class _Explanation:
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
         estimate = self.cheapest.model.estimate(plan, load)
-        without = self.followed([*self.turns[:number], *self.turns[number + 1 :]]).violation_minutes
+        without = self.followed([*self.turns[:number], *self.turns[number + 1 :]])
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
             in_place_at=self.moment(turn.stop_s + downtime_s + drain_s),
@@ -144,10 +140,12 @@ class _Explanation:
             downtime_s=downtime_s,
             catch_up_s=drain_s,
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,
-            why=self.reason(running, turn, (first, last), load, without),
-            violation_minutes_without=without,
+            violation_minutes_without=without.violation_minutes,
             price_per_hour=self.price_per_hour(turn.plan),
             more_per_hour=self.more_per_hour(running, turn.plan),
+            capacity_per_s=self.capacity_per_s(turn.plan, first),
+            capacity_before_per_s=self.capacity_per_s(running, first),
+            saved_h=without.paid_h - self.planned.found.paid_h,
         )
 
     def more_per_hour(self, before: int, plan: int) -> float | None:
@@ -166,51 +164,6 @@ class _Explanation:
         beyond = (self.planned.course.rate_per_s[first:last] > carried).mean(axis=1) > 1 - self.quantile
         return max(turn.stop_s, float(self.edges_s[first + int(beyond.argmax())])) if beyond.any() else turn.stop_s
 
-    def reason(self, running: int, turn: Turn, span: tuple[int, int], load: Mapping[str, float], without: float) -> str:
-        comes = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in load.items())
-        plans = [self.planned.ladder.plans[number] for number in (running, turn.plan)]
-        carried = [self.capacity_per_s(number, span[0]) for number in (running, turn.plan)]
-        with_it = self.planned.found.violation_minutes
-        reason = (
-            f"p{self.quantile * 100:g} of the peak is {comes} from {self.moment(turn.stop_s):%a %H:%M} to "
-            f"{self.moment(float(self.edges_s[span[1]])):%a %H:%M}; with "
-            f"{count_of(plans[1].instances, 'instance')} the job "
-            f"carries {carried[1]:.3g}/s, with {plans[0].instances} {carried[0]:.3g}/s"
-        )
-        if without > with_it + NEARLY_MINUTES:
-            expected = f"without this step {rounded(without)} min in violation are expected"
-            return f"{reason}; {expected}, with it {rounded(with_it, 2)}"
-        saved = self.saved_h(turn)
-        return f"{reason}; it saves {self.amount(saved)}" if saved > NEARLY_H else reason
-
-    def saved_h(self, turn: Turn) -> float:
-        """Compared with leaving this turn out."""
-        others = [each for each in self.turns if each is not turn]
-        return self.followed(others).paid_h - self.planned.found.paid_h
-
-    def why(self) -> str:
-        planned, found = self.planned, self.planned.found
-        count, hours = len(found.turns), planned.ahead.hours
-        if count:
-            outcome = (
-                f"{count_of(count, 'rescale')} {'follows' if count == 1 else 'follow'} the forecast over {hours:.3g} h"
-            )
-        elif planned.within_budget:
-            outcome = "the running plan carries the forecast, and no change is worth its rescale: hold it"
-        else:
-            outcome = "no change within the limits does better than the running plan: hold it"
-        late = f"{rounded(found.violation_minutes, 2)} min in violation are expected"
-        allowed = planned.allowed_minutes
-        if allowed is None:
-            return f"{outcome}; {late}, at a price of {planned.prices.violation_h:.3g} instance-hours each"
-        if planned.within_budget:
-            return f"{outcome}; {late}, {allowed:.2g} are allowed"
-        broken = f"the budget is not kept: {late}, {allowed:.2g} are allowed"
-        if found.violation_minutes <= planned.own_minutes:
-            debt = f"the week before used more than its share, and a minute less costs over {MAX_H:g} instance-hours"
-            return f"{broken}; {debt}; {outcome}"
-        return f"{broken}: no plan within the limits keeps that; {outcome}"
-
     def alternatives(self) -> list[Alternative]:
         """Other schedules, costed over the same sample paths."""
         course = self.planned.course
@@ -222,8 +175,7 @@ class _Explanation:
         )
         if static != course.running and (turns := self.at_once(static)):
             others[AlternativeKind.STATIC] = turns
-        names = {AlternativeKind.HOLD: HOLD, AlternativeKind.STATIC: STATIC}
-        return [self.alternative(kind, names[kind], turns) for kind, turns in others.items()]
+        return [self.alternative(kind, turns) for kind, turns in others.items()]
 
     def proposals(self, candidates: Mapping[str, PhysicalPlan]) -> list[Alternative]:
         """Each proposed plan from the earliest possible moment, compared with the chosen schedule."""
@@ -235,8 +187,8 @@ class _Explanation:
             held = number == self.planned.course.running
             since = [self.moment(turn.stop_s) for turn in self.turns if turn.plan == number]
             turns = [] if held else self.at_once(number)
-            kind = AlternativeKind.CANDIDATE
-            found.append(self.alternative(kind, CANDIDATE.format(name), turns, since))
+            one = self.alternative(AlternativeKind.CANDIDATE, turns)
+            found.append(replace(one, name=name, chosen_from=tuple(since)))
         return found
 
     def at_once(self, plan: int) -> list[Turn]:
@@ -248,34 +200,20 @@ class _Explanation:
         later = self.edges_s[:-1][allowed if allowed.any() else in_time]
         return [Turn(plan, float(later[0]) - lead_s, float(later[0]))] if later.size else []
 
-    def alternative(
-        self, kind: AlternativeKind, name: str, turns: Sequence[Turn], since: Sequence[datetime] = ()
-    ) -> Alternative:
-        """since: when its plan is chosen, if it is at all."""
+    def alternative(self, kind: AlternativeKind, turns: Sequence[Turn]) -> Alternative:
         found, chosen = self.followed(turns), self.planned.found
-        more_h = found.paid_h - chosen.paid_h
-        more_minutes = found.violation_minutes - chosen.violation_minutes
-        before, verb = "", "means"
-        if isinf(found.cost_h):
-            before, verb = "is ", "is"
-            excuse = "not within the limits of changes (freeze, max_step, scale_out_only, packing)"
-        elif more_minutes > NEARLY_MINUTES and more_h > NEARLY_H:
-            excuse = f"{rounded(more_minutes)} min more in violation are expected, for {self.amount(more_h)} more"
-        elif more_minutes > NEARLY_MINUTES:
-            excuse = f"{rounded(more_minutes)} min more in violation are expected"
-        elif more_h > NEARLY_H:
-            before, verb, excuse = "costs ", "costs", f"{self.amount(more_h)} more"
-        elif found.cost_h > chosen.cost_h + NEARLY_H:
-            before, verb = "costs ", "costs"
-            excuse = f"{self.amount(found.cost_h - chosen.cost_h)} more with its rescales and violations"
-        else:
-            verb, excuse = "is", "as good as what was chosen"
         plan = self.planned.ladder.plans[turns[-1].plan if turns else self.planned.course.running]
-        moments = " and ".join(f"{moment:%a %H:%M}" for moment in since)
-        chosen_from = f"is chosen from {moments} on; all the time it {verb} "
-        reason = f"{chosen_from if since else before}{excuse} ({plan.brief()})"
-        expected = (found.instance_hours, len(turns), found.violation_minutes)
-        return Alternative(name, *expected, reason, self.price(found), kind)
+        return Alternative(
+            "",
+            found.instance_hours,
+            len(turns),
+            found.violation_minutes,
+            price=self.price(found),
+            kind=kind,
+            parallelism=plan.parallelism,
+            more_h=found.paid_h - chosen.paid_h,
+            more_cost_h=found.cost_h - chosen.cost_h,
+        )
 
     def excuses(self, steps: Sequence[ScheduledStep]) -> list[Excuse]:
         """For each chosen plan, why not the next smaller one; for a load or latency beyond all plans, why; and the

@@ -10,7 +10,7 @@ from planner.errors import PlanError
 from planner.scaling_schedule import ScalingSchedule
 from planner.stored_versions import FACTS, upgraded, upgraded_basis
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def plan_to_json(plan: PhysicalPlan) -> Json:

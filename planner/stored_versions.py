@@ -1,6 +1,7 @@
 """Reads what earlier releases stored: renamed fields, and facts that were stored as text. Nothing else parses text.
 
-Versions 1 to 4 of a schedule had `derived_from`, texts by name, instead of its basis.
+Versions 1 to 4 of a schedule had `derived_from`, texts by name, instead of its basis. Up to 5 its reasons, and
+those of its steps and alternatives, were sentences.
 """
 
 import re
@@ -13,7 +14,7 @@ from planner.edit_facts import LimitKind
 from planner.scaling_schedule import AlternativeKind
 
 FACTS = 5
-"""The first version whose facts are fields."""
+"""The first version whose basis is facts."""
 
 _RUNGS = {
     "forecast": Rung.FORECAST,
@@ -64,17 +65,32 @@ def upgraded(value: Any, version: int) -> Any:
     """The fields of a stored plan or schedule of an earlier version, by the names of now."""
     now = _renamed(value, version)
     if isinstance(now, dict) and isinstance(now.get("alternatives"), list):
-        now["alternatives"] = [{**each, "kind": _alternative(each["name"])} for each in now["alternatives"]]
+        now["alternatives"] = [_alternative(each) for each in now["alternatives"]]
+    if isinstance(now, dict) and isinstance(now.get("steps"), list):
+        now["steps"] = [_recorded(each, "why") for each in now["steps"]]
+        now = _recorded(now, "why")
     if isinstance(now, dict) and "derived_from" in now:
         now["basis"] = upgraded_basis(now.pop("derived_from"))
     return now
 
 
-def _alternative(name: str) -> AlternativeKind:
+def _recorded(value: Mapping[str, Any], words: str) -> dict[str, Any]:
+    """The field of words under the name that it has now."""
+    return {"recorded" if name == words else name: each for name, each in value.items()}
+
+
+def _alternative(value: Mapping[str, Any]) -> dict[str, Any]:
+    names = {
+        "hold the running plan": AlternativeKind.HOLD,
+        "reactive scaler": AlternativeKind.REACTIVE,
+        "static plan for the peak": AlternativeKind.STATIC,
+    }
+    name = str(value["name"])
+    one = _recorded(value, "excuse")
     if name.startswith("candidate "):
-        return AlternativeKind.CANDIDATE
-    names = {"hold the running plan": AlternativeKind.HOLD, "static plan for the peak": AlternativeKind.STATIC}
-    return names.get(name, AlternativeKind.OTHER)
+        return one | {"kind": AlternativeKind.CANDIDATE, "name": name.removeprefix("candidate ")}
+    kind = names.get(name, AlternativeKind.OTHER)
+    return one | {"kind": kind, "name": name if kind is AlternativeKind.OTHER else ""}
 
 
 def upgraded_basis(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def step_for(deploy_at: datetime, until: datetime, count: int, topology: str = "
         downtime_s=30.0,
         catch_up_s=float("inf"),
         cost_instance_hours=4.0,
-        why="the morning's calls come",
+        recorded="the morning's calls come",
     )
 
 
@@ -55,7 +55,7 @@ def schedule_of(*counts: int, topology: str = "calls", made_at: datetime = NOON)
         current=plan_of(2, topology),
         steps=steps,
         cost_instance_hours=50.0,
-        why="the day's calls",
+        recorded="the day's calls",
         basis=DecisionBasis(forecasts=("run-1",)),
     )
 

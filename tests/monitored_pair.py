@@ -64,7 +64,7 @@ def schedule_of(
         current=plan_of(2),
         steps=tuple(_step(count, wait) for count, wait in steps),
         cost_instance_hours=50.0,
-        why="by hand",
+        recorded="by hand",
         violation_minutes=3.0,
         violation_probability=0.25,
         allowed_minutes=7.2,
@@ -115,7 +115,7 @@ def _step(count: int, wait: timedelta) -> ScheduledStep:
         downtime_s=30.0,
         catch_up_s=60.0,
         cost_instance_hours=6.0,
-        why="more comes",
+        recorded="more comes",
     )
 
 

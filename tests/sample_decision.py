@@ -132,17 +132,15 @@ def estimate(of: PhysicalPlan, load_per_s: float, source: str = SOURCE) -> Estim
 CURRENT = plan(12)
 ALTERNATIVES = (
     Alternative(
-        "hold the running plan",
+        "",
         384.0,
         0,
         255.0,
         "transcribe saturates at 1.48/s, below 2.21/s",
         kind=AlternativeKind.HOLD,
     ),
-    Alternative(
-        "static plan for the peak", 648.0, 1, 0.0, "costs 276 instance-hours more", kind=AlternativeKind.STATIC
-    ),
-    Alternative("a reactive scaler", 318.0, 3, 90.0, "late for 90 min", kind=AlternativeKind.REACTIVE),
+    Alternative("", 648.0, 1, 0.0, "costs 276 instance-hours more", kind=AlternativeKind.STATIC),
+    Alternative("", 318.0, 3, 90.0, "late for 90 min", kind=AlternativeKind.REACTIVE),
 )
 EXCUSES = (
     Excuse(plan(18), "utilisation", "transcribe", 0.997, 0.85, "it is too busy", "raise its parallelism to 22"),
@@ -193,7 +191,7 @@ def _steps(source: str) -> tuple[ScheduledStep, ...]:
             downtime_s=30,
             catch_up_s=0 if load_per_s < 0.1 else 145,
             cost_instance_hours=then.instances * (needed_until - needed_from).total_seconds() / 3600,
-            why=why,
+            recorded=why,
         )
         for (deploy_at, needed_from, needed_until, then, before, load_per_s), why in zip(rows, reasons, strict=True)
     )
@@ -219,7 +217,7 @@ def schedule(steps: tuple[ScheduledStep, ...], why: str = WHY) -> ScalingSchedul
         current=CURRENT,
         steps=steps,
         cost_instance_hours=372.0 if steps else 384.0,
-        why=why,
+        recorded=why,
         alternatives=ALTERNATIVES if steps else (),
         excuses=EXCUSES if steps else (),
         basis=DecisionBasis(topology_digest="0f343b0931126a20", starts_from=CURRENT.plan_id),

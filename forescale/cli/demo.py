@@ -11,6 +11,7 @@ from forecasting.forecast import QUANTILES
 from forescale.cli.forecast import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.report.kit.schedule_words import schedule_words
 from modeling.wording import count_of
 from planner.scaling_schedule import AlternativeKind
 
@@ -127,7 +128,7 @@ def _summary(result: Any) -> dict[str, Any]:
         },
         "forecasters": {source: dict(forecast.forecaster) for source, forecast in forecasts.items()},
         "schedule_id": result.schedule.id,
-        "why": schedule.why,
+        "why": schedule_words(schedule),
         "steps": [
             {
                 "step_id": step.id,

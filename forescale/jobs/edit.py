@@ -14,7 +14,8 @@ from forescale.jobs.last_day import day_before
 from forescale.jobs.planning_case import Start, planning_case, question_of, running_start
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
-from forescale.report.kit.decision_words import edit_words, effect
+from forescale.report.kit.decision_words import effect
+from forescale.report.kit.schedule_words import ledger_words
 from forescale.situation.workspace import Workspace
 from planner.deployment import refuse_shadow
 from planner.edit_facts import Edit, ExpectedValues
@@ -115,7 +116,7 @@ def edit(
         _expected(before),
         _expected(after),
     )
-    schedule = _with_reason(_at_its_times(case.schedule(after), changed), number, made_by)
+    schedule = _at_its_times(case.schedule(after), changed)
     newest = ledger.schedules(config.topology, limit=1)[0]
     schedule = replace(
         schedule,
@@ -123,7 +124,9 @@ def edit(
         made_at=max(schedule.made_at, newest.schedule.made_at + timedelta(microseconds=1)),
         basis=replace(schedule.basis, edit=made_by),
     )
-    schedule_id = ledger.record_schedule(schedule, forecasts=[entry.id for entry in basis.entries.values()], by=by)
+    schedule_id = ledger.record_schedule(
+        schedule, forecasts=[entry.id for entry in basis.entries.values()], by=by, words=ledger_words(schedule)
+    )
     ledger.approvals.inherit(schedule_id, within=SAME_WITHIN, at=now)
     own = ledger.steps(schedule_id=schedule_id)
     if approve:
@@ -200,19 +203,6 @@ def _at_its_times(schedule: ScalingSchedule, changes: Sequence[Change]) -> Scali
         for step, change in zip(schedule.steps, changes, strict=True)
     )
     return replace(schedule, steps=steps)
-
-
-def _with_reason(schedule: ScalingSchedule, number: int, edit: Edit) -> ScalingSchedule:
-    """The schedule with the editor, the reason and the effect added to its reasons."""
-    edited = schedule.steps[number]
-    words = edit_words(edit, edited.plan.brief(), edited.deploy_at)
-    steps = (
-        *schedule.steps[:number],
-        replace(edited, why=f"{words}; {edited.why}"),
-        *schedule.steps[number + 1 :],
-    )
-    shown = f"; {effect(edit.before, edit.after)}" if edit.before is not None and edit.after is not None else ""
-    return replace(schedule, why=f"{words}{shown}", steps=steps)
 
 
 def _change(step: StepEntry, schedule: ScalingSchedule, number: int) -> str:

@@ -28,6 +28,13 @@ from forescale.jobs.shadow import accrue
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from forescale.report.decision.brief import markdown
 from forescale.report.kit.decision_words import basis_summary, causes_words
+from forescale.report.kit.schedule_words import (
+    alternative_name,
+    alternative_words,
+    ledger_words,
+    schedule_words,
+    step_words,
+)
 from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import (
@@ -67,6 +74,31 @@ class PlannedStep:
 
 
 @dataclass(frozen=True)
+class ConsideredSchedule:
+    """An alternative in words: excuse: why it was not chosen."""
+
+    name: str
+    cost_instance_hours: float
+    rescales: int
+    violation_minutes: float
+    excuse: str
+    price: float | None = None
+    kind: AlternativeKind = AlternativeKind.OTHER
+
+
+def _considered(schedule: ScalingSchedule, other: Alternative) -> ConsideredSchedule:
+    return ConsideredSchedule(
+        alternative_name(other),
+        other.cost_instance_hours,
+        other.rescales,
+        other.violation_minutes,
+        alternative_words(schedule, other),
+        other.price,
+        other.kind,
+    )
+
+
+@dataclass(frozen=True)
 class PlannedSchedule:
     """The decision; no steps if the running plan is held. peaks_per_s: of the forecasts, by source, horizon and
     quantile. budget: of violations. report: its page; summary: for the reviewer. shadow: nothing of it is deployed;
@@ -90,10 +122,10 @@ class PlannedSchedule:
     asks: bool = True
     rung: Rung = Rung.FORECAST
     cause: str = ""
-    candidates: tuple[Alternative, ...] = ()
+    candidates: tuple[ConsideredSchedule, ...] = ()
     price: float | None = None
     instance_price_per_hour: float | None = None
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[ConsideredSchedule, ...] = ()
     last_day: LastDay | None = None
     excuses: tuple[str, ...] = ()
     stands_on: tuple[Ground, ...] = ()
@@ -145,9 +177,7 @@ def _new_schedule(workspace: Workspace, request: PlanRequest, forecasts: Mapping
         schedule = request_schedule(workspace, request, case, forecasts)
         return beside_reactive(workspace.situation(request.config), workspace.ledger, schedule, forecasts)
     quantile = request.config.planning.quantile
-    who = "only the guard acts" if request.basis.rung is Rung.GUARD else "nobody acts"
-    why = f"no basis for a plan: the running plan is held and {who}: {causes_words(request.basis)}"
-    return held_schedule(request.config.topology, request.now, request.start.plan, request.basis, quantile, why)
+    return held_schedule(request.config.topology, request.now, request.start.plan, request.basis, quantile)
 
 
 def plan_request(
@@ -240,6 +270,7 @@ def kept(request: PlanRequest, schedule: ScalingSchedule, ledger: Ledger) -> Sch
             shadow=shadow,
             decides=request.basis.rung.plans,
             asked=request.basis,
+            words=ledger_words(schedule),
         )
     )
 
@@ -306,6 +337,7 @@ def _planned(
     last_day: LastDay | None,
 ) -> PlannedSchedule:
     schedule, steps = entry.schedule, ledger.steps(schedule_id=entry.id)
+    others = [_considered(schedule, each) for each in schedule.alternatives]
     return PlannedSchedule(
         topology=schedule.topology,
         schedule_id=entry.id,
@@ -314,16 +346,16 @@ def _planned(
                 step.id,
                 step.deploy_at,
                 step.plan.brief(),
-                scheduled.why,
+                step_words(schedule, index),
                 step.state,
                 scheduled.downtime_s,
                 scheduled.disruption,
                 scheduled.price_per_hour,
                 scheduled.more_per_hour,
             )
-            for step, scheduled in zip(steps, schedule.steps, strict=True)
+            for index, (step, scheduled) in enumerate(zip(steps, schedule.steps, strict=True))
         ),
-        why=schedule.why,
+        why=schedule_words(schedule),
         cost_instance_hours=schedule.cost_instance_hours,
         peaks_per_s={
             source: {
@@ -340,10 +372,10 @@ def _planned(
         asks=needs_review(ledger, entry),
         rung=schedule.basis.rung,
         cause=causes_words(schedule.basis),
-        candidates=tuple(each for each in schedule.alternatives if each.kind is AlternativeKind.CANDIDATE),
+        candidates=tuple(each for each in others if each.kind is AlternativeKind.CANDIDATE),
         price=schedule.price,
         instance_price_per_hour=schedule.instance_price_per_hour,
-        alternatives=tuple(each for each in schedule.alternatives if each.kind is not AlternativeKind.CANDIDATE),
+        alternatives=tuple(each for each in others if each.kind is not AlternativeKind.CANDIDATE),
         last_day=last_day,
         # The report says why a plan is not smaller.
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),

@@ -28,6 +28,7 @@ from forescale.jobs.plan import (
 from forescale.jobs.planning_case import PlanningCase
 from forescale.jobs.planning_lock import planning_all
 from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
+from forescale.report.kit.schedule_words import near_words
 from forescale.situation.workspace import Workspace
 from modeling.excuse import Excuse
 from modeling.wording import count_of
@@ -38,6 +39,7 @@ from planner.fleet.shortage import QUOTA, Shortage, excuse, shortages
 from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
+from planner.near_rescale import NearRescale
 from planner.scaling_schedule import ScalingSchedule
 
 
@@ -244,13 +246,17 @@ def _under(
         for each in apart.holdings
         if not each.fixed and each.name not in failures
     }
-    return _Shared(schedules, failures, apart.moved, tuple(chain.from_iterable(apart.stuck.values())))
+    return _Shared(
+        schedules,
+        failures,
+        tuple(map(near_words, apart.moved)),
+        tuple(map(near_words, chain.from_iterable(apart.stuck.values()))),
+    )
 
 
-def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[str]) -> ScalingSchedule:
+def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[NearRescale]) -> ScalingSchedule:
     """The schedule with notes on why it differs from one planned alone, and what could not be avoided."""
     schedule = holding.schedule
     if excused is not None:
-        excuses = (*schedule.excuses, excused)
-        schedule = replace(schedule, why=f"{schedule.why}; {excused.reason}", excuses=excuses)
-    return replace(schedule, why="; ".join([schedule.why, *stuck]))
+        schedule = replace(schedule, excuses=(*schedule.excuses, excused))
+    return replace(schedule, crowded=tuple(stuck))

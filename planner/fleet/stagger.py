@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from modeling.wording import count_of
 from planner.fleet.holding import Holding
 from planner.fleet.quota_use import QuotaUse
 from planner.fleet.terms import FleetTerms, Stagger
 from planner.horizon.horizon_plan import ChangeRules
 from planner.horizon.prices import ChangeTerms
+from planner.near_rescale import KeptBy, NearRescale
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 
@@ -28,13 +28,13 @@ class ChangeBounds:
 
 @dataclass(frozen=True)
 class Staggered:
-    """holdings: in their order, with moved steps. stuck: by topology, why its rescales stay close to those of
-    others.
+    """holdings: in their order, with moved steps. moved: what they were. stuck: by topology, its rescales that stay
+    close to those of others.
     """
 
     holdings: tuple[Holding, ...]
-    moved: tuple[str, ...]
-    stuck: Mapping[str, tuple[str, ...]]
+    moved: tuple[NearRescale, ...]
+    stuck: Mapping[str, tuple[NearRescale, ...]]
 
 
 @dataclass(frozen=True)
@@ -63,27 +63,34 @@ def staggered(holdings: Sequence[Holding], terms: FleetTerms, bounds: Mapping[st
         return Staggered(tuple(holdings), (), {})
     now = {each.name: each for each in holdings}
     uses = [QuotaUse(quota, holdings) for quota in terms.quotas]
-    moved, placed = list[str](), list[_Rescale]()
-    stuck: dict[str, tuple[str, ...]] = {}
+    moved, placed = list[NearRescale](), list[_Rescale]()
+    stuck: dict[str, tuple[NearRescale, ...]] = {}
     for rescale in sorted(_large(holdings, terms.stagger), key=lambda each: (-each.at_s, -each.started, each.topology)):
         at_s, other = _free(rescale, placed, terms.stagger.apart_s)
         if other is None:
             _place(rescale, placed)
             continue
         holding = now[rescale.topology]
-        changed = holding.with_schedule(_asked_earlier(holding.schedule, rescale, at_s, other))
-        step = holding.schedule.steps[rescale.number]
-        what = f"{rescale.topology} starts {count_of(rescale.started, 'instance')} at {step.deploy_at:%a %H:%M:%S}"
-        near = f"{abs(rescale.at_s - other.at_s):.0f} s from {other.started} of {other.topology}"
+        near = NearRescale(
+            rescale.topology,
+            holding.schedule.steps[rescale.number].deploy_at,
+            rescale.started,
+            other.topology,
+            other.started,
+            abs(rescale.at_s - other.at_s),
+        )
+        earlier = replace(near, earlier_s=rescale.at_s - at_s)
+        changed = holding.with_schedule(_asked_earlier(holding.schedule, rescale.number, earlier))
         own = [each for each in uses if holding.name in each.quota.topologies]
-        if why := _unmovable(holding, rescale, at_s, bounds[holding.name]) or _passed(own, holding, changed):
-            stuck[holding.name] = (*stuck.get(holding.name, ()), f"{what}, {near}: {why}")
+        kept = _unmovable(near, holding, rescale, at_s, bounds[holding.name]) or _passed(near, own, holding, changed)
+        if kept is not None:
+            stuck[holding.name] = (*stuck.get(holding.name, ()), kept)
             _place(rescale, placed)
             continue
         for use in own:
             use.change(holding, changed)
         now[rescale.topology] = changed
-        moved.append(f"{what}, {near}: asked for {rescale.at_s - at_s:.0f} s earlier")
+        moved.append(earlier)
         _place(replace(rescale, at_s=at_s), placed)
     return Staggered(tuple(now[each.name] for each in holdings), tuple(moved), stuck)
 
@@ -120,42 +127,43 @@ def _free(rescale: _Rescale, placed: Sequence[_Rescale], apart_s: float) -> tupl
     return at_s, first
 
 
-def _unmovable(holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeBounds) -> str:
-    """Why a step cannot be requested at a moment; empty if it can."""
+def _unmovable(
+    near: NearRescale, holding: Holding, rescale: _Rescale, at_s: float, bounds: ChangeBounds
+) -> NearRescale | None:
+    """Why a step cannot be requested at a moment; None if it can."""
     if at_s < holding.schedule.start.timestamp():
-        return "it cannot be asked for earlier than now"
+        return replace(near, kept_by=KeptBy.NOW)
     if rescale.number:
         before = holding.schedule.steps[rescale.number - 1]
         if at_s < before.in_place_at.timestamp() + bounds.terms.apart_s:
-            return f"the step before it, of {before.deploy_at:%a %H:%M}, has not run for planning.min_dwell_s by then"
+            return replace(near, kept_by=KeptBy.DWELL, since=before.deploy_at)
     step = holding.schedule.steps[rescale.number]
     back_s = at_s + bounds.terms.stops_after_s(step.replaces, step.plan) + step.downtime_s
     if (span := bounds.rules.closed_for(at_s, back_s)) is not None:
-        begins, ends = (f"{datetime.fromtimestamp(edge_s, UTC):%a %H:%M}" for edge_s in span)
-        return f"earlier it would be within planning.freeze, from {begins} to {ends}"
-    return ""
+        begins, ends = (datetime.fromtimestamp(edge_s, UTC) for edge_s in span)
+        return replace(near, kept_by=KeptBy.FREEZE, since=begins, until=ends)
+    return None
 
 
-def _passed(uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> str:
-    """Why a changed holding does not fit its quotas; empty if it does."""
+def _passed(near: NearRescale, uses: Sequence[QuotaUse], before: Holding, changed: Holding) -> NearRescale | None:
+    """Why a changed holding does not fit its quotas; None if it does."""
     for use in uses:
         if use.passed_by(before, changed):
-            return f"earlier it would pass {use.quota.name} of {count_of(use.quota.instances, 'instance')}"
-    return ""
+            return replace(near, kept_by=KeptBy.QUOTA, quota=use.quota.name, quota_instances=use.quota.instances)
+    return None
 
 
-def _asked_earlier(schedule: ScalingSchedule, rescale: _Rescale, at_s: float, other: _Rescale) -> ScalingSchedule:
+def _asked_earlier(schedule: ScalingSchedule, number: int, moved: NearRescale) -> ScalingSchedule:
     """The schedule with one step earlier: its plan is in place that much earlier and paid for that much longer."""
-    steps, number = list(schedule.steps), rescale.number
-    step, earlier = steps[number], timedelta(seconds=rescale.at_s - at_s)
+    steps = list(schedule.steps)
+    step, earlier = steps[number], timedelta(seconds=moved.earlier_s)
     hours = earlier / timedelta(hours=1)
-    why = f"{step.why}; asked for {earlier.total_seconds():.0f} s earlier than needed, apart from {other.topology}"
     steps[number] = replace(
         step,
         deploy_at=step.deploy_at - earlier,
         in_place_at=step.in_place_at - earlier,
         cost_instance_hours=step.cost_instance_hours + hours * step.plan.instances,
-        why=why,
+        moved=moved,
     )
     if number:
         before = steps[number - 1]

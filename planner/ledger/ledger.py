@@ -34,6 +34,7 @@ from planner.ledger.guard_records import GuardRecords
 from planner.ledger.minute_records import MinuteRecords
 from planner.ledger.notice_records import NoticeRecords
 from planner.ledger.schedule_rows import (
+    ScheduleWords,
     is_newest,
     lone_step_row,
     schedule_digest,
@@ -177,6 +178,7 @@ class Ledger:
         shadow: bool = False,
         decides: bool = True,
         asked: DecisionBasis | None = None,
+        words: ScheduleWords | None = None,
     ) -> str:
         """Store a schedule with its steps, proposed, and call off the proposed steps of the topology's earlier
         schedules.
@@ -188,8 +190,9 @@ class Ledger:
 
         Returns an id that is the same for the same decision, whenever it was made; recording it again changes nothing.
         asked: the basis that was asked for. If the newest schedule answers it, another planner was faster: its id is
-        returned and nothing is stored.
+        returned and nothing is stored. words: for the tables; None: those of the schedule.
         """
+        words = words or ScheduleWords.recorded(schedule)
         schedule_id = schedule_digest(schedule, shadow=shadow)
         with self._database.session() as session:
             self._database.lock(session.connection(), schedule.topology)
@@ -203,7 +206,8 @@ class Ledger:
                     # A schedule of another mode may have been made in between.
                     others(WAITING)
                 return schedule_id
-            row = schedule_row(schedule_id, schedule, self._database.stored_path(report), shadow=shadow)
+            stored = self._database.stored_path(report)
+            row = schedule_row(schedule_id, schedule, stored, words.schedule, shadow=shadow)
             session.add(row)
             session.flush()
             for forecast_id in dict.fromkeys(forecasts):
@@ -213,7 +217,7 @@ class Ledger:
                         "record the forecast first"
                     )
                 session.add(ScheduleForecastTable(schedule_id=schedule_id, forecast_id=forecast_id))
-            for step in step_rows(schedule_id, schedule, by, shadow=shadow):
+            for step in step_rows(schedule_id, schedule, by, words.steps, shadow=shadow):
                 add_step(session, step)
             if not is_newest(session, row):
                 # Another planner has recorded a later schedule first, so this one could never be approved.

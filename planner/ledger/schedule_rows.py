@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,8 +19,20 @@ from planner.ledger.tables import ScheduleTable, StepTable
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 from planner.schedule_json import basis_to_json, plan_to_json, schedule_to_json
 
-_WORDS = frozenset({"why", "excuse", "reason", "remedy"})
+_WORDS = frozenset({"recorded", "bottleneck", "reason", "remedy"})
 """Fields of a schedule, its steps, alternatives and excuses that say in words what other fields hold."""
+
+
+@dataclass(frozen=True)
+class ScheduleWords:
+    """Reasons of a schedule and of each of its steps, for people who read the tables; nothing is decided by them."""
+
+    schedule: str
+    steps: tuple[str, ...]
+
+    @classmethod
+    def recorded(cls, schedule: ScalingSchedule) -> "ScheduleWords":
+        return cls(schedule.recorded, tuple(step.recorded for step in schedule.steps))
 
 
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
@@ -63,7 +76,7 @@ def is_newest(session: Session, row: ScheduleTable) -> bool:
     return session.scalars(select(ScheduleTable.id).where(*later).limit(1)).first() is None
 
 
-def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, shadow: bool) -> ScheduleTable:
+def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, why: str, *, shadow: bool) -> ScheduleTable:
     return ScheduleTable(
         id=schedule_id,
         topology=schedule.topology,
@@ -71,7 +84,7 @@ def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, sh
         start_at=schedule.start,
         end_at=schedule.end,
         quantile=schedule.quantile,
-        why=schedule.why,
+        why=why,
         current_plan=plan_to_json(schedule.current),
         body=schedule_to_json(schedule),
         report=report,
@@ -80,7 +93,10 @@ def schedule_row(schedule_id: str, schedule: ScalingSchedule, report: str, *, sh
     )
 
 
-def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str, *, shadow: bool) -> list[StepTable]:
+def step_rows(
+    schedule_id: str, schedule: ScalingSchedule, by: str, reasons: Sequence[str], *, shadow: bool
+) -> list[StepTable]:
+    expiries = _expiries(schedule.steps)
     state = StepState.SHADOW if shadow else StepState.PROPOSED
     return [
         StepTable(
@@ -93,13 +109,13 @@ def step_rows(schedule_id: str, schedule: ScalingSchedule, by: str, *, shadow: b
             plan=plan_to_json(step.plan),
             replaces=plan_to_json(step.replaces),
             state=state.value,
-            reason=step.why,
+            reason=reason,
             updated_at=schedule.made_at,
             updated_by=by,
             attempt=0,
             made_by=Maker.SCHEDULE.value,
         )
-        for position, (step, expires_at) in enumerate(zip(schedule.steps, _expiries(schedule.steps), strict=True), 1)
+        for position, (step, expires_at, reason) in enumerate(zip(schedule.steps, expiries, reasons, strict=True), 1)
     ]
 
 

@@ -6,13 +6,11 @@ from datetime import datetime
 import numpy as np
 
 from forecasting.forecast import Forecast
-from modeling.wording import count_of
 from planner.plan_model import PlanModel
 from planner.replay.last_day import DayTerms, guard_alone
 from planner.replay.load import MINUTE_S, Load
 from planner.scaling_schedule import Alternative, AlternativeKind
 
-REACTIVE = "reactive scaler"
 PATHS = 5
 """Number of sample paths that are replayed. Each of a day takes about .4 s."""
 
@@ -34,12 +32,12 @@ def reactive_alternative(
         return None
     costs = [guard_alone(load, model, terms, first) for load in loads]
     return Alternative(
-        REACTIVE,
+        "",
         float(np.mean([cost.instance_hours for cost in costs])),
         round(float(np.mean([cost.rescales for cost in costs]))),
         float(np.mean([cost.violation_minutes for cost in costs])),
-        f"simulated on {count_of(len(costs), 'path')} of the forecast",
         kind=AlternativeKind.REACTIVE,
+        sample_paths=len(costs),
     )
 
 

@@ -103,8 +103,8 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
     def test_record_schedule__in_other_words_is_the_same_decision(self, ledger: Ledger) -> None:
         one = schedule_of(3, 4)
         basis = replace(one.basis, calibration=CalibrationFacts(failure="no answer"), unjoined="too short a history")
-        steps = tuple(replace(step, why="reworded") for step in one.steps)
-        other = replace(one, why="in other words", steps=steps, basis=basis)
+        steps = tuple(replace(step, recorded="reworded", bottleneck="in other words") for step in one.steps)
+        other = replace(one, recorded="in other words", steps=steps, basis=basis)
         assert ledger.record_schedule(other) == ledger.record_schedule(one)
         sooner = replace(one, steps=(replace(one.steps[0], deploy_at=after(59)), *one.steps[1:]))
         assert ledger.record_schedule(sooner) != ledger.record_schedule(one)

@@ -49,7 +49,8 @@ STEPS = st.builds(
     downtime_s=NUMBERS,
     catch_up_s=NUMBERS,
     cost_instance_hours=NUMBERS,
-    why=TEXTS,
+    recorded=TEXTS,
+    capacity_per_s=st.none() | NUMBERS,
 )
 LIMITS = st.builds(
     LimitPassed,
@@ -91,7 +92,7 @@ SCHEDULES = st.builds(
     current=plans(),
     steps=st.lists(STEPS, max_size=2).map(tuple),
     cost_instance_hours=NUMBERS,
-    why=TEXTS,
+    recorded=TEXTS,
     violation_minutes=NUMBERS,
     violation_probability=NUMBERS,
     allowed_minutes=st.none() | NUMBERS,
@@ -102,7 +103,9 @@ SCHEDULES = st.builds(
             cost_instance_hours=NUMBERS,
             rescales=st.integers(0, 99),
             violation_minutes=NUMBERS,
-            excuse=TEXTS,
+            recorded=TEXTS,
+            more_cost_h=st.none() | NUMBERS,
+            chosen_from=st.lists(MOMENTS, max_size=2).map(tuple),
         ),
         max_size=2,
     ).map(tuple),
@@ -202,6 +205,6 @@ def test_schedule__with_a_moment_without_time_zone_is_not_written() -> None:
 
 
 def test_plan__of_a_later_release_is_refused_with_both_versions() -> None:
-    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 6}
-    with pytest.raises(PlanError, match="a stored plan has schema version 6, this release reads 5; restore"):
+    body = plan_to_json(PhysicalPlan("words", {"count": 1})) | {"schema_version": 7}
+    with pytest.raises(PlanError, match="a stored plan has schema version 7, this release reads 6; restore"):
         plan_from_json(body)

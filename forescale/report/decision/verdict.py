@@ -6,6 +6,7 @@ from math import isnan
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
+from forescale.report.kit.schedule_words import alternative_name, schedule_words, step_words
 from forescale.report.kit.stands_on import placeholder_line
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
@@ -124,7 +125,7 @@ def _why(proposal: Proposal) -> str:
     """Who edited it and why, or why today's plan stays; empty for steps, which have their reasons."""
     schedule = proposal.schedule
     if schedule.basis.edit is not None or not schedule.basis.rung.plans:
-        return schedule.why
+        return schedule_words(schedule)
     if schedule.steps:
         return ""
     if proposal.breaks_budget:
@@ -137,7 +138,7 @@ def step_reason(proposal: Proposal, index: int) -> str:
     schedule, local = proposal.schedule, proposal.local
     step, edit = schedule.steps[index], schedule.basis.edit
     if edit is not None and edit.step in (0, index + 1):
-        return step.why
+        return step_words(schedule, index)
     load = ", ".join(f"{rate(per_s)} at {source}" for source, per_s in step.load_per_s.items())
     span = local.span(step.needed_from, step.needed_until, brief=True)
     told = f"Up to {load} ({quantile_name(schedule.quantile)}), {span}"
@@ -225,16 +226,6 @@ def _without(proposal: Proposal) -> str:
     """Late minutes of today's plan and of a reactive scaler."""
     told = "; ".join(f"{alternative_name(each)}: {late(each.violation_minutes)}" for each in _compared(proposal))
     return f"{told[:1].upper()}{told[1:]}"
-
-
-def alternative_name(other: Alternative) -> str:
-    """A costed alternative as a person calls it."""
-    names = {
-        AlternativeKind.HOLD: "keeping today's plan",
-        AlternativeKind.REACTIVE: "a reactive scaler",
-        AlternativeKind.STATIC: "a fixed plan sized for the peak",
-    }
-    return names.get(other.kind, other.name)
 
 
 def late(expected: float) -> str:

@@ -9,6 +9,7 @@ from forescale.report.decision.proposal import Proposal
 from forescale.report.decision.verdict import late, sizes
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.page import rendered
+from forescale.report.kit.schedule_words import schedule_words
 from forescale.report.kit.table import Cell, Sentence, Table, numbers, texts
 from forescale.report.kit.wording import shortened
 from forescale.report.overview.actions import Actions, shown
@@ -72,7 +73,7 @@ def render_topology_page(
 
 def _what(schedule: ScalingSchedule) -> str:
     """Who edited it and why, else its plans."""
-    return shortened(schedule.why, 200) if schedule.basis.edit is not None else sizes(schedule)
+    return shortened(schedule_words(schedule), 200) if schedule.basis.edit is not None else sizes(schedule)
 
 
 def _in_one_line(cell: Cell) -> str:

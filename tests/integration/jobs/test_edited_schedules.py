@@ -16,6 +16,7 @@ from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.review import review
 from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import TypedEdit
+from forescale.report.kit.schedule_words import schedule_words
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
@@ -98,7 +99,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     entry = ledger_of(settings).schedule(told["schedule_id"])
     assert (of := entry.schedule.basis.edit) is not None
     assert (of.in_place_of, of.by, of.why, of.step) == (made.schedule_id, "anna", "a fair", 2)
-    assert entry.schedule.why.startswith(f"edited by anna: {told['change']} (a fair); ")
+    assert schedule_words(entry.schedule).startswith(f"edited by anna: {told['change']} (a fair); ")
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
     assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()
     # Planning again for the same forecasts finds it, so that Airflow asks for it.

@@ -71,4 +71,4 @@ def test_last_day__of_a_plan_that_somebody_else_put_in_place_is_not_known(tmp_pa
     assert "was replaced by read 1 · count 9 outside forescale" in made.last_day.unknown
     told = json.loads(json.dumps(handed_over(made)))
     assert told["last_day"]["guard"]["minutes_known"] == 1440
-    assert next(each["name"] for each in told["alternatives"]) == "hold the running plan"
+    assert next(each["kind"] for each in told["alternatives"]) == "hold"

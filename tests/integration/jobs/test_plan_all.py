@@ -13,6 +13,7 @@ from three_topologies import RATES, TOPOLOGY, environment, fleet_file, install
 from forescale.cli.main import main
 from forescale.jobs.plan import plan
 from forescale.jobs.plan_all import PlannedFleet, plan_all
+from forescale.report.kit.schedule_words import schedule_words
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
@@ -86,7 +87,7 @@ def test_under_a_quota__the_sum_is_within_it_and_whoever_lacks_some_is_told_who_
     # The clock stands: what was wished for was made at the same moment, so the newest is told by its id.
     entries = [ledger_of(settings).schedule(each.schedule_id) for each in made.schedules]
     (schedule,) = (entry.schedule for entry in entries if entry.schedule.topology == "orders")
-    assert made.short["orders"] in schedule.why
+    assert made.short["orders"] in schedule_words(schedule)
     assert schedule.excuses[-1].remedy == "raise the quota from 20 to 23 instances"
     again = plan_all(Workspace(settings), quota, workers=1)
     assert ([each.schedule_id for each in again.schedules], again.short) == (

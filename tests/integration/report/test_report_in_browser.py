@@ -76,7 +76,7 @@ def test_figure__tells_the_deploy_times_under_the_pointer(opened) -> None:
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_report__shows_hostile_names_and_runs_none(opened, size: tuple[int, int]) -> None:
     decision = sample_decision(HOSTILE)
-    decision = replace(decision, schedule=replace(decision.schedule, why=HOSTILE))
+    decision = replace(decision, schedule=replace(decision.schedule, recorded=HOSTILE))
     report = opened(decision, *size)
     assert report.complaints == []
     assert report.page.title().startswith("Rescale call-analytics")

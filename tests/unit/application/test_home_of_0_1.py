@@ -25,6 +25,7 @@ from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_con
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import AlternativeKind
 
 
 def calls(quarter: int) -> int:
@@ -104,6 +105,13 @@ def test_a_schedule__is_read_and_its_step_approved_and_deployed_to_the_simulator
     # Half of all is of one key: its instance is busy for 0.10333/s x 0.5 x 21 s, and one over that is how far it fits.
     assert planned.headroom_factor == pytest.approx(1 / (calls(39) / 900 * 0.5 * 21))
     assert schedule.violation_minutes == 165  # 9,900 s in 0.1
+    # Its reasons stay as 0.1 worded them; its alternatives have their kind.
+    assert schedule.recorded
+    assert planned.recorded
+    assert {(each.kind, each.name) for each in schedule.alternatives} == {
+        (AlternativeKind.HOLD, ""),
+        (AlternativeKind.STATIC, ""),
+    }
     (excuse,) = schedule.excuses
     # With 20 instances two keys share one, half and a quarter of all: 0.10333/s x 0.75 x 21 s = 1.6275.
     assert (excuse.value, excuse.bound) == (pytest.approx(1.6275), 0.85)

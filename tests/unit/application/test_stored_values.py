@@ -73,6 +73,7 @@ from planner.ledger.entries import ForecastEntry, GuardAction, Observation, Outc
 from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import Maker, Moved, StepState
+from planner.near_rescale import KeptBy, NearRescale
 from planner.pricing.instance_cost import InstanceCost
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.replay.run import Taken
@@ -98,10 +99,13 @@ PACKED = PhysicalPlan(
     ),
 )
 BEFORE = PhysicalPlan("words", {"lines": 1, "split": 1})
+NEAR = NearRescale(
+    "words", NOON, 8, "calls", 16, 20.0, 300.0, KeptBy.FREEZE, NOON, LATER, "the quota", 36,
+)  # fmt: skip
 STEP = ScheduledStep(
     NOON, NOON + timedelta(minutes=2), LATER, LATER + timedelta(hours=1), PACKED, BEFORE, {"lines": 12.5}, "split",
     0.75, 1.25, 25.0, 40.0, 6.0, "the peak", 4.5, Disruption(1, 2, 3, 16, 0.5, 2),
-    price_per_hour=1.5, more_per_hour=0.5,
+    price_per_hour=1.5, more_per_hour=0.5, capacity_per_s=15.0, capacity_before_per_s=7.5, saved_h=2.5, moved=NEAR,
 )  # fmt: skip
 BASIS = DecisionBasis(
     Rung.PROFILE,
@@ -131,9 +135,9 @@ BASIS = DecisionBasis(
 
 SCHEDULE = ScalingSchedule(
     "words", NOON, NOON, NOON + timedelta(days=1), 0.95, BEFORE, (STEP,), 72.0, "the load comes", 3.5, 0.25, 7.2, 1.5,
-    (Alternative("hold", 48.0, 2, 60.0, "too late", price=24.0, kind=AlternativeKind.HOLD),),
+    (Alternative("hold", 48.0, 2, 60.0, "too late", 24.0, AlternativeKind.HOLD, {"split": 2}, 1.5, 2.5, (NOON,), 5),),
     (Excuse(BEFORE, "utilisation", "split", 1.07, 0.8, "beyond it", "raise it", {"split": 2}),),
-    BASIS, price=36.0, instance_price_per_hour=0.5, review_s=1800.0,
+    BASIS, price=36.0, instance_price_per_hour=0.5, review_s=1800.0, own_minutes=3.0, crowded=(NEAR,),
 )  # fmt: skip
 
 KEYS = KeyHistogram({"a": 0.5, "b": 0.125}, {"a": 97, "b": 98}, 40, KeyType.STRING, measured_at=4)

@@ -70,10 +70,13 @@ def test_a_container_that_stays_open__is_no_reason_to_scale_down() -> None:
 def test_a_container_that_can_be_closed__is_one() -> None:
     """Five cores each: two for 9 instances, one for 5. The mean instance is half of 8 in two, .125 of a price."""
     pricing, _ = by_container(5.0)
-    (step,) = schedule_of(level(EVENING), pair(9), pricing=pricing).steps
+    schedule = schedule_of(level(EVENING), pair(9), pricing=pricing)
+    (step,) = schedule.steps
     assert step.plan.parallelism["work"] == 5
     assert (step.price_per_hour, step.more_per_hour) == (1.0, -1.0)
-    assert "it saves a price of" in step.why
+    # One container less for the last five hours.
+    assert schedule.instance_price_per_hour is not None
+    assert step.saved_h * schedule.instance_price_per_hour == pytest.approx(5.0, rel=0.05)
 
 
 def test_a_plan_that_cannot_be_packed__is_not_turned_to_and_says_why() -> None:

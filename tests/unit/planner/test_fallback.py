@@ -33,7 +33,7 @@ def test_a_forecast__is_stale_when_it_is_old_or_ends_soon(age_h: float, reach_h:
 def test_a_held_schedule__has_no_step_and_knows_no_violation_in_the_ledger_either() -> None:
     plan = PhysicalPlan("pair", {"read": 1, "count": 4})
     basis = DecisionBasis(Rung.GUARD, (Cause(CauseKind.NO_HISTORY, detail="lost"),))
-    held = held_schedule("pair", NOON, plan, basis, 0.95, "held")
+    held = held_schedule("pair", NOON, plan, basis, 0.95)
     back = schedule_from_json(schedule_to_json(held))
     assert (back.steps, back.current, back.basis) == ((), plan, basis)
     assert back.violation_minutes != back.violation_minutes

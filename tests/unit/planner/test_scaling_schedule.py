@@ -66,7 +66,7 @@ def test_step__catches_up_only_if_its_backlog_is_gone_before_the_next_plan() -> 
 
 
 def test_a_decision__is_later_than_the_newest_if_the_clock_has_stood_still() -> None:
-    first = ScalingSchedule("words", NOON, NOON, NOON + timedelta(hours=6), 0.95, plan(1), (), 6.0, "")
+    first = ScalingSchedule("words", NOON, NOON, NOON + timedelta(hours=6), 0.95, plan(1), (), 6.0)
     tick, minute = timedelta(microseconds=1), timedelta(minutes=1)
     second = first.decided_after(first)
     assert (second.made_at, first.decided_after(second).made_at) == (NOON + tick, NOON + 2 * tick)

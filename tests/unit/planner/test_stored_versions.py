@@ -1,12 +1,15 @@
 """What earlier releases stored as text is read as facts."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import Cause, CauseKind, DriftFacts, Rung
 from planner.edit_facts import LimitKind, LimitPassed
-from planner.schedule_json import basis_from_json, basis_to_json
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule
+from planner.schedule_json import basis_from_json, basis_to_json, schedule_from_json, schedule_to_json
 
 
 @pytest.mark.parametrize(
@@ -81,3 +84,33 @@ def test_a_basis__comes_back_from_json_as_it_was() -> None:
     assert basis.edit is not None
     assert basis.edit.overridden == ()
     assert basis_from_json(basis_to_json(basis)) == basis
+
+
+def test_reasons_of_version_5__are_kept_as_they_were_worded_and_alternatives_keep_their_kind() -> None:
+    start = datetime(2026, 3, 2, 20, tzinfo=UTC)
+    plan = PhysicalPlan("calls", {"work": 3})
+    kinds = (AlternativeKind.HOLD, AlternativeKind.CANDIDATE)
+    others = tuple(Alternative("", 1.0, 0, 0.0, kind=kind) for kind in kinds)
+    made = ScalingSchedule("calls", start, start, start + timedelta(hours=1), 0.95, plan, (), 3.0, alternatives=others)
+    body: Any = schedule_to_json(made) | {"schema_version": 5, "why": "the load comes"}
+    del body["recorded"]
+    names = ("hold the running plan", "candidate a.json")
+    body["alternatives"] = [
+        {
+            "name": name,
+            "cost_instance_hours": 1.0,
+            "rescales": 0,
+            "violation_minutes": 0.0,
+            "excuse": "it costs more",
+            "price": None,
+            "kind": kind,
+        }
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    read = schedule_from_json(body)
+    assert read.recorded == "the load comes"
+    assert [(each.kind, each.name, each.recorded) for each in read.alternatives] == [
+        (AlternativeKind.HOLD, "", "it costs more"),
+        (AlternativeKind.CANDIDATE, "a.json", "it costs more"),
+    ]
+    assert all(each.more_h is None and each.allowed for each in read.alternatives)

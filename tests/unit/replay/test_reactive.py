@@ -13,7 +13,7 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.plan_model import PlanModel
 from planner.replay.last_day import DayTerms
-from planner.replay.reactive import PATHS, REACTIVE, reactive_alternative
+from planner.replay.reactive import PATHS, reactive_alternative
 from planner.scaling_schedule import Alternative, AlternativeKind
 
 TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
@@ -30,9 +30,7 @@ def on(paths_per_s: list[list[float]]) -> Alternative | None:
 
 def test_a_steady_load__costs_what_runs_and_no_minute() -> None:
     # 19/s keep three instances of 10/s 63 % busy: nothing to do. With the one of ingest 4 instances for two hours.
-    assert on([[19.0]] * 7) == Alternative(
-        REACTIVE, 8.0, 0, 0.0, f"simulated on {PATHS} paths of the forecast", kind=AlternativeKind.REACTIVE
-    )
+    assert on([[19.0]] * 7) == Alternative("", 8.0, 0, 0.0, kind=AlternativeKind.REACTIVE, sample_paths=PATHS)
 
 
 def test_a_sudden_peak__is_late_on_the_paths_that_have_it() -> None:
@@ -49,4 +47,4 @@ def test_one_path__is_replayed_once() -> None:
     only = on([[19.0]])
     assert only is not None
     assert only.cost_instance_hours == pytest.approx(8.0)
-    assert only.excuse == "simulated on 1 path of the forecast"
+    assert only.sample_paths == 1

@@ -96,7 +96,7 @@ def test_overview__of_nothing_says_what_to_do() -> None:
 def test_pages__show_hostile_text_as_text(text: str) -> None:
     def page(said: str) -> list[ReportPage]:
         stands = replace(STANDING, topology=said, no_file=said)
-        schedule = replace(SCHEDULE, why=said)
+        schedule = replace(SCHEDULE, recorded=said)
         decisions = [Decided(replace(MADE, schedule=schedule), {said: 1}, "/d")]
         one = render_topology_page(stands, decisions, NOW, picture="/s", pages={said: "/h"}, overview="/")
         return [overview(stands), ReportPage(one)]

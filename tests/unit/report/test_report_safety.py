@@ -27,12 +27,12 @@ HOSTILE = (
 def hostile_decision(text: str) -> DecisionReport:
     """The sample with the text wherever something from outside is shown."""
     decision = sample_decision(source=text)
-    steps = tuple(replace(step, why=text, bottleneck=text) for step in decision.schedule.steps)
+    steps = tuple(replace(step, recorded=text, bottleneck=text) for step in decision.schedule.steps)
     schedule = replace(
         decision.schedule,
         steps=steps,
-        why=text,
-        alternatives=tuple(replace(a, name=text, excuse=text) for a in decision.schedule.alternatives),
+        recorded=text,
+        alternatives=tuple(replace(a, name=text, recorded=text) for a in decision.schedule.alternatives),
         excuses=tuple(
             replace(e, operator=text, target=text, reason=text, remedy=text) for e in decision.schedule.excuses
         ),
@@ -89,7 +89,7 @@ def test_report__replaces_marks_that_would_turn_the_reading_direction() -> None:
     decision = hold_decision()
     edit = Edit("anna", "", "s-0")
     schedule = replace(
-        decision.schedule, basis=replace(decision.schedule.basis, edit=edit), why="Safe\u202eevil\u0000\ud800"
+        decision.schedule, basis=replace(decision.schedule.basis, edit=edit), recorded="Safe\u202eevil\u0000\ud800"
     )
     page = render_report(replace(decision, schedule=schedule))
     assert "Safe\ufffdevil\ufffd\ufffd" in page

@@ -1,0 +1,167 @@
+"""A schedule in words: why it is what it is, why each step, and why not another schedule. All from its numbers."""
+
+from collections.abc import Iterator
+
+from forescale.report.kit.decision_words import causes_words, edit_words, effect
+from modeling.wording import count_of, rounded
+from planner.decision_basis import Rung
+from planner.edit_facts import brief
+from planner.fleet.shortage import QUOTA
+from planner.horizon.budget import MAX_H
+from planner.ledger.schedule_rows import ScheduleWords
+from planner.near_rescale import KeptBy, NearRescale
+from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
+from planner.schedule import NEARLY_H, NEARLY_MINUTES
+
+
+def schedule_words(schedule: ScalingSchedule) -> str:
+    """Why the schedule is what it is. Of a schedule of an earlier release, what that recorded."""
+    if schedule.recorded:
+        return schedule.recorded
+    lacking = (each.reason for each in schedule.excuses if each.target == QUOTA)
+    return "; ".join((_outcome(schedule), *lacking, *map(near_words, schedule.crowded)))
+
+
+def _outcome(schedule: ScalingSchedule) -> str:
+    rung, edit = schedule.basis.rung, schedule.basis.edit
+    if edit is not None:
+        shown = f"; {effect(edit.before, edit.after)}" if edit.before is not None and edit.after is not None else ""
+        return f"{_edited(schedule)}{shown}"
+    if not rung.plans:
+        who = "only the guard acts" if rung is Rung.GUARD else "nobody acts"
+        return f"no basis for a plan: the running plan is held and {who}: {causes_words(schedule.basis)}"
+    count, span_h = len(schedule.steps), (schedule.end - schedule.start).total_seconds() / 3600
+    if count:
+        verb = "follows" if count == 1 else "follow"
+        outcome = f"{count_of(count, 'rescale')} {verb} the forecast over {span_h:.3g} h"
+    elif schedule.within_budget:
+        outcome = "the running plan carries the forecast, and no change is worth its rescale: hold it"
+    else:
+        outcome = "no change within the limits does better than the running plan: hold it"
+    late, allowed = f"{rounded(schedule.violation_minutes, 2)} min in violation are expected", schedule.allowed_minutes
+    if allowed is None:
+        return f"{outcome}; {late}, at a price of {schedule.violation_price_h:.3g} instance-hours each"
+    if schedule.within_budget:
+        return f"{outcome}; {late}, {allowed:.2g} are allowed"
+    broken = f"the budget is not kept: {late}, {allowed:.2g} are allowed"
+    if schedule.violation_minutes <= schedule.own_minutes:
+        debt = f"the week before used more than its share, and a minute less costs over {MAX_H:g} instance-hours"
+        return f"{broken}; {debt}; {outcome}"
+    return f"{broken}: no plan within the limits keeps that; {outcome}"
+
+
+def _edited(schedule: ScalingSchedule) -> str:
+    edit = schedule.basis.edit
+    if edit is None or not 0 < edit.step <= len(schedule.steps):
+        return ""
+    step = schedule.steps[edit.step - 1]
+    return edit_words(edit, step.plan.brief(), step.deploy_at)
+
+
+def step_words(schedule: ScalingSchedule, index: int) -> str:
+    """Why a step is in the schedule: its load, what the job carries with and without it, and what it saves."""
+    step, edit = schedule.steps[index], schedule.basis.edit
+    if step.recorded:
+        return step.recorded
+    edited = [_edited(schedule)] if edit is not None and edit.step == index + 1 else []
+    moved = step.moved
+    apart = (
+        [] if moved is None else [f"asked for {moved.earlier_s:.0f} s earlier than needed, apart from {moved.other}"]
+    )
+    return "; ".join((*edited, *_for_its_load(schedule, step), *apart))
+
+
+def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[str]:
+    load = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in step.load_per_s.items())
+    yield (
+        f"p{schedule.quantile * 100:g} of the peak is {load} from {step.stops_at:%a %H:%M} to "
+        f"{step.needed_until:%a %H:%M}"
+    )
+    if step.capacity_per_s is not None and step.capacity_before_per_s is not None:
+        yield (
+            f"with {count_of(step.plan.instances, 'instance')} the job carries {step.capacity_per_s:.3g}/s, with "
+            f"{step.replaces.instances} {step.capacity_before_per_s:.3g}/s"
+        )
+    without, late = step.violation_minutes_without, schedule.violation_minutes
+    if without > late + NEARLY_MINUTES:
+        yield f"without this step {rounded(without)} min in violation are expected, with it {rounded(late, 2)}"
+    elif step.saved_h > NEARLY_H:
+        yield f"it saves {_amount(schedule, step.saved_h)}"
+
+
+def _amount(schedule: ScalingSchedule, weighed_h: float) -> str:
+    """Weighed instance-hours: a price if there is one."""
+    if schedule.instance_price_per_hour is None:
+        return f"{weighed_h:.3g} instance-hours"
+    return f"a price of {weighed_h * schedule.instance_price_per_hour:.3g}"
+
+
+def alternative_name(other: Alternative) -> str:
+    """A costed alternative as a person calls it."""
+    match other.kind:
+        case AlternativeKind.HOLD:
+            return "keeping today's plan"
+        case AlternativeKind.REACTIVE:
+            return "a reactive scaler"
+        case AlternativeKind.STATIC:
+            return "a fixed plan sized for the peak"
+        case AlternativeKind.CANDIDATE:
+            return f"candidate {other.name}"
+        case AlternativeKind.OTHER:
+            return other.name
+
+
+def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
+    """Why an alternative was not chosen, or from when its plan was."""
+    if other.sample_paths:
+        return f"simulated on {count_of(other.sample_paths, 'path')} of the forecast"
+    if other.more_h is None or other.more_cost_h is None:
+        return other.recorded
+    more_minutes = other.violation_minutes - schedule.violation_minutes
+    more, verb = f"{rounded(more_minutes)} min more in violation are expected", "means"
+    if not other.allowed:
+        verb, excuse = "is", "not within the limits of changes (freeze, max_step, scale_out_only, packing)"
+    elif more_minutes > NEARLY_MINUTES and other.more_h > NEARLY_H:
+        excuse = f"{more}, for {_amount(schedule, other.more_h)} more"
+    elif more_minutes > NEARLY_MINUTES:
+        excuse = more
+    elif other.more_h > NEARLY_H:
+        verb, excuse = "costs", f"{_amount(schedule, other.more_h)} more"
+    elif other.more_cost_h > NEARLY_H:
+        verb, excuse = "costs", f"{_amount(schedule, other.more_cost_h)} more with its rescales and violations"
+    else:
+        verb, excuse = "is", "as good as what was chosen"
+    if other.chosen_from:
+        moments = " and ".join(f"{moment:%a %H:%M}" for moment in other.chosen_from)
+        return f"is chosen from {moments} on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
+    return f"{excuse if verb == 'means' else f'{verb} {excuse}'} ({brief(other.parallelism)})"
+
+
+def near_words(near: NearRescale) -> str:
+    """A large rescale close to one of another topology, and what became of it."""
+    what = (
+        f"{near.topology} starts {count_of(near.started, 'instance')} at {near.at:%a %H:%M:%S}, {near.apart_s:.0f} s "
+        f"from {near.other_started} of {near.other}"
+    )
+    return f"{what}: {_kept(near)}"
+
+
+def _kept(near: NearRescale) -> str:
+    match near.kept_by:
+        case None:
+            return f"asked for {near.earlier_s:.0f} s earlier"
+        case KeptBy.NOW:
+            return "it cannot be asked for earlier than now"
+        case KeptBy.DWELL:
+            return f"the step before it, of {near.since:%a %H:%M}, has not run for planning.min_dwell_s by then"
+        case KeptBy.FREEZE:
+            return f"earlier it would be within planning.freeze, from {near.since:%a %H:%M} to {near.until:%a %H:%M}"
+        case KeptBy.QUOTA:
+            return f"earlier it would pass {near.quota} of {count_of(near.quota_instances, 'instance')}"
+
+
+def ledger_words(schedule: ScalingSchedule) -> ScheduleWords:
+    """What the tables of the ledger say of a schedule and of each of its steps."""
+    return ScheduleWords(
+        schedule_words(schedule), tuple(step_words(schedule, index) for index in range(len(schedule.steps)))
+    )

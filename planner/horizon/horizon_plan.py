@@ -268,7 +268,8 @@ class HorizonPlanner:
         def others(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
             share, quantile = (1.0, STATIC_QUANTILE) if headroom is None else (headroom.most, headroom.quantile)
             static = rungs.carrying(rungs.ahead.peak_per_s(quantile), share)
-            return [course.announced, rungs.at_once(static), *(rungs.raised(turns, factor) for factor in RAISED)]
+            larger = [rungs.raised(turns, factor) for factor in RAISED]
+            return [rungs.possible(course.announced), rungs.at_once(static), *larger]
 
         def judge(turns: tuple[Turn, ...], at: Prices) -> Found:
             return followed_course(judged, turns, self.terms, at)

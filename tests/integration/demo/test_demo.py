@@ -12,6 +12,7 @@ from forescale.local.demo.home import fresh_home
 from forescale.local.demo.run import DemoResult, run_demo
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
+from planner.horizon.headroom import MAX_UTILISATION
 from planner.ledger.step_state import StepState
 from planner.scaling_schedule import AlternativeKind
 
@@ -87,6 +88,18 @@ def test_simulator__saw_no_violation_where_the_forecast_held(result: DemoResult)
 def test_schedule__costs_less_than_a_static_plan_for_the_peak(result: DemoResult) -> None:
     static = next(a for a in result.schedule.schedule.alternatives if a.kind is AlternativeKind.STATIC)
     assert result.after.instance_hours < static.cost_instance_hours
+
+
+def test_schedule__keeps_its_budget_by_its_own_estimate(result: DemoResult) -> None:
+    schedule = result.schedule.schedule
+    assert schedule.allowed_minutes is not None
+    assert schedule.violation_minutes <= schedule.allowed_minutes
+
+
+def test_no_step__is_planned_above_95_per_cent_of_saturation_at_the_planned_peak(result: DemoResult) -> None:
+    """The demo's guard advises and does not act."""
+    factors = [step.headroom_factor for step in result.schedule.schedule.steps]
+    assert min(factors) >= 1 / MAX_UTILISATION * (1 - 1e-9)
 
 
 def test_calibration__found_out_the_simulators_own_service_time(result: DemoResult, settings: Settings) -> None:

@@ -1,6 +1,7 @@
 """Removes secrets from messages that appear in logs, answers and reports."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import SplitResult, unquote
@@ -9,6 +10,9 @@ from engines.address import can_be_taken_apart
 
 MIN_SECRET = 4
 """Characters. A shorter secret protects nothing, and removing it would make messages unreadable."""
+
+
+_WORD = re.compile(r"[^\s'\"]+")
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -21,6 +25,21 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= MIN_SECRET:
             text = text.replace(secret, "…")
     return " ".join(text.split())
+
+
+def without_logins(text: str) -> str:
+    """The text with … for whatever stands before the last @ of a word and holds a colon: a login, or part of an
+    address that was mistyped around one.
+
+    >>> without_logins("cannot use 'http:/anna:sesame@host' at 12:00")
+    "cannot use '…@host' at 12:00"
+    """
+    return _WORD.sub(_without_login, text) if "@" in text else text
+
+
+def _without_login(word: re.Match[str]) -> str:
+    before, _, after = word[0].rpartition("@")
+    return f"…@{after}" if ":" in before else word[0]
 
 
 def login_secrets(parts: SplitResult) -> Iterator[str]:

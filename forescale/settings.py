@@ -14,11 +14,12 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from engines.address import can_be_taken_apart, is_http_address
-from engines.redaction import without_credentials
+from engines.redaction import without_credentials, without_logins
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forescale.cron import is_cron
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
+from forescale.plain_numbers import PlainNumbers
 
 SETTINGS_FILE = "forescale.env"
 PREFIX = "FORESCALE_"
@@ -48,7 +49,7 @@ def _in_home(folder: str, in_checkout: str, *, shared: bool) -> Callable[[dict[s
     return default
 
 
-class Settings(BaseSettings):
+class Settings(PlainNumbers, BaseSettings):
     """Where data is kept and who decides. Every field is an environment variable with the prefix FORESCALE_, and may
     be set in the settings file of the home. The environment has precedence.
 
@@ -192,14 +193,17 @@ class Settings(BaseSettings):
     @classmethod
     def _is_cron(cls, cron: str) -> str:
         if cron != "none" and not is_cron(cron):
-            raise ValueError(f"{cron[:40]!r} is no cron of five fields; give one such as '5 * * * *', or none")
+            raise ValueError(
+                f"{without_logins(cron)[:40]!r} is no cron of five fields; give one such as '5 * * * *', or none"
+            )
         return cron
 
     @field_validator("spark_memory")
     @classmethod
     def _is_an_amount(cls, memory: str) -> str:
         if not re.fullmatch(r"[1-9][0-9]{0,9}([kmgtp]b?|b)?", memory.lower()):
-            raise ValueError(f"{memory[:40]!r} is no amount of memory; give it as Spark writes it, such as 1g or 512m")
+            shown = without_logins(memory)[:40]
+            raise ValueError(f"{shown!r} is no amount of memory; give it as Spark writes it, such as 1g or 512m")
         return memory
 
     @field_validator("history_uri")

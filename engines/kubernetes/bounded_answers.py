@@ -1,5 +1,6 @@
 """Answers of the API server, read up to a largest size: its client reads them whole, packed ones unpacked."""
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from engines.bounded_answer import bounded
@@ -27,7 +28,7 @@ class _BoundedPool:
         content = b"".join(bounded(response.stream(_CHUNK_BYTES, decode_content=True), response.close))
         response.release_conn()
         return urllib3.HTTPResponse(
-            content,
+            BytesIO(content),
             headers={name: value for name, value in response.headers.items() if name.lower() != "content-encoding"},
             status=response.status,
             reason=response.reason,

@@ -15,6 +15,7 @@ from engines.http import Failure
 from engines.kubernetes.bounded_answers import bound_answers
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
+from engines.kubernetes.shapes import odd_shape
 from engines.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -121,12 +122,14 @@ class KubernetesServer:
                     _request_timeout=(self._timeout_s, self._timeout_s),
                     **labels,
                 ),
+                listed=True,
             )
         except RequestRefusedError as refused:
             if refused.absent:
                 return ()
             raise
-        return [Answer(body, answer.at) for body in answer.body.get("items") or ()]
+        items = answer.body.get("items") or ()
+        return [Answer(self._checked(body, resource.plural, named=True), answer.at) for body in items]
 
     def apply(
         self,
@@ -186,11 +189,12 @@ class KubernetesServer:
             lambda: core.list_namespaced_resource_quota_with_http_info(
                 self.namespace, _request_timeout=(self._timeout_s, self._timeout_s)
             ),
+            listed=True,
         )
         items: Sequence[Mapping[str, Any]] = answer.body.get("items") or ()
         return items
 
-    def _answer(self, where: str, call: Callable[[], Any]) -> Answer:
+    def _answer(self, where: str, call: Callable[[], Any], *, listed: bool = False) -> Answer:
         import urllib3
         from kubernetes.client import ApiException
 
@@ -218,7 +222,8 @@ class KubernetesServer:
             raise self.failure(
                 f"{self.place} cannot be reached: {_one_line(reason)}; check the address and the network"
             ) from None
-        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        # The client itself expects answers of an API server: others end in errors of all kinds.
+        except (urllib3.exceptions.HTTPError, OSError, ValueError, RecursionError, TypeError, LookupError) as error:
             raise self.failure(
                 f"{self.place} broke off or garbled its answer on {where}: {_one_line(error)}; ask again"
             ) from None
@@ -228,7 +233,15 @@ class KubernetesServer:
                 f"{self.place} answers on {where} with {type(data).__name__}, not an object; check that the address "
                 "is an API server"
             )
-        return Answer(body, _date(headers))
+        return Answer(self._checked(body, where, named=not listed), _date(headers))
+
+    def _checked(self, body: Mapping[str, Any], where: str, *, named: bool) -> Mapping[str, Any]:
+        if odd := odd_shape(body, named=named):
+            raise self.failure(
+                f"{self.place} answers on {where} with an object of which {odd}; check that the address "
+                "is an API server"
+            )
+        return body
 
     def _error(self, where: str, status: int, answer: Mapping[str, Any], text: str) -> Exception:
         message = self._shown(answer.get("message") or text[:4000] or f"HTTP {status}")[:400]

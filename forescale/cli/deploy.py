@@ -13,7 +13,7 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
-from forescale.files.typed_plan import MAX_DIGITS
+from forescale.plain_numbers import typed_count
 
 if TYPE_CHECKING:
     from forescale.situation.workspace import Workspace
@@ -198,10 +198,10 @@ def _parallelism(workspace: "Workspace", topology: str, file: Path | None, given
     if file is not None:
         asked |= read_plan_file(file, workspace.config(topology).as_topology()).parallelism
     for text in given:
-        operator, _, count = text.partition("=")
-        if not (operator and count.isdecimal() and len(count) <= MAX_DIGITS):
+        operator, _, text_of_count = text.partition("=")
+        if not operator or (count := typed_count(text_of_count)) is None:
             raise FileError(f"--set {shown(text)} is not OPERATOR=INSTANCES; give it like --set 'count=2'")
-        asked[operator] = int(count)
+        asked[operator] = count
     if not asked:
         raise FileError("nothing to deploy; give --file, or --set OPERATOR=INSTANCES")
     return asked

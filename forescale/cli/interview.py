@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import typer
 
+from forescale.plain_numbers import is_plain, typed_count
 from forescale.wiring.engines.engine import DescribedJob
 from modeling.inputs.topology import Engine, Grouping
 from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription, topology_name
@@ -104,9 +105,10 @@ def _choice(question: str, choices: list[str], default: str) -> str:
 
 
 def _at_least_1(answer: str) -> int:
-    if not (answer.strip().isdecimal() and 1 <= int(answer) <= MAX_INSTANCES):
+    count = typed_count(answer.strip())
+    if count is None or not 1 <= count <= MAX_INSTANCES:
         raise typer.BadParameter(f"{answer} is no whole number from 1 to {MAX_INSTANCES}")
-    return int(answer)
+    return count
 
 
 def _milliseconds(answer: str) -> float | None:
@@ -114,7 +116,7 @@ def _milliseconds(answer: str) -> float | None:
     if not answer.strip():
         return None
     try:
-        number = float(answer)
+        number = float(answer) if is_plain(answer) else -1.0
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e9:

@@ -1,17 +1,22 @@
 """The entry point: imports the command that is asked for, and turns expected errors into one line and an exit code."""
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from engines.redaction import without_logins
 from forescale.cli.output import say_in_any_encoding, say_json
 from forescale.files.shown import shown
+from forescale.plain_numbers import is_plain
 from forescale.settings import PREFIX
 
 COMMANDS = {
@@ -94,17 +99,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     say_in_any_encoding()
     try:
         _check_text(given)
-        application(next((word for word in given if not word.startswith("-")), None))(args=given)
+        command = typer.main.get_command(application(next((word for word in given if not word.startswith("-")), None)))
+        _take_plain_numbers(command)
+        command(args=given)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
         message = _expected(error)
         if message is None:
             raise
+        message = without_logins(message)
         if "--json" in given:
             say_json({"error": message})
         print(f"forescale: {message}", file=sys.stderr)
         sys.exit(1)
+
+
+def _take_plain_numbers(command: Any) -> None:
+    """Let options that are numbers refuse 1_0, which Python reads as 10."""
+    for each in getattr(command, "commands", {}).values():
+        _take_plain_numbers(each)
+    for parameter in command.params:
+        if re.search(r"int|float", str(parameter.type_descriptor.annotation)):
+            parameter.process_value = partial(_plain_number, parameter, parameter.process_value)
+
+
+def _plain_number(parameter: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    for text in (value,) if isinstance(value, str) else value or () if isinstance(value, list | tuple) else ():
+        if isinstance(text, str) and not is_plain(text):
+            raise typer.BadParameter(f"{shown(text)} is no number in digits alone", context, param=parameter)
+    return process(context, value)
 
 
 def _check_text(arguments: Sequence[str]) -> None:

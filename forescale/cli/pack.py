@@ -15,7 +15,8 @@ from forescale.cli.stands_on import grounds_fields, say_grounds
 from forescale.files.packing_section import PackingSection
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
-from forescale.files.typed_plan import MAX_DIGITS, parallelism_of
+from forescale.files.typed_plan import parallelism_of
+from forescale.plain_numbers import typed_count
 from forescale.situation.grounds import grounds
 from forescale.situation.situation import Situation
 from modeling.inputs.site import Site
@@ -208,9 +209,9 @@ def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
     named: dict[str, int | None] = {}
     for text in texts:
         name, equals, count = text.partition("=")
-        if not name or (equals and not (count.isdecimal() and len(count) <= MAX_DIGITS)) or name in named:
+        if not name or (equals and typed_count(count) is None) or name in named:
             raise PlanError(f"--node {shown(text)} is no NAME or NAME=CONTAINERS, or named twice; name each node once")
-        named[name] = int(count) if equals else None
+        named[name] = typed_count(count) if equals else None
     return offered_nodes(site, named, "--node")
 
 

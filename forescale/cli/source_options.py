@@ -5,6 +5,7 @@ from pathlib import Path
 
 from forecasting.forecast_file import JSON_FILE
 from forescale.jobs.evaluation_load import AskedLoad
+from forescale.plain_numbers import is_plain
 from modeling.errors import ModelError
 
 NEWEST = "forecast"
@@ -72,8 +73,7 @@ def sources_numbers(
     for text in texts:
         source, equals, told = text.rpartition("=")
         try:
-            # Python also reads 1_0 and the digits of other scripts.
-            if not (source and equals and told.isascii() and "_" not in told):
+            if not (source and equals and is_plain(told)):
                 raise ValueError
             number = float(told)
         except ValueError:

@@ -20,11 +20,12 @@ from forecasting.arrivals.grid import DAY_S
 from forescale.files.bounded_numbers import Moment, NotNegative, Positive
 from forescale.files.events_section import TimeZone
 from forescale.files.http_access import EnvironmentVariable, HttpAccess, http_address, secret
+from forescale.plain_numbers import PlainNumbers
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class QualityEntry(BaseModel):
+class QualityEntry(PlainNumbers, BaseModel):
     """Bounds that `forescale history check` applies. Shares are of the windows, or of the rows that were read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,7 +36,7 @@ class QualityEntry(BaseModel):
     max_duplicates: Share = 0.2
 
 
-class _Arrivals(BaseModel):
+class _Arrivals(PlainNumbers, BaseModel):
     """Fields of every kind of source. window_s: width of the history's windows. lateness_s: windows younger than this
     are read again, to include late events.
     """

@@ -5,11 +5,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from forescale.files.bounded_numbers import NotNegative
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.physical_plan import MAX_PARALLELISM
 from planner.auto_approval import ApprovalBounds
 
 
-class AutoApproveSection(BaseModel):
+class AutoApproveSection(PlainNumbers, BaseModel):
     """A schedule within all given bounds is approved; at least one bound is required. max_step: instances that one
     step starts or stops, over all operators. max_cost_instance_hours: cost of a schedule above holding the running
     plan; max_cost_price: the same in the currency of the prices, where prices are known. max_violation_probability:

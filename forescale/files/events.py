@@ -7,9 +7,10 @@ from pydantic import BaseModel, ConfigDict
 from forescale.files.events_section import EventsSection
 from forescale.files.file_error import field_errors
 from forescale.files.yaml_fields import yaml_fields
+from forescale.plain_numbers import PlainNumbers
 
 
-class _EventsFile(BaseModel):
+class _EventsFile(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     events: EventsSection

@@ -18,6 +18,7 @@ from pydantic import (
 from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.public_holidays import holidays_installed, public_holidays, refuse_unknown_place
 from forecasting.local_time import local_days, local_instant, zone
+from forescale.plain_numbers import PlainNumbers
 
 YEARS = range(1970, 2201)
 
@@ -55,7 +56,7 @@ Moment = Annotated[datetime.datetime, BeforeValidator(_has_a_time), BeforeValida
 TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_is_a_zone)]
 
 
-class _Strict(BaseModel):
+class _Strict(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

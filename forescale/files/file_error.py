@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from engines.redaction import without_logins
 from forescale.files.shown import shown
 from modeling.errors import ModelError
 
@@ -33,10 +34,11 @@ def field_errors(file: object, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise FileError(f"{file}: {error}") from None
+        raise FileError(without_logins(f"{file}: {error}")) from None
     except ValidationError as error:
         problems = error.errors()[:MAX_PROBLEMS]
-        raise FileError("\n".join(f"{_sentence(file, problem)}{remedy}" for problem in problems)) from None
+        sentences = "\n".join(f"{_sentence(file, problem)}{remedy}" for problem in problems)
+        raise FileError(without_logins(sentences)) from None
 
 
 def _sentence(file: object, problem: "ErrorDetails") -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.yaml_fields import yaml_fields
+from forescale.plain_numbers import PlainNumbers
 from modeling.wording import count_of
 from planner.fleet.terms import FleetTerms, Quota, Stagger
 
@@ -16,7 +17,7 @@ Count = Annotated[int, Field(ge=1, le=10**9)]
 EXAMPLE = "see docs/fleet-planning.md for one"
 
 
-class _Strict(BaseModel):
+class _Strict(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

@@ -6,11 +6,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from forescale.plain_numbers import PlainNumbers
+
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-class FreezeWindow(BaseModel):
+class FreezeWindow(PlainNumbers, BaseModel):
     """Each day of days, or of dates from first_date to last_date, from `from` to `until`; until is on the next day
     unless it is after `from`. timezone: an IANA name.
     """

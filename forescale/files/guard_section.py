@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forescale.files.bounded_numbers import NotNegative, Positive
+from forescale.plain_numbers import PlainNumbers
 
 
-class GuardSection(BaseModel):
+class GuardSection(PlainNumbers, BaseModel):
     """mode: advise only says what it would do, act does it. window_s: span of the metrics behind a diagnosis. settle_s:
     from when a plan runs until its effect is judged. utilisation: target after a scaling. drain_s: time within which a
     backlog must be gone. min_dwell_s: least time that a plan runs before it is lowered. blacklist_after: failures in a

@@ -10,6 +10,7 @@ from engines.address import is_http_address
 from engines.http import Connection
 from forecasting.bounded_file import bounded_text
 from forescale.files.bounded_numbers import Positive
+from forescale.plain_numbers import PlainNumbers
 
 MAX_TOKEN_BYTES = 64 << 10
 
@@ -29,7 +30,7 @@ def http_address(url: str, of: str, example: str) -> str:
     return url
 
 
-class HttpAccess(BaseModel):
+class HttpAccess(PlainNumbers, BaseModel):
     """token_env: environment variable that holds a bearer token. headers_env: header → environment variable that holds
     its value. ca_file: absolute path of PEM certificates to check the server's against, instead of the system's.
     """

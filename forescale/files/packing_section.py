@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forescale.files.bounded_numbers import AllInstances
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.site import Site
 from planner.errors import PlanError
 from planner.packing.offer import Offer, offered_nodes, padding_of, site_nodes
@@ -14,7 +15,7 @@ from planner.pricing.site_prices import SitePrices
 Count = AllInstances
 
 
-class PackingSection(BaseModel):
+class PackingSection(PlainNumbers, BaseModel):
     """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices; relative
     to FORESCALE_HOME. cores: of every container, in place of the site's. nodes: how many containers each node holds,
     null for no limit; by default the site's nodes.

@@ -13,6 +13,7 @@ from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.yaml_fields import yaml_fields
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.physical_plan import MAX_PARALLELISM, Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 
@@ -23,14 +24,14 @@ ContainerId = Annotated[StrictInt, Field(ge=-(2**31), lt=2**31)]
 """Id of a container, or index of an instance."""
 
 
-class _ContainerEntry(BaseModel):
+class _ContainerEntry(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: ContainerId
     instances: list[tuple[str, ContainerId]]
     node: str = ""
 
 
-class PlanEntry(BaseModel):
+class PlanEntry(PlainNumbers, BaseModel):
     """A physical plan: instances per operator, and, where the scheduler chooses, which container holds which of them
     (as pairs of operator and index, counted from 0) on which node.
     """

@@ -9,10 +9,11 @@ from forescale.files.auto_approve_section import AutoApproveSection
 from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.guard_section import GuardSection
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.operator_profile import MAX_CV2
 
 
-class Planning(BaseModel):
+class Planning(PlainNumbers, BaseModel):
     """Targets, limits, and the cost of a rescale.
 
     max_lag_s: a minute with more seconds of backlog than this is a violation. allow: share of the minutes that may be

@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
+from forescale.plain_numbers import PlainNumbers, odd_number
 from modeling.errors import ModelError
 from modeling.inputs.checked import check_streams
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
 
-class ProfilesEntry(BaseModel):
+class ProfilesEntry(PlainNumbers, BaseModel):
     """What calibration measured of the operators of a topology: times in seconds, selectivity per stream (`a->b`)."""
 
     # Also applies to the nested dataclasses: they allow no unknown fields either.
@@ -33,11 +34,15 @@ class ProfilesEntry(BaseModel):
     @classmethod
     def _named(cls, body: Any) -> Any:
         """Take each operator's name from its key."""
+        if isinstance(body, dict) and "\0" in str(body.get("measured_at")):
+            raise ModelError("measured_at holds a null byte; leave it out")
         operators = body.get("operators") if isinstance(body, dict) else None
         if not isinstance(operators, dict):
             return body
         if own := [name for name, profile in operators.items() if isinstance(profile, dict) and "operator" in profile]:
             raise ModelError(f"operators.{own[0]}.operator is not a known field; leave it out")
+        if odd := odd_number(operators, "operators", words=("state_in_memory",)):
+            raise ModelError(odd)
         named = {
             name: {**_in_words_of_now(profile), "operator": name} if isinstance(profile, dict) else profile
             for name, profile in operators.items()

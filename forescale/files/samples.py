@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from forecasting.bounded_file import bounded_text
 from forescale.files.bounded_numbers import MAX_MEASURED
 from forescale.files.file_error import FileError, field_errors
+from forescale.plain_numbers import is_plain
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
@@ -183,7 +184,7 @@ def _of_row(where: str, cells: Mapping[str, str]) -> OperatorSample:
 
 def _number(where: str, cell: str, *, signed: bool) -> float:
     try:
-        if "_" in cell or not cell.isascii():  # Python reads 1_0 and the digits of other scripts
+        if not is_plain(cell):
             raise ValueError
         number = float(cell)
     except ValueError:

@@ -6,12 +6,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engines.prometheus.server import selector_with_suffix
+from forescale.plain_numbers import PlainNumbers
 from modeling.services.pools import MAX_THREADS
 
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 
 
-class ServicesSection(BaseModel):
+class ServicesSection(PlainNumbers, BaseModel):
     """threads: requests that one replica of each service serves at a time. requests: per service, the selector of its
     histogram or summary of request durations, without _count and _sum, such as
     `http_request_duration_seconds{job="gate"}`. calls: per stream, the selector of the caller's counter of its calls;

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from forescale.files.bounded_numbers import Seed
 from forescale.files.file_error import field_errors
 from forescale.files.yaml_fields import yaml_fields
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -30,7 +31,7 @@ Factor = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
 
 
-class _Strict(BaseModel):
+class _Strict(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

@@ -21,6 +21,7 @@ from forescale.files.packing_section import PackingSection
 from forescale.files.planning_section import Planning
 from forescale.files.services_section import ServicesSection
 from forescale.files.yaml_fields import yaml_fields, yaml_of_text
+from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
@@ -32,7 +33,7 @@ MAX_STREAMS = 3000
 Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class _Strict(BaseModel):
+class _Strict(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

@@ -4,22 +4,20 @@ from datetime import datetime
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.files.shown import shown
+from forescale.plain_numbers import typed_count
 from planner.errors import PlanError
-
-MAX_DIGITS = 9
-"""More digits are not a number of instances, and Python refuses to parse thousands of them."""
 
 
 def parallelism_of(place: str, text: str) -> dict[str, int]:
     """place: where it was typed. Raises PlanError naming that, the part and the right form."""
     asked: dict[str, int] = {}
     for part in filter(None, text.split(",")):
-        operator, _, count = part.strip().rpartition("=")
-        if not (operator and count.isdecimal() and len(count) <= MAX_DIGITS):
+        operator, _, text_of_count = part.strip().rpartition("=")
+        if not operator or (count := typed_count(text_of_count)) is None:
             raise PlanError(f"{place} {shown(part)} is not OPERATOR=INSTANCES; give it like 'count=2,split=3'")
         if operator in asked:
             raise PlanError(f"{place} names {operator!r} twice; name each operator once")
-        asked[operator] = int(count)
+        asked[operator] = count
     return asked
 
 

@@ -12,6 +12,7 @@ import yaml
 from forecasting.bounded_file import bounded_text
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
+from forescale.plain_numbers import is_plain
 
 MAX_BYTES = 8 << 20
 MAX_DEPTH = 50
@@ -85,6 +86,8 @@ def _check_extent(text: str) -> None:
                 values += named.get(str(event.anchor), 1)
             case yaml.ScalarEvent():
                 values += 1
+                if "\0" in event.value:
+                    raise _RefusedError(f"{_line(event)}: {shown(event.value)} holds a null byte; leave it out")
         if values > MAX_VALUES:
             raise _RefusedError(
                 f"{_line(event)}: up to here are more than {MAX_VALUES} keys and values, aliases included; shorten the "
@@ -141,7 +144,7 @@ def _check_number(node: yaml.ScalarNode) -> None:
         raise _RefusedError(
             f"line {_line_of(node)}: number {shown(node.value)} has more than {MAX_DIGITS} characters; shorten it"
         )
-    if "_" in node.value:
+    if not is_plain(node.value):
         raise _RefusedError(f"line {_line_of(node)}: number {shown(node.value)} holds _; write digits alone")
 
 

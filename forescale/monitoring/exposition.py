@@ -1,20 +1,24 @@
 """Metrics as text: OpenMetrics for scraping, Prometheus' own format for node exporter and the Pushgateway."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import unquote
+from urllib.request import Request, build_opener
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.exposition import basic_auth_handler, default_handler, generate_latest, push_to_gateway
+from prometheus_client.exposition import generate_latest, push_to_gateway
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.registry import Collector
 
+from engines.deadline import within
 from engines.redaction import without_secrets
 from forescale.files.atomic import write_whole
 from forescale.monitoring.errors import PushError
@@ -23,7 +27,7 @@ from forescale.standing import Standings
 
 JOB = "forescale"
 """The label `job` of pushed metrics."""
-PUSH_S = 30.0
+PUSH_S = 9.0
 UP = "forescale_up"
 
 
@@ -48,8 +52,9 @@ def push_metrics(known: Standings, url: str) -> None:
     """Replace everything pushed before. Raises PushError, without the password that the URL may hold."""
     gateway = _Gateway.of(url)
     secrets = [url, *gateway.secrets]
+    push = partial(push_to_gateway, job=JOB, registry=_registry(known), timeout=PUSH_S, handler=gateway.handler)
     try:
-        push_to_gateway(gateway.url, job=JOB, registry=_registry(known), timeout=PUSH_S, handler=gateway.handler)
+        within(PUSH_S, partial(push, gateway.url))
     except (OSError, ValueError, HTTPException) as error:  # the latter two: an invalid URL, and a server without HTTP
         raise PushError(
             f"the Pushgateway of --push refused the metrics: {without_secrets(str(error), filter(None, secrets))}; "
@@ -76,13 +81,25 @@ class _Gateway:
         user, _, password = self.login.partition(":")
         return user, password, unquote(user), unquote(password)
 
-    @property
-    def handler(self) -> Callable[..., Callable[[], None]]:
-        """Sends the login, if any, with each request."""
+    def handler(
+        self, url: str, method: str, timeout: float | None, headers: Sequence[tuple[str, str]], data: bytes
+    ) -> Callable[[], None]:
+        """As prometheus_client wants it, which takes any answer of a proxy for that of a Pushgateway."""
         user, _, password = self.login.partition(":")
-        if not self.login:
-            return default_handler
-        return partial(basic_auth_handler, username=unquote(user), password=unquote(password))
+        login = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+        own = {"Authorization": f"Basic {login}"} if self.login else {}
+
+        def send() -> None:
+            request = Request(url, data, {**dict(headers), **own}, method=method)  # noqa: S310 - only http(s) comes here
+            try:
+                with build_opener().open(request, timeout=timeout) as answer:
+                    if "html" in answer.headers.get_content_type():
+                        raise OSError("a web page answered, perhaps that of a proxy or a login")
+            except HTTPError as refusal:
+                refusal.close()
+                raise OSError(f"HTTP {refusal.code} {refusal.reason}") from None
+
+        return send
 
 
 def samples(known: Standings) -> list[Sample]:

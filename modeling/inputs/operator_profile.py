@@ -123,7 +123,7 @@ class OperatorProfile:
                 )
         if not 0 <= self.gc_share <= 1:
             raise ModelError(f"{where}: gc_share {self.gc_share}; give a share of the time, 0 to 1")
-        if self.samples < 0:
+        if not 0 <= self.samples <= _MAX:
             raise ModelError(f"{where}: samples {self.samples}; give how many there were, 0 where none")
         for name, (low, high) in self.intervals.items():
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):

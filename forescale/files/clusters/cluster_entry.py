@@ -5,8 +5,10 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from forescale.plain_numbers import PlainNumbers
 
-class ClusterEntry(BaseModel):
+
+class ClusterEntry(PlainNumbers, BaseModel):
     """kind: the word in the file; each kind narrows it to a literal. counts_tuples: whether the cluster reports tuple
     counts of its operators, which the guard needs.
     """

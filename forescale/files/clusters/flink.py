@@ -9,11 +9,12 @@ from engines.http import Connection
 from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.http_access import MutualAccess, http_address
+from forescale.plain_numbers import PlainNumbers
 
 _EXAMPLE = "http://127.0.0.1:8081"
 
 
-class RestartEntry(BaseModel):
+class RestartEntry(PlainNumbers, BaseModel):
     """How a job is started again where it cannot rescale in place. jar: id or name of an uploaded jar.
 
     program_args: `{OPERATOR}` is replaced by the parallelism of that operator. savepoints: directory that the job

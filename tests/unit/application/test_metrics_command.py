@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from guarded_pair import MONDAY
 from monitored_pair import NOW, begin_monitored
+from odd_server import Answer, head_a_byte_at_a_time, login_page, odd_server
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as classic
 
 from forescale.cli.main import main
+from forescale.monitoring import exposition
 from forescale.monitoring.exposition import _Gateway
 from forescale.monitoring.metrics import METRICS
 from forescale.settings import Settings
@@ -242,6 +244,17 @@ def test_a_pushgateway__that_refuses_or_is_down_is_told_of_without_its_password(
         assert (code, out) == (1, "")
         assert err.startswith("forescale: the Pushgateway of --push refused the metrics: ")
         assert "sesame42" not in err
+
+
+@pytest.mark.parametrize("answer", [login_page, head_a_byte_at_a_time])
+def test_a_page_or_a_slow_server_in_the_place_of_a_pushgateway__takes_no_metrics(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: Answer
+) -> None:
+    monkeypatch.setattr(exposition, "PUSH_S", 1.0)
+    with odd_server(answer) as url:
+        code, out, err = run(capsys, "--push", url)
+    assert (code, out) == (1, "")
+    assert "a web page answered" in err or "no answer within 1 s" in err
 
 
 def test_names__are_as_prometheus_wants_them() -> None:

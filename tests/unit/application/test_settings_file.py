@@ -38,7 +38,9 @@ def test_settings_file__of_a_home_that_is_passed_in_is_read(home, tmp_path):
 
 
 def test_home_with_a_settings_file__has_its_own_topologies_and_tracking_store(home):
-    assert Settings().topologies == PROJECT / "examples" / "topologies"
+    # Outside the checkout the examples are shared, and the runs of the demo are not.
+    assert (Settings().topologies, Settings().mlruns) == (PROJECT / "examples" / "topologies", home / "mlruns")
+    assert Settings(home=PROJECT / "var" / "demo").mlruns == PROJECT / "mlruns"
     write(home, "")
     assert (Settings().topologies, Settings().mlruns) == (home / "topologies", home / "mlruns")
 

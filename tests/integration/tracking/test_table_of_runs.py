@@ -1,0 +1,33 @@
+"""The address that `forescale up` prints for a topology's runs, in a browser: MLflow's front page shows none."""
+
+import os
+from pathlib import Path
+
+import pytest
+from headless_chromium import headless_chromium
+from integration.tracking.conftest import head
+from server_process import free_ports
+
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.store_access import connected_client
+from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
+from forescale.local.processes import Processes
+from forescale.settings import Settings
+
+pytestmark = [pytest.mark.browser, pytest.mark.mlflow, pytest.mark.slow]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow", "ignore::FutureWarning:mlflow")
+def test_the_address_of_a_topology__shows_its_runs(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, mlruns=tmp_path / "mlruns")
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    with Processes(tmp_path / "logs") as processes, headless_chromium() as browser:
+        start_mlflow_server(settings, processes, os.environ, port)
+        wait_for_mlflow(url, processes, 180)
+        run = MlflowTracker(url).begin(head())
+        ((topology, address),) = tables_of_runs(url).items()
+        assert topology == head().topology
+        page = browser.new_page()
+        page.goto(address)
+        page.get_by_text(connected_client(url).get_run(run.run_id).info.run_name).first.wait_for(timeout=60_000)

@@ -10,6 +10,7 @@ from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_many
 from modeling.excuse import Excuse
+from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.network import MeasuredLink, Network, measured_network
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
@@ -37,6 +38,7 @@ __all__ = [
     "Arrivals",
     "Bursts",
     "Calibrated",
+    "Calls",
     "Checkpoints",
     "Container",
     "ContainerSize",

@@ -22,6 +22,7 @@ from forescale.files.planning_section import Planning
 from forescale.files.services_section import ServicesSection
 from forescale.files.yaml_fields import yaml_fields, yaml_of_text
 from forescale.plain_numbers import PlainNumbers
+from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
@@ -37,11 +38,21 @@ class _Strict(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class CallsEntry(_Strict):
+    """Calls to another system for each tuple: at most `concurrency` of an instance at once, which take call_s on
+    average.
+    """
+
+    concurrency: Annotated[int, Field(ge=1, le=10**6)]
+    call_s: NotNegative
+    call_cv2: NotNegative = 1.0
+
+
 class OperatorEntry(_Strict):
     """Declared values of an operator, used until calibration measures them. service_s: busy seconds of one instance per
     tuple. key_shares: of the heavy keys; distinct_keys: total number of keys; key_type: Java type of the keys, which
-    decides their instances. state_gib: keyed state of the whole operator. cores, memory_mib: reserved for one instance;
-    price_per_hour: of one, in any currency.
+    decides their instances. calls: to another system, several of an instance at once. state_gib: keyed state of the
+    whole operator. cores, memory_mib: reserved for one instance; price_per_hour: of one, in any currency.
     """
 
     service_s: NotNegative
@@ -50,6 +61,7 @@ class OperatorEntry(_Strict):
     key_shares: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = None
     distinct_keys: Annotated[int, Field(ge=1, le=10**15)] | None = None
     key_type: KeyType | None = None
+    calls: CallsEntry | None = None
     state_gib: Amount = 0.0
     cores: Amount | None = None
     memory_mib: Amount | None = None
@@ -279,6 +291,7 @@ class TopologyConfig(_Strict):
                 service_cv2=entry.service_cv2,
                 keys=entry.keys(),
                 state_gib=entry.state_gib,
+                calls=None if entry.calls is None else Calls(**entry.calls.model_dump()),
             )
             for name, entry in self.operators.items()
         }

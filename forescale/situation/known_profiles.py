@@ -6,6 +6,7 @@ from pathlib import Path
 from forescale.files.profile import read_profile_file
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
+from modeling.inputs.calls import Calls
 from modeling.inputs.checked import without_lost_streams
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
@@ -77,7 +78,16 @@ def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProf
         keys=declared.keys or known.keys,
         state_gib=known.state_gib if "state_gib" in measured.intervals else declared.state_gib or known.state_gib,
         service_cv2=_cv2(declared, measured),
+        calls=_calls(declared, measured),
     )
+
+
+def _calls(declared: OperatorProfile, measured: OperatorProfile) -> Calls | None:
+    """As declared, with the time of a call as measured at that concurrency."""
+    known = measured.calls
+    if declared.calls is None or known is None or "calls.call_s" not in measured.intervals:
+        return declared.calls
+    return known if known.concurrency == declared.calls.concurrency else declared.calls
 
 
 def _cv2(declared: OperatorProfile, measured: OperatorProfile) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from modeling.arrays import Floats
+from modeling.calibration.call_time import full_while_idle
 from modeling.calibration.cpu_apart import cpu_apart
 from modeling.calibration.key_skew import KeySkew, key_skew
 from modeling.calibration.measured import Measured
@@ -71,6 +72,7 @@ def calibrated(
     stream.
     """
     _check(topology, samples)
+    calling = full_while_idle(topology, samples)
     apart = cpu_apart(samples)
     samples = apart.samples
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
@@ -94,6 +96,9 @@ def calibrated(
     }
     for name, operator in operators.items():
         operators[name] = replace(operator, notes=(*operator.notes, *apart.notes(name)))
+    for name, full in calling.items():
+        profile, note = full.calibrated(operators[name].profile)
+        operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))
     for source in topology.sources:
         if note := lacking_note(sets[source].used, sets[source].instances):
             operators[source] = replace(operators[source], notes=(*operators[source].notes, note))

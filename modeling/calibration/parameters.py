@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from modeling.calibration.measured import LEVEL
+from modeling.inputs.calls import Calls
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 
@@ -36,6 +37,8 @@ def _numbers(name: str, value: object) -> dict[str, float]:
         return {name: value}
     if isinstance(value, ScaleEfficiency):
         return {f"{name}.exponent": value.exponent, f"{name}.coordination_s": value.coordination_s}
+    if isinstance(value, Calls):
+        return {f"{name}.call_s": value.call_s}
     if isinstance(value, Mapping):
         return {of: one for key, each in value.items() for of, one in _numbers(f"{name}[{key}]", each).items()}
     return {}

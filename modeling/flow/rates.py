@@ -56,12 +56,13 @@ class OperatorFlow:
     row: of each plan. parallelism: shape (rows,). streams: input stream of each term, "" at a source. term_per_s: of
     each term before routing, shape (rows, terms, scenarios). shares: of a term by instance, shape (rows, terms, most
     instances), 0 for absent instances; under ALL every instance gets the whole. service_s: seconds per tuple on nodes
-    of the measured speed, shape (rows, terms, scenarios or 1). service_factor: of each instance's node, shape (rows,
-    most instances); None if all are 1. cv2: of service times within a stream, shape (scenarios or 1,). cpu_s: CPU
-    seconds per tuple, likewise, None if not measured. poll_s: minimum seconds per tuple at a source that polls. bounds:
-    streams with unknown keys or key assignment in some plan, so that the busiest instance is only bounded. given: by
-    output stream. core_wait_s: seconds per tuple that an instance waits for a core, shape (rows, most instances,
-    scenarios), for latencies alone: what gets through is bounded by the cores of containers. None if none is known.
+    of the measured speed, or until a call is free if that is longer, shape (rows, terms, scenarios or 1).
+    service_factor: of each instance's node, shape (rows, most instances); None if all are 1. cv2: of service times
+    within a stream, shape (scenarios or 1,). cpu_s: CPU seconds per tuple, likewise, None if not measured. poll_s:
+    minimum seconds per tuple at a source that polls. bounds: streams with unknown keys or key assignment in some plan,
+    so that the busiest instance is only bounded. given: by output stream. core_wait_s: seconds per tuple that an
+    instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
+    bounded by the cores of containers. None if none is known.
     """
 
     profile: OperatorProfile
@@ -229,7 +230,8 @@ def _operator_flow(
     copied = {stream.name for stream in streams if stream.grouping is Grouping.ALL}
     copies: Floats = np.stack([counts.astype(np.float64) if of in copied else np.ones(len(first)) for of in terms], 1)
     entering, senders = term_per_s * copies[:, :, None], shared / copies[:, :, None]
-    services = {of: parameters.service_s(profile, of, counts) for of in set(terms)}
+    least_s = 0.0 if profile.calls is None else profile.calls.least_s
+    services = {of: np.maximum(parameters.service_s(profile, of, counts), least_s) for of in set(terms)}
     factor = plans.factor(name, most)
     return OperatorFlow(
         profile,

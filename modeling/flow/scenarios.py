@@ -52,8 +52,13 @@ class Parameters:
         return each * self.stream_service_factor.get(stream, self.service_factor.get(name, _ONE))
 
     def cpu_s(self, profile: OperatorProfile) -> Floats | None:
-        """CPU seconds per tuple, shape (scenarios or 1,); None if not measured."""
-        return None if profile.cpu_s is None else profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
+        """CPU seconds per tuple, shape (scenarios or 1,); None if not measured, and busy time without calls stands for
+        it.
+        """
+        if profile.cpu_s is not None:
+            return profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
+        own_s = profile.service_s * self.service_factor.get(profile.operator, _ONE)
+        return None if profile.calls is None else own_s
 
     def cv2(self, profile: OperatorProfile) -> Floats:
         """Squared variation of service times within a stream, shape (scenarios or 1,)."""

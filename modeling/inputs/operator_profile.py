@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from modeling.errors import ModelError
+from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
@@ -43,7 +44,8 @@ class OperatorProfile:
     whole operator, kept in its instances' memory if state_in_memory. gc_share: measured share of time spent in garbage
     collection. intervals: 95 % interval of each measured parameter, by name: `service_s`, `stream_service_s[a->b]`,
     `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on. polling: of a source that
-    polls for its tuples, which bounds its intake. selectivity_cv2: per output stream, squared coefficient of variation
+    polls for its tuples, which bounds its intake. calls: to another system, several of an instance at once, which
+    service_s does not include. selectivity_cv2: per output stream, squared coefficient of variation
     of the number of tuples made from one; if missing, that number is as even as possible. service_shape: distribution
     of service times within a stream beyond service_cv2, None if unknown; ignored if its cv² differs from service_cv2 by
     more than 5 %.
@@ -74,6 +76,7 @@ class OperatorProfile:
     polling: Polling | None = None
     selectivity_cv2: Mapping[str, float] = field(default_factory=dict)
     service_shape: ServiceShape | None = None
+    calls: Calls | None = None
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one input stream, with this many instances."""

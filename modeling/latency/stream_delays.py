@@ -47,16 +47,20 @@ class StreamDelays:
 
     A buffer is sent after buffer_timeout_s or, if bytes_per_tuple are known, as soon as it is full: a tuple waits
     uniformly between 0 and that time. Chained operators have no buffer between them, but plans do not show chaining.
-    Raises ModelError for an added delay of neither a stream nor a source.
+    calls: whether to include the time of an operator's calls, as far as it is not in its queue. Raises ModelError for
+    an added delay of neither a stream nor a source.
     """
 
-    def __init__(self, topology: Topology, plans: Placed, site: Site, added: Mapping[str, Delay]) -> None:
+    def __init__(
+        self, topology: Topology, plans: Placed, site: Site, added: Mapping[str, Delay], *, calls: bool = True
+    ) -> None:
         if unknown := sorted(set(added) - {stream.name for stream in topology.streams} - set(topology.sources)):
             raise ModelError(f"delay of {unknown[0]}, which is no stream and no source; streams are named `a->b`")
         self._topology = topology
         self._plans = plans
         self._site = site
         self._added = added
+        self._calls = calls
 
     def of(self, flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> dict[str, ManyDelays]:
         """Delays of an operator's input streams, by name, or of a source by its own name, if any.
@@ -71,6 +75,12 @@ class StreamDelays:
             if polling is not None and polling.interval_s > 0:
                 before += buffer_timeout_delay(polling.interval_s)
             found[flow.name] = ManyDelays(*(np.full((1, 1), each) for each in (before.mean_s, before.variance_s2)))
+        if self._calls and (calls := flow.profile.calls) is not None:
+            called_s = calls.beside_s(flow.profile.service_s)
+            variance_s2 = calls.call_cv2 * called_s**2
+            found = {
+                name: ManyDelays(each.mean_s + called_s, each.variance_s2 + variance_s2) for name, each in found.items()
+            }
         return {name: each for name, each in found.items() if (each.mean_s > 0).any()}
 
     def _of_stream(self, stream: Stream, flow: OperatorFlow, crossed: Crossing | None) -> ManyDelays:
@@ -112,7 +122,7 @@ def plan_delays(
 ) -> dict[str, Delay]:
     """Delays added by the site to each stream, under one plan and load."""
     capacity = Capacity(topology, profiles, [plan], site)
-    delays = StreamDelays(topology, capacity.placed, site, {})
+    delays = StreamDelays(topology, capacity.placed, site, {}, calls=False)
     found: dict[str, Delay] = {}
 
     def visit(flow: OperatorFlow, crossings: Sequence[tuple[str, Crossing]]) -> None:

@@ -63,8 +63,8 @@ def parameter_draws(profiles: Profiles, rng: np.random.Generator, count: int) ->
     If the profile has an interval for a stream's service time, or for an input's selectivity, that is drawn instead of
     the operator's, or the stream's; so are the efficiency's exponent and coordination_s. All are drawn independently,
     although one fit estimates them with correlated errors: draws are too wide if streams keep their shares, and too
-    narrow if all are off by a common factor. Not drawn: keys, window output, polling, memory, state. Raises ModelError
-    for less than one draw.
+    narrow if all are off by a common factor. Not drawn: keys, window output, polling, calls, memory, state.
+    Raises ModelError for less than one draw.
     """
     if count < 1:
         raise ModelError(f"{count} draws; give at least 1")

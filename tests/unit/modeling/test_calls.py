@@ -1,0 +1,117 @@
+"""Calls to another system, of which an instance makes several at once."""
+
+import pytest
+
+from modeling.calibration import calibrated
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.errors import ModelError
+from modeling.evaluate import evaluate
+from modeling.evaluate_many import evaluate_many
+from modeling.flow.limits import OperatorLimit
+from modeling.inputs.calls import Calls
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+
+NAMES = ("read", "enrich", "write")
+CHAIN = Topology("chain", tuple(map(Operator, NAMES)), (Stream("read", "enrich"), Stream("enrich", "write")))
+CALLS = Calls(concurrency=10, call_s=0.1)
+PROFILES = {
+    "read": OperatorProfile("read", 0.001),
+    "enrich": OperatorProfile("enrich", 0.0002, calls=CALLS),
+    "write": OperatorProfile("write", 0.001),
+}
+
+
+def plan(enrich: int = 1) -> PhysicalPlan:
+    return PhysicalPlan("chain", {"read": 1, "enrich": enrich, "write": 1})
+
+
+@pytest.mark.parametrize("instances", [1, 2])
+def test_ten_calls_of_100_ms_at_once__let_100_a_second_through(instances: int) -> None:
+    estimate = evaluate(CHAIN, PROFILES, plan(instances), {"read": 50.0})
+    assert estimate.mst_per_s["read"] == pytest.approx(100.0 * instances)
+    assert estimate.bottleneck == OperatorLimit("enrich")
+
+
+def test_latency__includes_the_call() -> None:
+    # Ten servers of 100 ms at 50/s hardly wait: 100 ms, and 1 + .2 + 1 ms of service, a little more for waits.
+    estimate = evaluate(CHAIN, PROFILES, plan(), {"read": 50.0}, percentiles=True)
+    assert 0.1022 < estimate.latency_s < 0.115
+    assert estimate.latency is not None
+    # An exponential call: p95 = 3 · 100 ms.
+    assert estimate.latency.p95_s == pytest.approx(0.3, rel=0.1)
+    many = evaluate_many(CHAIN, PROFILES, [plan()], {"read": [50.0]})
+    assert many.latency is not None
+    assert many.latency.mean_s[0, 0] == pytest.approx(estimate.latency_s)
+
+
+def test_calls_of_constant_time__hardly_vary() -> None:
+    constant = {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002, calls=Calls(10, 0.1, 0.0))}
+    estimate = evaluate(CHAIN, constant, plan(), {"read": 20.0}, percentiles=True)
+    assert estimate.latency is not None
+    assert estimate.latency.p95_s == pytest.approx(0.13, rel=0.15)
+
+
+def test_waiting_for_a_call__takes_no_core() -> None:
+    # .2 ms of work at 50/s
+    assert evaluate(CHAIN, PROFILES, plan(), {"read": 50.0}).resources.cores["enrich"] == pytest.approx(0.01)
+
+
+def test_an_operator_whose_own_work_takes_longer__is_bounded_by_that() -> None:
+    slow = {**PROFILES, "enrich": OperatorProfile("enrich", 0.025, calls=CALLS)}
+    assert evaluate(CHAIN, slow, plan(), {"read": 10.0}).mst_per_s["read"] == pytest.approx(40.0)
+
+
+def test_impossible_calls__are_refused() -> None:
+    with pytest.raises(ModelError, match="concurrency of 0"):
+        Calls(0, 0.1)
+    with pytest.raises(ModelError, match="call_s"):
+        Calls(1, -0.1)
+
+
+def samples(*, waiting: float = 0.8, busy: float = 0.02, per_s: float = 100.0) -> list[OperatorSample]:
+    """30 s: the source waits for room, the operator that calls is idle."""
+    made = 30.0 * per_s
+    each = {
+        "read": (3.0, waiting * 30.0, {"read->enrich": made}),
+        "enrich": (busy * 30.0, 0.0, {"enrich->write": made}),
+        "write": (3.0, 0.0, {}),
+    }
+    return [
+        OperatorSample(name, 0, 30.0, busy_s, waited_s, made, out, began_s=0.0, age_s=600.0, parallelism=1)
+        for name, (busy_s, waited_s, out) in each.items()
+    ]
+
+
+def test_the_time_of_a_call__is_measured_while_its_senders_wait() -> None:
+    # All ten calls are in use at 80/s: 125 ms each, not the 100 ms that were declared.
+    found = calibrated(CHAIN, samples(per_s=80.0), PROFILES).operators["enrich"]
+    assert found.profile.calls is not None
+    assert found.profile.calls.concurrency == 10
+    assert found.profile.calls.call_s == pytest.approx(0.125)
+    low, high = found.profile.intervals["calls.call_s"]
+    assert low < 0.125 < high
+    estimate = evaluate(CHAIN, {**PROFILES, "enrich": found.profile}, plan(2), {"read": 1.0})
+    assert estimate.mst_per_s["read"] == pytest.approx(160.0)
+
+
+def test_an_idle_operator_that_its_senders_wait_for__is_named() -> None:
+    undeclared = {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002)}
+    found = calibrated(CHAIN, samples(), undeclared).operators
+    (note,) = [note for note in found["enrich"].notes if "calls.concurrency" in note]
+    assert "80%" in note
+    assert "100 tuples a second" in note
+    assert not any("calls.concurrency" in note for name in ("read", "write") for note in found[name].notes)
+
+
+@pytest.mark.parametrize("seen", [{"waiting": 0.05}, {"busy": 0.95}])
+def test_an_operator_that_is_busy_or_that_nobody_waits_for__is_not_named(seen: dict[str, float]) -> None:
+    undeclared = {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002)}
+    notes = calibrated(CHAIN, samples(**seen), undeclared).operators["enrich"].notes
+    assert not any("calls.concurrency" in note for note in notes)
+
+
+def test_calls_that_are_not_all_in_use__keep_the_declared_time() -> None:
+    found = calibrated(CHAIN, samples(waiting=0.0, per_s=20.0), PROFILES).operators["enrich"]
+    assert found.profile.calls == CALLS

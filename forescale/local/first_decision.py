@@ -28,6 +28,17 @@ STAGES = (
     Stage("plan", "calibrating, and searching the schedule", 75),
 )
 ABOUT_MINUTES = 4
+UNDER_WAY = frozenset({"queued", "running"})
+
+
+def never_decided(airflow: Runs) -> bool:
+    """Whether no schedule was ever searched here."""
+    return not airflow.runs(STAGES[-1].dag_id)
+
+
+def has_begun(airflow: Runs) -> bool:
+    """Whether a first stage is under way: Airflow itself starts a run that its DAG's schedule has just missed."""
+    return any(run["state"] in UNDER_WAY for run in airflow.runs(STAGES[0].dag_id))
 
 
 class FirstDecision:

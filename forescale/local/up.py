@@ -12,7 +12,7 @@ from forescale.local.airflow.dag_links import link_dags
 from forescale.local.airflow.environment import DAGS, airflow_home, passwords_file
 from forescale.local.airflow.service import running_airflow
 from forescale.local.errors import AirflowError
-from forescale.local.first_decision import ABOUT_MINUTES, FirstDecision
+from forescale.local.first_decision import ABOUT_MINUTES, STAGES, FirstDecision, has_begun, never_decided
 from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import ended_by_signals
@@ -72,8 +72,9 @@ def _serve(
         _say_runs(linked, say)
         say("Ctrl-C stops both.")
         first = None
-        if feed is not None and not airflow.client.runs("aggregate"):
-            airflow.client.trigger("aggregate")
+        if feed is not None and never_decided(airflow.client):
+            if not has_begun(airflow.client):
+                airflow.client.trigger(STAGES[0].dag_id)
             say(f"A first decision is under way and takes about {ABOUT_MINUTES} minutes.")
             first = FirstDecision(airflow.client)
         fed_at = time.monotonic()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forescale.local.first_decision import FirstDecision
+from forescale.local.first_decision import FirstDecision, has_begun, never_decided
 
 
 class Airflow:
@@ -41,3 +41,17 @@ def test_a_failed_stage__is_told_and_ends_it() -> None:
     first = FirstDecision(airflow)
     assert list(first.news())[-1] == "The DAG aggregate failed; its log in Airflow says why."
     assert first.over
+
+
+def test_a_first_decision__is_told_though_airflow_began_it_by_itself() -> None:
+    """Within minutes of the full hour it starts the hour's run as it comes up."""
+    airflow = Airflow()
+    assert never_decided(airflow)
+    assert not has_begun(airflow)
+    airflow.states["aggregate"] = "queued"
+    assert never_decided(airflow)
+    assert has_begun(airflow)
+    airflow.states |= {"aggregate": "failed"}
+    assert not has_begun(airflow)
+    airflow.states |= {"aggregate": "success", "forecast": "success", "plan": "running"}
+    assert not never_decided(airflow)

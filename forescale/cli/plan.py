@@ -81,6 +81,11 @@ def show_schedule(planned: "PlannedSchedule") -> None:
     say_placeholders(planned.stands_on, planned.topology)
     price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
     plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
+    if planned.earlier_at is not None:
+        plain(
+            f"made {planned.earlier_at:%Y-%m-%d %H:%M} UTC: forecasts, running plan, files and calibration are still "
+            "those that it was made from"
+        )
     if planned.floor:
         plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
     if planned.cause and planned.rung.plans:

@@ -106,6 +106,7 @@ class PlannedSchedule:
     it. rung: of the ladder it was planned by; cause: why no better rung, and other problems. alternatives: over the
     same horizon; last_day: the day before under other policies, None if unknown. price, instance_price_per_hour: as in
     the schedule. excuses: what is impossible within the limits, why, and what to change. stands_on: as in its basis.
+    earlier_at: when it was made, if it was not made now as it answers the same question.
     """
 
     topology: str
@@ -129,6 +130,7 @@ class PlannedSchedule:
     last_day: LastDay | None = None
     excuses: tuple[str, ...] = ()
     stands_on: tuple[Ground, ...] = ()
+    earlier_at: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -163,11 +165,11 @@ def plan(workspace: Workspace, topology: str, candidates: Mapping[str, PhysicalP
     with planning_one(workspace.settings, config.topology):
         request = plan_request(workspace, config, candidates)
         forecasts = request.forecasts()
-        made = earlier_schedule(request, ledger)
-        if made is None:
-            made = kept(request, _new_schedule(workspace, request, forecasts), ledger)
+        earlier = earlier_schedule(request, ledger)
+        made = earlier or kept(request, _new_schedule(workspace, request, forecasts), ledger)
     last_day = day_before(workspace, workspace.situation(request.config), made)
-    return published(workspace, request, made, forecasts, last_day)
+    answer = published(workspace, request, made, forecasts, last_day)
+    return answer if earlier is None else replace(answer, earlier_at=earlier.schedule.made_at)
 
 
 def _new_schedule(workspace: Workspace, request: PlanRequest, forecasts: Mapping[str, Forecast]) -> ScalingSchedule:

@@ -105,6 +105,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
     again = plan(Workspace(settings), NAME)
     assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
+    assert (made.earlier_at, again.earlier_at) == (None, entry.schedule.made_at)
     assert "Why: Edited by anna" in again.summary
 
     later = edited(Workspace(settings), again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")

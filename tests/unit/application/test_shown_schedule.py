@@ -1,0 +1,24 @@
+"""What `forescale plan` says of a schedule."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from forescale.cli.plan import show_schedule
+from forescale.jobs.plan import PlannedSchedule
+from forescale.jobs.violation_budget import BudgetUse
+
+MADE = PlannedSchedule("shop", "s1", (), "nothing changes", 3.5, {}, BudgetUse(7.2, 0, 0), Path("s1.html"), "")
+
+
+def test_a_schedule_that_was_made_before__says_when_and_that_its_question_is_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_schedule(MADE)
+    assert "made 2026" not in capsys.readouterr().out
+    show_schedule(replace(MADE, earlier_at=datetime(2026, 3, 2, 12, tzinfo=UTC)))
+    assert "made 2026-03-02 12:00 UTC: forecasts, running plan, files and calibration are still those" in (
+        capsys.readouterr().out
+    )

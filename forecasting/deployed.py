@@ -8,6 +8,7 @@ import numpy as np
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import forecaster_rng
+from forecasting.forecast import mixture_name
 from forecasting.forecaster import FittedForecaster
 from forecasting.peaks import path_quantiles, peak_quantiles_per_s
 from forecasting.selection import Ensemble, Weights, after_surprise, deployed_peaks_per_s
@@ -70,7 +71,7 @@ class DeployedForecaster:
 
     def names(self) -> dict[int, str]:
         """Names of the forecasters per horizon, by descending weight."""
-        return dict(zip(self.horizons_s, map(" + ".join, self.ensemble.weights), strict=True))
+        return dict(zip(self.horizons_s, map(mixture_name, self.ensemble.weights), strict=True))
 
     def _reach(self, ensemble: Ensemble, name: str) -> int:
         used = [h for h, weights in zip(self.horizons_s, ensemble.weights, strict=True) if name in weights]

@@ -1,6 +1,6 @@
 """A forecast as a value: quantiles of the rate per step, of the peak per horizon, and the sample paths behind them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,6 +14,23 @@ QUANTILES: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99)
 HORIZONS_S: tuple[int, ...] = (900, 3600, 21600, 86400)
 MAX_PER_S = 1e12
 """Far above any real rate: a larger one is a mistake."""
+
+
+_AND = " + "
+
+
+def mixture_name(parts: Iterable[str]) -> str:
+    """The name of a mixture of forecasters, by descending weight."""
+    return _AND.join(parts)
+
+
+def mixture_parts(name: str) -> tuple[str, ...]:
+    """The forecasters of a mixture.
+
+    >>> mixture_parts(mixture_name(["ridge", "week_naive"]))
+    ('ridge', 'week_naive')
+    """
+    return tuple(name.split(_AND)) if name else ()
 
 
 # JSON has no infinity, so it is written as text, as in forecast.json.

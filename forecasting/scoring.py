@@ -99,7 +99,7 @@ def _verdict(
     against = f"peak loss {loss:.4g}/s against {bound:.4g}/s of {naive}"
     if ratio < 1:
         return True, f"{against}: ratio {ratio:.2f} < 1"
-    return False, f"{against}: ratio {ratio:.2f}, must be below 1; longer or cleaner history would help"
+    return False, f"{against}: ratio {ratio:.2f}, so the naives weigh more; longer or cleaner history would help"
 
 
 def loss_ratio(loss: float, bound: float) -> float:

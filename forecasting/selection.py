@@ -15,7 +15,7 @@ from forecasting.arrays import Flags, Floats, Ints
 from forecasting.backtest import BacktestTable
 from forecasting.calibration import Calibration, calibration, floor_per_s, ordered
 from forecasting.errors import ForecastError
-from forecasting.forecast import BacktestScore
+from forecasting.forecast import BacktestScore, mixture_name
 from forecasting.models.borrowed_forecaster import BORROWED
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import (
@@ -201,7 +201,7 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
         if deployed.origins >= MIN_ORIGINS:
             scores.append(deployed)
         if set(ensemble.weights[horizon]) <= table.naive:
-            what = " + ".join(ensemble.weights[horizon])
+            what = mixture_name(ensemble.weights[horizon])
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
     return Selection(ensemble, tuple(scores), tuple(notes))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from forecasting.drift import deployed_score
-from forecasting.forecast import BacktestScore, Forecast
+from forecasting.forecast import BacktestScore, Forecast, mixture_parts
 from forecasting.selection import DEPLOYED
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.decision_words import basis_rows
@@ -73,7 +73,7 @@ def _deployed_cells(forecast: Forecast, horizon_s: int) -> tuple[Cell, ...]:
 
 
 def rivals_table(forecasts: Mapping[str, Forecast]) -> Table | None:
-    """Every other forecaster that was tried, per horizon, and why it was not chosen."""
+    """Every other forecaster that was tried, per horizon: whether it is part of what is deployed, and its score."""
     rows = [
         (
             *_head(forecasts, source, score.horizon_s),
@@ -96,9 +96,8 @@ def _tried(score: BacktestScore) -> str:
 
 
 def _verdict(forecast: Forecast, score: BacktestScore) -> str:
-    if score.forecaster in forecast.forecaster.get(score.horizon_s, "").split(" + "):
-        return "part of what is deployed"
-    return "allowed" if score.allowed else "refused"
+    deployed = score.forecaster in mixture_parts(forecast.forecaster.get(score.horizon_s, ""))
+    return "part of what is deployed" if deployed else "not deployed"
 
 
 def profiles_table(decision: DecisionReport) -> Table:

@@ -182,9 +182,7 @@ def alternatives_table(proposal: Proposal) -> Table:
     others = [
         _schedule_row(
             alternative_name(other),
-            rescued(proposal, other).removeprefix(", ")
-            if other.kind is AlternativeKind.HOLD
-            else alternative_words(schedule, other),
+            rescued(proposal, other) if other.kind is AlternativeKind.HOLD else alternative_words(schedule, other),
             other.cost_instance_hours,
             other.price,
             difference(other.cost_instance_hours, schedule.cost_instance_hours),

@@ -189,7 +189,7 @@ def _compared(proposal: Proposal) -> list[Alternative]:
 
 def _against(proposal: Proposal, other: Alternative) -> str:
     more = difference(proposal.schedule.cost_instance_hours, other.cost_instance_hours)
-    hours = f"{instance_hours(other.cost_instance_hours)}{rescued(proposal, other)}"
+    hours = ", ".join(filter(None, (instance_hours(other.cost_instance_hours), rescued(proposal, other))))
     return f"{more} against {alternative_name(other)} ({hours})"
 
 
@@ -200,7 +200,7 @@ def rescued(proposal: Proposal, other: Alternative) -> str:
     schedule = proposal.schedule
     held_h = schedule.current.instances * (schedule.end - schedule.start).total_seconds() / 3600
     added_h = other.cost_instance_hours - held_h
-    return f", {instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
+    return f"{instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
 
 
 def risk(proposal: Proposal) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from math import isfinite, isnan
 from urllib.parse import urlsplit
 
+from forecasting.forecast import mixture_parts
 from forecasting.outlook import SeriesOutlook, by_risk
 from forescale.report.forecasts.spark_line import SparkLine, spark_line
 from forescale.report.kit.page import rendered
@@ -124,7 +125,7 @@ def _deployed(row: SeriesOutlook) -> Cell:
     """The forecaster with the largest weight and the number of others, with horizons if they differ."""
     names: dict[str, list[int]] = {}
     for horizon_s, every in sorted(row.forecaster.items()):
-        first, *others = every.split(" + ")
+        first, *others = mixture_parts(every)
         names.setdefault(f"{first} + {len(others)} more" if others else first, []).append(horizon_s)
     if len(names) < 2:
         return Cell(next(iter(names), "–"))

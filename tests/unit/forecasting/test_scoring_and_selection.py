@@ -9,7 +9,7 @@ from forecasting.backtest import BacktestTable
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore
 from forecasting.scoring import horizon_scores, peak_losses
-from forecasting.selection import EXPECTED_RATIO, MIN_WEIGHT, Ensembles, Selection, log_average, select
+from forecasting.selection import DEPLOYED, EXPECTED_RATIO, MIN_WEIGHT, Ensembles, Selection, log_average, select
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 NAIVES = frozenset({"persistence", "day_naive"})
@@ -52,11 +52,11 @@ def test_a_score__is_the_mean_pinball_loss_over_the_upper_quantiles() -> None:
     assert scores["prophet"].origins == 12
 
 
-def test_a_rejection__names_the_value_the_bound_and_what_would_help() -> None:
+def test_a_loss__names_the_value_the_bound_and_what_would_help() -> None:
     score = scores_of(table({"prophet": 8.0, "persistence": 11.0}))["prophet"]
     assert not score.allowed
     assert score.reason == (
-        "peak loss 1.893/s against 0.05333/s of persistence: ratio 35.50, must be below 1; "
+        "peak loss 1.893/s against 0.05333/s of persistence: ratio 35.50, so the naives weigh more; "
         "longer or cleaner history would help"
     )
 
@@ -103,6 +103,19 @@ def test_what_clearly_loses_to_the_better_naive__is_not_deployed_and_that_is_sai
     selection = selected(table({"prophet": 8.0, "persistence": 11.0}))
     assert selection.ensemble.weights == ({"persistence": 1.0},)
     assert selection.notes == ("1 s: no forecaster beats the naive rivals; persistence is deployed",)
+
+
+def test_what_loses_as_a_whole__stays_deployed_with_the_naives_in_it_and_its_score_says_so() -> None:
+    """For eight origins `a` said 10.1 against 11, then 8 against 11. Losses at p90, p95, p99: .16 × what is too much
+    / 3, 2.84 × what is too little / 3. Its weight by the first eight makes the mixture lose over all twelve.
+    """
+    backtest = table({"a": 10.1, "persistence": 11.0})
+    backtest.peak_per_s["a"][8:] = 8.0
+    selection = selected(backtest)
+    (together,) = [score for score in selection.scores if score.forecaster == DEPLOYED]
+    assert together.ratio > 1
+    assert "persistence" in selection.ensemble.weights[0]
+    assert selection.ensemble.held_back == (False,)
 
 
 def test_where_nothing_ever_comes__what_is_deployed_says_so() -> None:

@@ -161,7 +161,7 @@ def test_page__says_why_this_model_and_where_it_comes_from(series: ArrivalSeries
     page = page_of(ForecastReport(**vars(judged_forecasts([newest], series)), link="http://127.0.0.1:5000/#/runs/1"))
     text = page.text.replace(NBSP, " ")
     assert "15 min time_of_week 0.6 94 % 36" in text
-    assert "15 min prophet refused 1.3 90 % ratio 1.30, must be below 1" in text
+    assert "15 min prophet not deployed 1.3 90 % ratio 1.30, must be below 1" in text
     assert text.count("3 of 900 windows were missing") == 1
     assert "MLflow run run-1, model version 4" in text
     assert "seed 7" in text

@@ -158,11 +158,11 @@ def test_report__gives_forecast_and_model_quality() -> None:
     assert "count 10 ms 10 ms declared, not yet measured" in text
 
 
-def test_report__tells_the_parts_of_a_mixture_from_the_refused() -> None:
+def test_report__tells_the_parts_of_a_mixture_from_the_others() -> None:
     text = read(sample_decision())
     assert "24 h time_of_week + harmonic_arima + prophet 0.51 93 % 12" in text
     assert "24 h time_of_week part of what is deployed 0.74 94 %" in text
-    assert "24 h persistence refused 1.99 94 %" in text
+    assert "24 h persistence not deployed 1.99 94 %" in text
 
 
 def test_report__of_a_naive_forecaster_says_what_was_held_back() -> None:
@@ -173,7 +173,7 @@ def test_report__of_a_naive_forecaster_says_what_was_held_back() -> None:
     naive = replace(forecast(), forecaster={900: "week_naive"}, scores=scores)
     text = read(replace(sample_decision(), forecasts={SOURCE: naive}))
     assert "15 min week_naive no better than the naive rival 1 90 % 12" in text
-    assert "the best together refused 1.2 70 % ratio 1.2 >= 1" in text
+    assert "the best together not deployed 1.2 70 % ratio 1.2 >= 1" in text
 
 
 def test_report__of_a_forecast_without_a_backtest_says_so() -> None:

@@ -92,3 +92,14 @@ def test_picture_and_table__come_with_the_commands_that_make_them() -> None:
         assert (PROJECT / script).exists()
     assert f"--out {picture}" in README
     assert "python benchmarks/replay.py" in README
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/airflow.md"])
+def test_install_line__finds_wheel_and_constraints_where_make_release_puts_them(page: str) -> None:
+    lock = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
+    (airflow,) = re.findall(r"^apache-airflow==(\S+)", lock, re.MULTILINE)
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    assert "`make release`" in text
+    assert f"-c dist/constraints-airflow-{airflow}.txt" in text
+    for line in re.findall(r"pip install .*forescale\[.*", text):
+        assert "--find-links dist " in line

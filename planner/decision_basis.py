@@ -91,7 +91,8 @@ class CalibrationFacts:
 
     @property
     def amiss(self) -> bool:
-        return self != CalibrationFacts(version=self.version)
+        """Whether somebody should look. A single look that differs is a note, until a second one agrees."""
+        return self != CalibrationFacts(version=self.version, contradicted=self.contradicted)
 
 
 NOT_CALIBRATED = CalibrationFacts()

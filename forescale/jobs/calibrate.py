@@ -150,7 +150,7 @@ def planning_profiles(
     made = calibrated(config.as_topology(), samples, base)
     path = profile_path(config, workspace.settings)
     made, changed, unlike = settled_look(
-        config.topology, base, made, look_path(config, workspace.settings), now, span_s
+        config.topology, base, made, look_path(config, workspace.settings), now, max(span_s, SETTLED_S)
     )
     facts = CalibrationFacts(
         unmeasured=tuple(name for name, profile in made.profiles.items() if profile.samples == 0),

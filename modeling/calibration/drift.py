@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
 
 import numpy as np
 import scipy
@@ -13,6 +12,8 @@ from modeling.calibration.parameters import Parameter, parameters
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 
 SIGNIFICANT = 0.05
+LONE_FREEDOM = 4.0
+"""Degrees of freedom of what is assumed of a single sample: LONE_ERROR is a guess, so no look is beyond all doubt."""
 MATTERS = 0.05
 """Relative change below which plans hardly change."""
 
@@ -40,7 +41,7 @@ def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool
     measurements and do not drift. matters: minimum relative change. lone: also compare what a single sample measured
     now, which is a reason to look again but no evidence of a drift: machines vary from minute to minute.
     """
-    freedom = inf if lone else 1.0
+    freedom = LONE_FREEDOM if lone else 1.0
     compared = [
         (name, parameter, before, after, _chance(before, after, old[name].samples, new[name].samples, freedom))
         for name in new

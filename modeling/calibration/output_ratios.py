@@ -7,9 +7,10 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.calibration.by_input import in_proportion, ratios_by_input
-from modeling.calibration.measured import Measured, measured_ratio
+from modeling.calibration.measured import Measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
+from modeling.calibration.sittings import ratio_over_spans
 from modeling.inputs.operator_profile import OperatorProfile
 
 
@@ -44,7 +45,8 @@ def output_ratios(
         out = np.array([samples[at].records_out[stream] for at in reporting])
         counted = [number for number, at in enumerate(reporting) if samples[at].records_in_by]
         # A single sample has no spread: assume a Poisson count.
-        pooled[stream] = measured_ratio(out, tuples[reporting], float(1 / np.sqrt(max(1.0, out.sum()))))
+        of = [samples[at] for at in reporting]
+        pooled[stream] = ratio_over_spans(out, tuples[reporting], of, float(1 / np.sqrt(max(1.0, out.sum()))))
         if len(inputs) < 2 or stream in known.windowed:
             continue
         before = known.input_selectivity.get(stream, {})

@@ -10,6 +10,7 @@ from modeling.arrays import Floats
 from modeling.calibration.line import fitted_line
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sittings import ratio_over_spans, with_sittings
 from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
 
@@ -56,14 +57,15 @@ def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) 
         return None
     cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in reporting]), tuples[reporting]
     spans_s = np.array([samples[at].span_s for at in reporting])
+    of = [samples[at] for at in reporting]
     line = _use(counts / spans_s, cpu_s / spans_s)
     if line is not None and line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
         notes.append(
             f"an idle instance uses {line.start.value:.2g} cores, which are not in cpu_s: leave them free in its "
             "container"
         )
-        return line.slope
-    ratio = measured_ratio(cpu_s, counts, float(1 / np.sqrt(counts.sum())))
+        return with_sittings(line.slope, of)
+    ratio = with_sittings(ratio_over_spans(cpu_s, counts, of, float(1 / np.sqrt(counts.sum()))), of)
     # An idle instance may still use some CPU; then a tuple takes less, within the line's error.
     return ratio if line is None else _down_to(ratio, line.slope.low)
 

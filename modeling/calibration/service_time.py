@@ -10,6 +10,7 @@ from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_inpu
 from modeling.calibration.measured import Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
+from modeling.calibration.sittings import ratio_over_spans, with_sittings
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
@@ -64,13 +65,14 @@ def service_times(
             "samples do not report the parallelism: the service time is taken as that of "
             f"{count_of(known.efficiency.measured_at, 'instance')}"
         )
-    service = _pooled(busy_s * to_anchor, tuples, known)
+    service = with_sittings(_pooled(busy_s * to_anchor, tuples, known, samples), samples)
     if anchor_error:
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
     if apart.why:
         notes.append(f"service times of its inputs cannot be separated: {apart.why}")
-    return ServiceTimes(service, apart.ratio, efficiency, scale, apart.alike, to_anchor, tuple(notes))
+    by_stream = {stream: with_sittings(ratio, samples) for stream, ratio in apart.ratio.items()}
+    return ServiceTimes(service, by_stream, efficiency, scale, apart.alike, to_anchor, tuple(notes))
 
 
 def _by_input(
@@ -90,13 +92,13 @@ def _by_input(
         return ByInput(ratio)
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     if not counted:
-        scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known))
+        scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known, samples))
         return ByInput(scaled, why="samples do not report input by stream")
     return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
-def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile) -> Measured:
-    return measured_ratio(busy_s, tuples, float(np.sqrt(known.service_cv2 / tuples.sum())))
+def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile, samples: Sequence[OperatorSample]) -> Measured:
+    return ratio_over_spans(busy_s, tuples, samples, float(np.sqrt(known.service_cv2 / tuples.sum())))
 
 
 def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:

@@ -50,7 +50,7 @@ def causes_words(basis: DecisionBasis) -> str:
     """
     words = [cause_words(cause) for cause in basis.causes]
     facts = replace(basis.calibration, unmeasured=()) if placeholder_line(basis.stands_on, "") else basis.calibration
-    calibration = calibration_words(facts)
+    calibration = calibration_words(facts) if facts.amiss else ""
     return "; ".join([*words, *([f"calibration: {calibration}"] if calibration else [])])
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.jobs.planning_case import Start, question_of
 from forescale.jobs.rungs import Basis
-from forescale.report.kit.decision_words import calibration_words
+from forescale.report.kit.decision_words import calibration_words, causes_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
 from forescale.situation.workspace import Workspace
@@ -26,7 +27,7 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
-from planner.decision_basis import DecisionBasis, Rung
+from planner.decision_basis import CalibrationFacts, DecisionBasis, Rung
 from planner.errors import ClusterError
 
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"
@@ -108,8 +109,8 @@ def test_calibrate__writes_the_profiles_with_their_intervals(
     assert profile.service_s == split["service_s"] == pytest.approx(0.004)
     assert profile.selectivity == {"split->count": pytest.approx(5.0)}
     low, high = profile.intervals["service_s"]
-    # ± t(0.975, 9) = 2.262 times 1 % · √(10/9) / √10 of 4 ms
-    assert (high - low) / 2 == pytest.approx(2.262 * 0.00004 / 3, rel=1e-3)
+    # ± t(0.975, 9) = 2.262 times 1 % · √(10/9) / √10 of 4 ms, and 1.96 times 5 %, by which sittings differ
+    assert (high - low) / 2 == pytest.approx(math.hypot(2.262 * 0.00004 / 3, 1.96 * 0.05 * 0.004), rel=1e-3)
     assert split["intervals"]["service_s"] == [low, high]
     # What no sample tells of is as it was declared.
     assert read_profile_file(out)["count"].service_s == 0.002
@@ -122,7 +123,7 @@ def test_calibrate__tells_people_what_it_used_and_what_not(
     given = str(samples(tmp_path, held_s=20.0))
     assert run("--topology", str(topology), "--samples", given, "--no-track") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "0.004 s [0.00397, 0.00403]" in shown
+    assert "0.004 s [0.00361, 0.00439]" in shown
     assert "split: dropped 2: started 0 s before, less than 20 s" in shown
     assert "split: censored 10: backpressured for 33% of its span" in shown
     assert "count: not measured: no sample of it can be used" in shown
@@ -255,6 +256,19 @@ class Told:
 def _untracked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that does not answer: planning goes on without it."""
     monkeypatch.setenv("FORESCALE_MLFLOW_URI", "http://127.0.0.1:9")
+
+
+@pytest.mark.usefixtures("_untracked")
+def test_one_look_that_differs__is_a_note_and_no_alarm(topology: Path) -> None:
+    config = read_topology_file(topology)
+    its = Workspace(Settings())
+    for hour, service_s in enumerate((0.004, 0.006)):
+        at = datetime(2026, 1, 5, hour, tzinfo=UTC)
+        facts = planning_profiles(its, config, Told(service_s), at).facts  # type: ignore[arg-type]
+    alone = CalibrationFacts(version="words/3", contradicted=facts.contradicted)
+    assert alone.contradicted == ("split",)
+    assert not alone.amiss
+    assert causes_words(DecisionBasis(calibration=alone)) == ""
 
 
 def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[str, float]:

@@ -13,13 +13,34 @@ from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined, prof
 
 def test_interval__is_student_s_over_instances_and_spans() -> None:
     profile = profile_of(sample(9, 1000), sample(10, 1000, 1), sample(11, 1000))
-    # mean 10 ms, standard deviation of the three 1 ms: error 1/√3 ms, t(0.975, 2) = 4.303
-    assert profile.service_s_error == pytest.approx(0.001 / 3**0.5)
-    low, high = profile.intervals["service_s"]
-    assert (low, high) == (
-        pytest.approx(0.010 - 4.303 * 0.001 / 3**0.5, rel=1e-3),
-        pytest.approx(0.010 + 4.303 * 0.001 / 3**0.5, rel=1e-3),
+    # mean 10 ms, standard deviation of the three 1 ms: error 1/√3 ms, t(0.975, 2) = 4.303; and 5 % of 10 ms, by which
+    # machines differ from one sitting to the next
+    assert profile.service_s_error == pytest.approx((0.001**2 / 3 + 0.0005**2) ** 0.5)
+    reach = ((4.303 * 0.001) ** 2 / 3 + (1.96 * 0.0005) ** 2) ** 0.5
+    assert profile.intervals["service_s"] == (
+        pytest.approx(0.010 - reach, rel=1e-3),
+        pytest.approx(0.010 + reach, rel=1e-3),
     )
+
+
+def test_instances_that_are_read_together__do_not_make_an_interval_narrow() -> None:
+    # Two minutes of 8 instances: all at 10 ms, then all at 12 ms.
+    twice = [
+        sample(10 if began_s == 0 else 12, 1000, index, began_s=began_s)
+        for began_s in (0.0, 60.0)
+        for index in range(8)
+    ]
+    error = profile_of(*twice).service_s_error
+    # over spans: mean 11 ms, standard deviation √2 ms, error 1 ms; over samples it were 0.26 ms
+    assert error == pytest.approx((0.001**2 + (0.05 * 0.011) ** 2) ** 0.5)
+
+
+def test_sittings_apart__are_surer_than_one() -> None:
+    spans = [sample(10, 1000, began_s=3600.0 * hour) for hour in range(4)]
+    # 5 % / √4 of 10 ms
+    assert profile_of(*spans).service_s_error == pytest.approx(0.05 * 0.010 / 2)
+    together = [replace(one, began_s=60.0 * n) for n, one in enumerate(spans)]
+    assert profile_of(*together).service_s_error == pytest.approx(0.05 * 0.010)
 
 
 def test_one_sample__is_as_sure_as_its_tuples_and_its_machine_make_it() -> None:

@@ -28,6 +28,7 @@ from forecasting.tracking.batch import (
 from forecasting.tracking.forecast_plot import write_forecast_plot
 from forecasting.tracking.runs import CHALLENGER, CHAMPION, failing, open_run
 from forecasting.tracking.saved_model import save_model
+from forecasting.tracking.seal import Seal
 from forecasting.tracking.store_access import connected_client, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forecasting.trained_file import read_trained
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 LOCAL_UI = "http://127.0.0.1:5000"
 FORECASTS, REPORTS = "forecasts", "reports"
+SEAL_TAG = "trained_seal"
 TRAINED = f"{MODEL}/artifacts/trained"
 
 
@@ -46,12 +48,19 @@ class MlflowTracker:
     Every method raises TrackingError if the store cannot be reached or refuses.
 
     tracking_uri: `sqlite:////abs/mlflow.db`, a database or a server. artifact_root: URI below which a local store keeps
-    artifacts, None if a server decides. ui_url: for people.
+    artifacts, None if a server decides. ui_url: for people. seal: of trained models; None: they are not checked.
     """
 
-    def __init__(self, tracking_uri: str, artifact_root: str | None = None, ui_url: str = LOCAL_UI) -> None:
+    def __init__(
+        self,
+        tracking_uri: str,
+        artifact_root: str | None = None,
+        ui_url: str = LOCAL_UI,
+        seal: Seal | None = None,
+    ) -> None:
         self.tracking_uri = tracking_uri
         self.artifact_root = artifact_root
+        self._seal = seal
         self.ui_url = without_credentials(ui_url).rstrip("/")
         self._client: MlflowClient | None = None
 
@@ -90,6 +99,8 @@ class MlflowTracker:
                 elif batch.head.trains:
                     for number, folder_of_source in enumerate(content.trained.values()):
                         shutil.copytree(folder_of_source, scratch / "trained" / f"{number:05d}")
+                    if self._seal is not None:
+                        client.set_tag(batch.run_id, SEAL_TAG, self._seal.of(scratch / "trained"))
                     save_model(scratch / "trained", scratch / MODEL)
                     client.log_artifacts(batch.run_id, str(scratch / MODEL), MODEL)
                     self._promote(client, batch)
@@ -122,7 +133,19 @@ class MlflowTracker:
             run_id = client.get_model_version(name, number).run_id
             folder.mkdir(parents=True, exist_ok=True)
             fetched = Path(client.download_artifacts(run_id, TRAINED, str(folder)))
+            self._check_seal(model_version, fetched, str(client.get_run(run_id).data.tags.get(SEAL_TAG, "")))
         return {read_trained(path).source: path for path in sorted(fetched.iterdir())}
+
+    def _check_seal(self, model_version: str, fetched: Path, digest: str) -> None:
+        """Raises TrackingError for files that this home did not store. A store of this machine's own may hold models
+        of 0.2, which have no digest.
+        """
+        of_0_2 = not digest and self.tracking_uri.startswith("sqlite:")
+        if self._seal is not None and not of_0_2 and not self._seal.fits(fetched, digest):
+            raise TrackingError(
+                f"model version {model_version} is not as this home stored it (by the key {self._seal.file}): somebody "
+                "else wrote or changed it; restore the key if it was another one, or train anew"
+            )
 
     def fetch_request(self, run_id: str) -> dict[str, Any]:
         """The request to repeat a run's batch. Raises TrackingError."""

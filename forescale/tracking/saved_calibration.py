@@ -11,18 +11,23 @@ import modeling
 from modeling.inputs.topology import Topology
 
 CODE = Path(__file__).with_name("calibration_pyfunc.py")
-NEEDED = ("mlflow", "networkx", "numpy", "pandas", "pydantic", "scipy")
-OURS = (
-    "__init__.py",
-    "files/__init__.py",
-    "files/atomic.py",
-    "files/file_error.py",
-    "files/profile.py",
-    "files/shown.py",
-    "tracking/__init__.py",
-    "tracking/calibration_files.py",
-)
-"""Files of this package that the model needs, beside all of the package modeling."""
+NEEDED = ("mlflow", "networkx", "numpy", "pandas", "pyarrow", "pydantic", "scipy")
+OURS = {
+    "engines": ("__init__", "address", "redaction", "regular_file"),
+    "forecasting": ("__init__", "bounded_file"),
+    "forescale": (
+        "__init__",
+        "files/__init__",
+        "files/atomic",
+        "files/file_error",
+        "files/profile",
+        "files/shown",
+        "plain_numbers",
+        "tracking/__init__",
+        "tracking/calibration_files",
+    ),
+}
+"""Modules that the model needs, by package, beside all of the package modeling."""
 
 
 def save_calibration(topology: Topology, calibration: Path, folder: Path) -> None:
@@ -39,16 +44,16 @@ def save_calibration(topology: Topology, calibration: Path, folder: Path) -> Non
     with TemporaryDirectory(prefix="forescale-") as scratch, warnings.catch_warnings():
         # No input example: the signature already defines the columns.
         warnings.filterwarnings("ignore", message=".*input example", category=UserWarning)
-        here = Path(forescale.__file__).parent
-        for name in OURS:
-            copied = Path(scratch) / "forescale" / name
+        project = Path(forescale.__file__).parents[1]
+        for name in (f"{package}/{module}.py" for package, modules in OURS.items() for module in modules):
+            copied = Path(scratch) / name
             copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(here / name, copied)
+            shutil.copy(project / name, copied)
         mlflow.pyfunc.save_model(
             str(folder),
             python_model=str(CODE),
             artifacts={"calibration": str(calibration)},
-            code_paths=[str(Path(modeling.__file__).parent), str(Path(scratch) / "forescale")],
+            code_paths=[str(Path(modeling.__file__).parent), *(str(Path(scratch) / package) for package in OURS)],
             pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in NEEDED],
             signature=ModelSignature(inputs=Schema(columns)),
         )

@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.seal import Seal
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig, find_topology_file, read_topology_file
 from forescale.settings import Settings
@@ -49,7 +50,8 @@ def ledger_of(settings: Settings, opened: Callable[[str, Path], Ledger] = Ledger
 
 
 def tracker_of(settings: Settings) -> MlflowTracker:
-    return MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui)
+    seal = Seal(settings.home / "trained.key")
+    return MlflowTracker(settings.tracking_uri, settings.artifact_root, settings.mlflow_ui, seal)
 
 
 def cluster_of(config: TopologyConfig, settings: Settings, clock: Clock) -> Cluster:

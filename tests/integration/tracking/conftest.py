@@ -13,6 +13,7 @@ from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
 from forecasting.terms import ForecastTerms
 from forecasting.tracking.batch import BatchContent, BatchHead, TrackedBatch
 from forecasting.tracking.mlflow_tracker import MlflowTracker
+from forecasting.tracking.seal import Seal
 
 DRIFT = ForecastDrift(900, True, "the p95 held in 3 of 30 windows", 0.1, 1.5, 3.0, 30)
 
@@ -24,7 +25,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tracker(store: Path) -> MlflowTracker:
-    return MlflowTracker(f"sqlite:///{store / 'mlflow.db'}", (store / "artifacts").as_uri(), "http://ui.example:5000/")
+    artifacts, seal = (store / "artifacts").as_uri(), Seal(store / "trained.key")
+    return MlflowTracker(f"sqlite:///{store / 'mlflow.db'}", artifacts, "http://ui.example:5000/", seal)
 
 
 def head(*, trains: bool = True, terms: ForecastTerms = TERMS) -> BatchHead:

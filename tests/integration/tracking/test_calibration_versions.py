@@ -120,10 +120,12 @@ def test_the_model__carries_its_code_and_no_pickle(settings: Settings, version: 
     # Loaded alone, it is served by its own copy of the code, not by the project's.
     loaded = (
         f"import mlflow.pyfunc; mlflow.pyfunc.load_model({str(folder)!r}); "
-        "import forescale, modeling; print(forescale.__file__, modeling.__file__)"
+        "import engines, forecasting, forescale, modeling; "
+        "print(engines.__file__, forecasting.__file__, forescale.__file__, modeling.__file__)"
     )
+    packages = ("engines", "forecasting", "forescale", "modeling")
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.split() == [str(folder / "code" / ours / "__init__.py") for ours in ("forescale", "modeling")]
+    assert done.stdout.split() == [str(folder / "code" / ours / "__init__.py") for ours in packages]
 
 
 def test_a_later_calibration__becomes_the_champion_and_leaves_the_earlier_one(settings: Settings, version: str) -> None:

@@ -128,6 +128,20 @@ def test_what_was_trained__comes_back_from_the_store_when_the_local_files_are_go
     assert again.digest == outcomes[0].digest
 
 
+def test_what_was_trained__is_refused_once_somebody_changed_it_in_the_store(
+    tracker: MlflowTracker, recorded: Recorded, store: Path, tmp_path: Path
+) -> None:
+    batch = recorded[0]
+    (changed,) = (store / "artifacts").rglob(f"{batch.run_id}/**/trained/**/arrays.npy")
+    before = changed.read_bytes()
+    changed.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    try:
+        with pytest.raises(TrackingError, match=r"is not as this home stored it .* somebody else wrote or changed it"):
+            tracker.fetch_trained(batch.model_version, tmp_path)
+    finally:
+        changed.write_bytes(before)
+
+
 def test_the_model__holds_no_pickle(tracker: MlflowTracker, recorded: Recorded, store: Path) -> None:
     files = [path for path in (store / "artifacts").rglob("*") if path.is_file()]
     assert not [path for path in files if path.suffix in {".pkl", ".pickle", ".cloudpickle"}]

@@ -1,0 +1,156 @@
+"""Jobs killed at random moments and run again: what is lost, doubled or left half-written against one left alone.
+
+    python benchmarks/kills.py [--kills 100] [--seed 29]
+
+Every job is the real command in a process of its own, ended by SIGKILL at a moment drawn evenly from the time that it
+takes undisturbed; then the same command runs to its end. After that the rows of the ledger and the simulator, and the
+files of the home, must be those of a home in which it ran undisturbed. Where a decision was recorded and its page was
+not, `forescale report` writes it. Prints a line per job.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+# A script's own folder comes first, and one file in it is named like a package.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from bad_inputs import NAME, Bench, bench
+from forked_commands import KILLED, Ending, ForkedCommands
+from shadow_days import FIRST
+
+from planner.clock import TraceClock
+
+LONGEST_S = 120.0
+JOBS: dict[str, Callable[[Bench], list[list[str]]]] = {
+    "approve": lambda b: [["deploy", "approve", b.schedule_id]],
+    "deploy": lambda b: [["deploy", "approve", b.schedule_id], ["deploy", "due", NAME]],
+    "edit": lambda b: [["edit", b.step_id, "--plan=count=6", "--at=2026-03-02T07:00:00Z"]],
+    "report": lambda b: [["report", b.schedule_id]],
+    "guard": lambda b: [["guard", "look", NAME]],
+    "calibrate": lambda b: [["calibrate", "--topology", NAME, "--no-track"]],
+    "prune": lambda b: [["prune", "--yes", "--older-than=1", "--keep=1"]],
+    "plan": lambda b: [["plan", NAME]],
+}
+"""Commands of each job; the last one is killed."""
+COUNTED = ("forecasts", "schedules", "steps", "outcomes", "guard_actions", "approvals")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a home holds: ids and states of what is recorded, the running plan, and the files by their names."""
+
+    rows: tuple[tuple[str, ...], ...]
+    files: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+def kept_in(home: Path) -> Kept:
+    rows, broken = list[tuple[str, ...]](), list[str]()
+    with closing(sqlite3.connect(home / "ledger.db")) as ledger:
+        broken += [text for (text,) in ledger.execute("PRAGMA integrity_check") if text != "ok"]
+        tables = {name for (name,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        for table in sorted(tables & set(COUNTED)):
+            columns = [column for _, column, *_ in ledger.execute(f"PRAGMA table_info({table})")]
+            shown = [column for column in ("id", "step_id", "state") if column in columns]
+            rows += [(table, *map(str, row)) for row in ledger.execute(f"SELECT {', '.join(shown)} FROM {table}")]
+    with closing(sqlite3.connect(next(home.rglob("simulator.db")))) as simulator:
+        (body,) = simulator.execute("SELECT body FROM simulator").fetchone()
+        rows.append(("runs", json.dumps(json.loads(body)["parallelism"], sort_keys=True)))
+    files = [path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()]
+    broken += [name for name in files if name.endswith((".part", ".new")) or (home / name).stat().st_size == 0]
+    return Kept(tuple(sorted(rows)), tuple(sorted(files)), tuple(name for name in broken if not _is_lock(name)))
+
+
+def _is_lock(name: str) -> bool:
+    """Locks are empty files, and stay."""
+    return "lock" in Path(name).name or "lock" in Path(name).parent.name
+
+
+class Killing:
+    def __init__(self, installed: Bench, commands: ForkedCommands) -> None:
+        self._installed, self._commands = installed, commands
+
+    def done(self, job: str, *, kill_after_s: float | None = None) -> tuple[Kept, Ending, Ending | None]:
+        """A job in a home of its own, killed and run again if kill_after_s is given: what is kept, how it ended, and
+        how the killed one did.
+        """
+        home = self._installed.folder / "killed"
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(self._installed.settings.home, home)
+        *before, last = JOBS[job](self._installed)
+        for line in before:
+            self._run(line, home, LONGEST_S)
+        killed = None if kill_after_s is None else self._run(last, home, kill_after_s)
+        ending = self._run(last, home, LONGEST_S)
+        self._write_pages(home)
+        return kept_in(home), ending, killed
+
+    def _write_pages(self, home: Path) -> None:
+        """Of decisions that were recorded and whose page was not written, as `edit` and `plan` advise."""
+        with closing(sqlite3.connect(home / "ledger.db")) as ledger:
+            ids = [ident for (ident,) in ledger.execute("SELECT id FROM schedules")]
+        for ident in ids:
+            if ident != self._installed.schedule_id and not (home / "reports" / NAME / f"{ident}.html").exists():
+                self._run(["report", ident], home, LONGEST_S)
+
+    def _run(self, line: list[str], home: Path, within_s: float) -> Ending:
+        return self._commands.run(line, self._installed.environment(home), self._installed.folder, within_s=within_s)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=29)
+    parser.add_argument("--jobs", nargs="*", default=list(JOBS))
+    asked = parser.parse_args()
+    top = Path(tempfile.mkdtemp(prefix="kills-"))
+    rng = random.Random(asked.seed)
+    wrong = 0
+    try:
+        installed = bench(top)
+        TraceClock(installed.settings.clock_file).start_at(FIRST + timedelta(minutes=20))
+        with ForkedCommands() as commands:
+            killing = Killing(installed, commands)
+            for number, job in enumerate(asked.jobs):
+                wrong += _killed_often(killing, job, len(range(number, asked.kills, len(asked.jobs))), rng)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+    print(f"{asked.kills} kills, {wrong} with something lost, doubled or half-written")
+    sys.exit(1 if wrong else 0)
+
+
+def _killed_often(killing: Killing, job: str, kills: int, rng: random.Random) -> int:
+    killing.done(job)  # compiles what is kept
+    whole, alone, _ = killing.done(job)
+    counts, wrong = Counter[str](), 0
+    while counts["killed"] < kills and counts["tried"] < 4 * kills:
+        counts["tried"] += 1
+        kept, ending, killed = killing.done(job, kill_after_s=rng.uniform(0.02, alone.seconds))
+        if killed is None or killed.code != KILLED:
+            continue  # it was quicker this time
+        counts["killed"] += 1
+        lost = [row for row in (*whole.rows, *whole.files) if row not in (*kept.rows, *kept.files)]
+        doubled = [row for row in kept.rows if row not in whole.rows]
+        if lost or doubled or kept.broken or ending.code not in (0, alone.code):
+            wrong += 1
+            print(f"  {job}: lost {lost}, doubled {doubled}, broken {kept.broken}, {ending.code} {ending.err[-300:]}")
+    print(
+        f"{job}: {counts['killed']} kills in {alone.seconds:.1f} s each (exit {alone.code}), {wrong} wrong", flush=True
+    )
+    return wrong
+
+
+if __name__ == "__main__":
+    main()

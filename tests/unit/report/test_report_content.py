@@ -24,10 +24,12 @@ from forescale.files.atomic import write_whole
 from forescale.report.decision.decision import CapacityStep, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.error import ReportError
+from modeling.excuse import Excuse
 from planner.decision_basis import CalibrationFacts
 from planner.ledger.minute_records import MinuteCount
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import Disruption
+from planner.schedule import VIOLATION
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -141,6 +143,18 @@ def test_report__tells_when_each_step_is_deployed_needed_and_why() -> None:
     # 1.226 times the load.
     assert "3 proposed Fri 07:58 runs from Fri 07:59 caught up by Fri 08:02 Fri 08:15–12:30 up to ingest 2.21/s" in text
     assert "transcribe 82 % busy room for 23 % more stops for 30 s" in text
+
+
+def test_a_plan_rejected_for_its_late_minutes__is_judged_by_the_budget_with_units() -> None:
+    def rejected(late_minutes: float, allowed_minutes: float, chosen_minutes: float) -> str:
+        decision = sample_decision()
+        excuse = Excuse(plan(15), VIOLATION, "", late_minutes, chosen_minutes, "it is late", "accept it")
+        changes = {"violation_minutes": chosen_minutes, "allowed_minutes": allowed_minutes, "excuses": (excuse,)}
+        return read(replace(decision, schedule=replace(decision.schedule, **changes)))
+
+    assert "31.6 min late expected, 7.8 min allowed accept it" in rejected(31.6, 7.8, 20.6)
+    # Within the budget, but worse than what was chosen.
+    assert "5 min late expected, 1.5 min with this schedule accept it" in rejected(5.0, 7.8, 1.5)
 
 
 def test_report__gives_the_excuses_of_rejected_candidates() -> None:

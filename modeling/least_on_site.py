@@ -61,11 +61,14 @@ class _Search:
     def grown(self, counts: dict[str, int]) -> tuple[dict[str, int], float]:
         excess, step = float(self.excess([counts])[0]), 1
         while not excess <= ROUNDING and step <= MAX_STEP:
-            wider = self._relieved(counts) if excess < inf else counts
+            # With more steps it is asked anew of the same counts, and did not help.
+            wider = self._relieved(counts) if step == 1 and excess < inf else counts
             after = float(self.excess([wider])[0]) if wider != counts else inf
             if not after < excess * (1 - 1e-9):
                 tries = [self._more(counts, [name], step) for name in counts]
                 tries = [each for each in (*tries, self._more(counts, list(counts), step)) if each != counts]
+                if not tries and wider == counts:
+                    break
                 several = self.excess(tries)
                 best = int(several.argmin()) if tries else 0
                 wider, after = (tries[best], float(several[best])) if tries else (counts, inf)

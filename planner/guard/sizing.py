@@ -69,11 +69,12 @@ class Sizing:
 
     def grown(self) -> dict[str, int]:
         """The running plan with the instances that the load lacks, none removed; within the limits."""
-        running, limits = self.window.newest.parallelism, self.terms.limits
-        wanted = {name: max(running[name], self._allowed(name, count)) for name, count in self._rounded().items()}
+        running, limits, rounded = self.window.newest.parallelism, self.terms.limits, self._rounded()
+        wanted = {name: max(running[name], self._allowed(name, count)) for name, count in rounded.items()}
         evenly = raised_within(running, wanted, limits.max_instances)
-        # Short of the limits, every instance is needed anyway.
-        if (model := self._model) is None or evenly != wanted:
+        # Where the limits leave too few even for even work, none of those allowed can be spared, and the model, which
+        # never asks for fewer, finds no plan either.
+        if any(evenly[name] < count for name, count in rounded.items()) or (model := self._model) is None:
             return evenly
         most = {name: self._allowed(name, 2**31) for name in running}
         # If no number of instances suffices, those that even work would need help some.

@@ -134,3 +134,12 @@ def test_a_planned_step__waits_while_its_plan_carries_too_little_for_a_hot_key()
 def test_limits__bound_what_the_model_asks_for() -> None:
     few = replace(TERMS, model=keyed(HOT), limits=Limits(max_instances=4))
     assert Sizing(Window(KEYED, OVERLOADED.looks), few).grown() == {"read": 1, "work": 3}
+
+
+def test_the_model__is_not_asked_where_limits_leave_too_few_even_for_even_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 3 are needed and 2 are allowed: both are needed, whatever the model holds of their balance.
+    few = replace(TERMS, model=keyed(HOT), limits=Limits(max_parallelism={"work": 2}))
+    monkeypatch.delattr(PlanModel, "raised")
+    assert Sizing(Window(KEYED, OVERLOADED.looks), few).grown() == {"read": 1, "work": 2}
+    with pytest.raises(AttributeError, match="raised"):
+        Sizing(Window(KEYED, OVERLOADED.looks), replace(few, limits=Limits(max_parallelism={"work": 3}))).grown()

@@ -166,7 +166,7 @@ def test_our_planner__is_in_place_before_the_load_where_it_knows_it() -> None:
     policy = one.planned("planner-perfect", one.perfect())
     done = replayed(policy, load, one.reality(0), one.first())
     assert not (done.lag_s > 120).any()
-    # At noon eight instances are just busy with 80/s; by night fewer do.
-    assert done.parallelism[720, 1] >= 9
+    # At noon eight instances are just busy with 80/s, which 120 s of lag allow; by night fewer do.
+    assert done.parallelism[720, 1] >= 8
     assert done.parallelism[:, 1].min() < 6
     assert all("in violation are expected" in each.why for each in done.decisions)

@@ -53,6 +53,16 @@ def notes(
             f"a cv² of arrivals of {varying[0].cv2:g} does not say how long bursts last: the latency may be many "
             "times too long, or too short; give bursts"
         )
+    bursting = [
+        source
+        for source in topology.sources
+        if (bursts := arrivals.at(source).bursts) is not None and bursts.factor > 1 + 1e-9
+    ]
+    if len(bursting) > 1:
+        found.append(
+            f"{', '.join(bursting)} are taken to burst at the same time: where they burst on their own, latencies are "
+            "shorter, in simulations of two sources less than half"
+        )
     for name in topology.order:
         profile = profiles[name]
         if profile.service_shape is not None and profile.shape is None:

@@ -42,6 +42,7 @@ class KindLoads:
         cv2 = _mixed_cv2(flow)
         self.cv2 = np.broadcast_to(cv2, (len(self.counts), cv2.shape[1]))[:, None]
         self.parts = _parts(flow)
+        self._flow = flow
 
     @property
     def parallelism(self) -> Floats:
@@ -54,6 +55,19 @@ class KindLoads:
     def part(self, stream: str) -> Floats:
         """A stream's share of all input, shape (plans or 1, scenarios)."""
         return self.by_plan(self.parts[stream])
+
+    def work(self, stream: str) -> Floats:
+        """How long a stream's tuples take over those of all streams, shape (plans or 1, scenarios)."""
+        return self.by_plan(self._works[stream])
+
+    @cached_property
+    def _works(self) -> dict[str, Floats]:
+        flow = self._flow
+        if not flow.profile.stream_service_s or len(self.parts) < 2:
+            return dict.fromkeys(self.parts, np.ones((1, 1)))
+        of = {name: flow.service_s[:, at] for at, name in enumerate(flow.streams)}
+        mean_s = np.asarray(sum(self.parts[name] * each for name, each in of.items()))
+        return {name: np.where(mean_s > 0, each / np.where(mean_s > 0, mean_s, 1.0), 1.0) for name, each in of.items()}
 
     @cached_property
     def used(self) -> Floats:

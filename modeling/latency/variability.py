@@ -77,7 +77,8 @@ class Arriving:
 
     hashed: of hashed streams, as if all went to one instance. kept: of the others at each instance. Both are the excess
     of long spans over short ones; the variability of short spans due to batches is in `batches`. several: number of
-    merging streams, less one. levels: of the fluctuating rate, None if constant.
+    merging streams, less one. levels: of the fluctuating rate at which work arrives, None if constant. departing: the
+    same of tuples.
     """
 
     hashed: Floats | None = None
@@ -85,6 +86,7 @@ class Arriving:
     several: Floats = field(default_factory=lambda: np.zeros((1, 1)))
     batches: list[StreamBatches] = field(default_factory=list)
     levels: Levels | None = None
+    departing: Levels | None = None
 
     def plain(self) -> "Arriving":
         """The same without terms that are 0 everywhere: hashed Poisson arrivals stay Poisson, whatever their sender."""
@@ -203,7 +205,7 @@ class Variability:
                 arrivals.past(loads.memory_s, cs2),
                 alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
                 None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
-                None if arriving.levels is None else arriving.levels.past(loads.used),
+                None if arriving.departing is None else arriving.departing.past(loads.used),
             )
         for stream in streams:
             self._readers[stream.upstream] -= 1
@@ -219,6 +221,7 @@ class Variability:
         if arrivals.bursts is not None:
             one = arrivals.bursts.levels
             arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
+            arriving.departing = arriving.levels
         polling = flow.profile.polling
         if polling is not None:
             # All arrivals since an instance's last poll come at once.
@@ -240,8 +243,9 @@ class Variability:
         alone: list[tuple[Floats, Carried]] = []
         trains: list[tuple[Floats, _Train]] = []
         levels: list[tuple[Floats, Levels]] = []
+        levels_of_work: list[tuple[Floats, Levels]] = []
         for stream in streams:
-            before, part = self._passed[stream.upstream], loads.part(stream.name)
+            before, part, work = self._passed[stream.upstream], loads.part(stream.name), loads.work(stream.name)
             out = loads.by_plan(flow.stream_per_s[stream.name])
             made = np.where(before.taken > 0, out / np.where(before.taken > 0, before.taken, 1.0), 1.0)
             whole = _selected(before.together, made, before.profile.selectivity_cv2.get(stream.name))
@@ -260,20 +264,23 @@ class Variability:
                 waiting, regular = batched.waiting(loads.apart_s), batched.train.regular
                 arriving.batches.append(StreamBatches(part, waiting, None if hashed else receivers, regular))
                 short = 1 + (1 - regular) * (waiting.of_tuple - 1)
+            # What makes others wait is the variance of work: of tuples that take k times as long it is k² times.
+            weight = part * work**2
             if hashed:
-                more = part * (felt - short)
+                more = weight * (felt - short)
                 arriving.hashed = more if arriving.hashed is None else arriving.hashed + more
             else:
-                arriving.kept = arriving.kept + part * (felt / receivers - np.maximum(short / receivers, 1.0))
+                arriving.kept = arriving.kept + weight * (felt / receivers - np.maximum(short / receivers, 1.0))
             arrivals.append((part, whole))
             if one_by_one:
                 share = 1 / receivers if not hashed else loads.by_plan(loads.thin.max(axis=1))
                 alone.append((part, given.scaled(share, 1 - share if hashed else 0.0)))
             if before.levels is not None:
                 levels.append((part, before.levels))
+                levels_of_work.append((part * work, before.levels))
         arriving.several = 1 / squares - 1
         if levels:
-            arriving.levels = _mixed(levels)
+            arriving.levels, arriving.departing = _mixed(levels_of_work), _mixed(levels)
         return arriving, _mixed(arrivals), _mixed(alone) if alone else None, _coupled(trains) if trains else None
 
     @staticmethod

@@ -1,6 +1,7 @@
 """Schedules over loads that are drawn at random, and what the simulator shows of them: claims against what came."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -12,14 +13,19 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.state import Restored
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
+from planner.guard.terms import GuardTerms
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.outlook import CAPACITY_ERROR, PATHS
 from planner.horizon.prices import ChangeTerms
 from planner.limits import FULL, Limits
 from planner.plan_model import PlanModel
+from planner.replay.contest import GUARD_SETTLE_S, NEVER
 from planner.replay.load import Load
 from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.guard import Guard
+from planner.replay.policies.planned import Planned
+from planner.replay.policy import Policy
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import replay
 
@@ -27,6 +33,8 @@ START = datetime(2026, 3, 2, tzinfo=UTC)
 STEP_S, STEPS = 300, 48
 FORECAST_PATHS, DRAWN = 4 * PATHS, 5 * PATHS
 """Of the paths that are drawn alike, those that the forecast has, and all; what comes is one of the others."""
+
+GUARD_WINDOW_S = GuardTerms().window_s
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,37 @@ class ClaimedCase:
         """Minutes beyond the target's lag where this path comes and each operator carries so many times what is
         believed of it.
         """
+        load = self._load(path)
+        plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
+        changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
+        return self._late_minutes(AtMoments("schedule", changes, "as planned"), load, capacity_factor)
+
+    def guarded_minutes(self, path: int, capacity_factor: float, planner: HorizonPlanner, share: float) -> int:
+        """The same where a planner with one forecast and this share of minutes plans as in a replay, and its guard adds
+        instances.
+        """
+        forecast = _forecast(self.topology, self.paths_per_s[:FORECAST_PATHS])
+        limits, model = Limits(max_utilisation=planner.terms.rescue_utilisation), planner.cheapest.model
+        guard = GuardTerms(
+            window_s=GUARD_WINDOW_S,
+            settle_s=GUARD_SETTLE_S,
+            utilisation=planner.terms.rescue_utilisation,
+            drain_s=planner.terms.drain_s,
+            blacklist_after=NEVER,
+            max_lag_s=planner.terms.max_lag_s,
+            downtime_s=planner.terms.downtime_s,
+            limits=limits,
+            model=model,
+        )
+        forecasts = _Once({self.topology.sources[0]: forecast})
+        policy = Planned("planner", planner, forecasts, share, Guard(self.topology, guard))
+        return self._late_minutes(policy, self._load(path), capacity_factor)
+
+    def _load(self, path: int) -> Load:
         minutes = np.repeat(self.paths_per_s[path], STEP_S // 60)
-        load = Load(int(START.timestamp()), {self.topology.sources[0]: minutes})
+        return Load(int(START.timestamp()), {self.topology.sources[0]: minutes})
+
+    def _late_minutes(self, policy: Policy, load: Load, capacity_factor: float) -> int:
         true = {name: profile.slower(1.0 / capacity_factor) for name, profile in self.profiles.items()}
         restore = self.terms.restore
         terms = EngineTerms(
@@ -57,10 +94,38 @@ class ClaimedCase:
             parallel_restore=restore.parallel,
         )
         reality = Reality(PlanModel(self.topology, true), terms, Differences(), load.start_s, load.end_s)
-        plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
-        changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
-        done = replay(AtMoments("schedule", changes, "as planned"), load, reality, self.running)
+        done = replay(policy, load, reality, self.running)
         return int(np.count_nonzero(done.lag_s > self.terms.max_lag_s))
+
+
+@dataclass(frozen=True)
+class _Once:
+    """One forecast, and no later one."""
+
+    forecasts: Mapping[str, Forecast]
+
+    def at(self, at_s: float) -> Mapping[str, Forecast]:
+        return self.forecasts
+
+
+def guarded_case(seed: int) -> tuple[ClaimedCase, Callable[[], HorizonPlanner], float]:
+    """`claimed_case` with a schedule that counts on a guard which acts; how its planner is made, and the share of
+    minutes that it allows.
+    """
+    case, rng = claimed_case(seed), np.random.default_rng([seed, 4])
+    # The guard sees a minute when it has ended.
+    react_s = GUARD_WINDOW_S + 60.0 + case.terms.lead_s
+    terms, rescale_h = replace(case.terms, react_s=react_s), float(rng.choice([0.1, 0.5, 1.0]))
+    share = float(rng.choice([0.002, 0.005, 0.02, 0.05]))
+
+    def planner() -> HorizonPlanner:
+        limits = Limits(max_utilisation=FULL, max_instances=200)
+        return HorizonPlanner(PlanModel(case.topology, case.profiles), limits, terms, rescale_h)
+
+    forecast = _forecast(case.topology, case.paths_per_s[:FORECAST_PATHS])
+    planned = planner().planned({case.topology.sources[0]: forecast}, _now(case.running), Budget(share))
+    assert planned is not None
+    return replace(case, terms=terms, planned=planned), planner, share
 
 
 def claimed_case(seed: int) -> ClaimedCase:

@@ -8,8 +8,10 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -104,6 +106,36 @@ def spark_session(
         raise HistoryError(
             f"Spark does not start on master {master!r} with {java}: {one_line(error)}; {remedy}"
         ) from error
+
+
+@contextmanager
+def running(session: "SparkSession") -> Iterator["SparkSession"]:
+    """The session, stopped at the end. Raises HistoryError if its JVM ends meanwhile: whatever asks it then gets an
+    error of its own kind.
+    """
+    from pyspark import SparkContext
+
+    jvm = getattr(SparkContext._gateway, "proc", None)
+    try:
+        with session as spark:
+            yield spark
+    except Exception as error:
+        if jvm is None or not _ended(jvm):
+            raise
+        # Otherwise the next session of this process would be the dead one.
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        raise HistoryError(
+            f"Spark's JVM (process {jvm.pid}) ended with {jvm.returncode} while it worked; if the system killed it for "
+            "its memory, lower FORESCALE_SPARK_MEMORY or give the machine more, else see the lines above; then run "
+            f"again ({type(error).__name__})"
+        ) from error
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> bool:
+    """Now, or in a moment: its connections break before it is gone."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    return process.returncode is not None
 
 
 def on_this_machine(master: str) -> bool:

@@ -1,5 +1,7 @@
 """Creates the Spark session that distributes tasks over workers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from forescale.settings import Settings
@@ -8,14 +10,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def task_session(settings: Settings, app: str) -> "SparkSession":
-    """A session with one thread per worker; `with` stops it at the end. Raises HistoryError if it does not start."""
-    from forecasting.arrivals.spark_session import spark_session
+@contextmanager
+def task_session(settings: Settings, app: str) -> Iterator["SparkSession"]:
+    """A session with one thread per worker, stopped at the end. Raises HistoryError if it does not start, or ends
+    meanwhile.
+    """
+    from forecasting.arrivals.spark_session import running, spark_session
     from forecasting.spark_tasks import WORKER_SETTINGS
 
-    return spark_session(
+    session = spark_session(
         settings.spark_master,
         app,
         driver_memory=settings.spark_memory,
         settings=WORKER_SETTINGS | settings.spark_settings,
     )
+    with running(session) as spark:
+        yield spark

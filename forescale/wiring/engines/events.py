@@ -22,7 +22,7 @@ def _counted(
 ) -> Iterator[ArrivalSource]:
     """The only source that needs a Spark session."""
     from forecasting.arrivals.sources.counted_events import CountedEvents
-    from forecasting.arrivals.spark_session import spark_session
+    from forecasting.arrivals.spark_session import running, spark_session
 
     session = spark_session(
         settings.spark_master,
@@ -30,7 +30,7 @@ def _counted(
         driver_memory=settings.spark_memory,
         settings=settings.spark_settings,
     )
-    with session as spark:
+    with running(session) as spark:
         yield CountedEvents(spark, _event_files(arrivals, settings), now)
 
 

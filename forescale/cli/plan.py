@@ -8,9 +8,11 @@ import typer
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds, say_placeholders
+from modeling.wording import count_of
+from planner.scaling_schedule import AlternativeKind
 
 if TYPE_CHECKING:
-    from forescale.jobs.plan import PlannedSchedule, PlannedStep
+    from forescale.jobs.plan import ConsideredSchedule, PlannedSchedule, PlannedStep
     from forescale.jobs.plan_all import PlannedFleet
     from forescale.situation.workspace import Workspace
     from modeling.inputs.physical_plan import PhysicalPlan
@@ -100,7 +102,7 @@ def show_schedule(planned: "PlannedSchedule") -> None:
         for step in planned.steps:
             plain(f"{step.step_id}: {_change(step)}")
     for other in (*planned.alternatives, *planned.candidates):
-        plain(f"{other.name}: {other.excuse}")
+        plain(f"{other.name}: {_cost(other) if other.kind is AlternativeKind.REACTIVE else ''}{other.excuse}")
     if planned.last_day is not None:
         from forescale.report.decision.last_day_words import last_day_sentences
 
@@ -108,6 +110,12 @@ def show_schedule(planned: "PlannedSchedule") -> None:
             plain(sentence)
     plain(f"report: {planned.report}")
     say_grounds(planned.stands_on)
+
+
+def _cost(other: "ConsideredSchedule") -> str:
+    """Of an alternative whose words compare it with nothing."""
+    late, rescales = count_of(round(other.violation_minutes), "minute"), count_of(other.rescales, "rescale")
+    return f"{other.cost_instance_hours:.0f} instance-hours, {late} in violation, {rescales}; "
 
 
 def _change(step: "PlannedStep") -> str:

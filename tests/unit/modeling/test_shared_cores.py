@@ -1,5 +1,7 @@
 """Latency of instances that share the cores of their container."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -120,3 +122,11 @@ def test_threads_without_a_container__wait_for_nobody() -> None:
     stretch = stretches_in_containers(used, np.array([[0, 0, -1]]), 1.0)[0, :, 0]
     alone = active_shares(np.array([0.3, 0.3]), 1.0)[0] / 0.3
     assert stretch == pytest.approx([alone, alone, 1.0])
+
+
+def test_pauses_of_garbage_collection__are_named_as_left_out() -> None:
+    profiles = {"work": replace(COMPUTES["work"], gc_share=0.03)}
+    estimate = evaluate(ALONE, profiles, together(ALONE, {"work": [0]}), {"work": 20.0})
+    assert any("3.0% of its time in garbage collection" in note for note in estimate.notes)
+    quiet = evaluate(ALONE, COMPUTES, together(ALONE, {"work": [0]}), {"work": 20.0})
+    assert not any("garbage" in note for note in quiet.notes)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Param
+from airflow.sdk.exceptions import TaskAwaitingInput
 
 from forescale.codec import handed_over, taken_over
-from forescale.orchestration.stored_answer import StoredAnswer, is_repeated
+from forescale.orchestration.stored_answer import Question, StoredAnswer, is_repeated
 from forescale.settings import Settings
 from forescale.web.addresses import below_airflow, decision_path, picture_path
 
@@ -28,6 +29,10 @@ FIELDS = {
     "override": ("Override", "For Edit: yes, to pass limits of the topology file for the reason in Why."),
 }
 """Fields of the answer's form: title and description."""
+ASKED_AGAIN = (
+    "**Airflow has started this review again, and has no answer to the question before.** If you have answered it, "
+    "that answer was lost and decided nothing: please answer again."
+)
 
 
 @dataclass(frozen=True)
@@ -103,22 +108,33 @@ class ReviewSchedule(HITLOperator):
         return self._ask(context, settings, schedule)
 
     def ask_unless_answered(self, context: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Called by Airflow with the answer to the try before, if there is one."""
+        """Called by Airflow with what became of the question of the try before, or with an answer given since.
+
+        A question that stands is not asked again, which would delete an answer of this moment. Of one that is gone the
+        person is told: an answer to it was lost.
+        """
         from forescale.jobs.plan import PlannedSchedule
 
-        if event is not None:
-            return self.execute_complete(context, event)
-        return self._ask(context, Settings(), taken_over(PlannedSchedule, self.schedule))
+        found = dict(event or {})
+        question = Question(found.pop("question", Question.ANSWERED if found else Question.GONE))
+        if question is Question.ANSWERED:
+            return self.execute_complete(context, found)
+        settings, schedule = Settings(), taken_over(PlannedSchedule, self.schedule)
+        if question is Question.WAITING:
+            raise TaskAwaitingInput(method_name="execute_complete", timeout=_patience(settings, schedule))
+        return self._ask(context, settings, schedule, again=True)
 
-    def _ask(self, context: Any, settings: Settings, schedule: "PlannedSchedule") -> dict[str, Any]:
+    def _ask(
+        self, context: Any, settings: Settings, schedule: "PlannedSchedule", *, again: bool = False
+    ) -> dict[str, Any]:
         from modeling.wording import count_of  # not while DAGs are parsed: the package brings scipy
 
         self.subject = f"Deploy {count_of(len(schedule.steps), 'plan')} of topology {schedule.topology}?"
         self.body = body(schedule)
-        if settings.clock == "real":
-            self.response_timeout = time_to_answer(schedule, datetime.now(UTC))
-        else:
-            self.response_timeout = MAX_WAIT
+        if again:
+            self.subject = f"Asked again: {self.subject}"
+            self.body = f"{ASKED_AGAIN}\n\n{self.body}"
+        self.response_timeout = _patience(settings, schedule)
         decision: dict[str, Any] = super().execute(context)
         return decision
 
@@ -140,6 +156,10 @@ def answer_of(response: Mapping[str, Any]) -> ReviewAnswer:
         typed["why"],
         TypedEdit(typed["step"], typed["plan"], typed["at"], typed["override"]) if chosen == EDIT else None,
     )
+
+
+def _patience(settings: Settings, schedule: "PlannedSchedule") -> timedelta:
+    return time_to_answer(schedule, datetime.now(UTC)) if settings.clock == "real" else MAX_WAIT
 
 
 def time_to_answer(schedule: "PlannedSchedule", now: datetime) -> timedelta:

@@ -6,16 +6,29 @@ The answer stays stored with the question until that try asks, which would delet
 
 import asyncio
 from collections.abc import AsyncIterator
+from enum import StrEnum
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 SETTLE_S = 2.0
 """Pause before the look, so that the worker that has just deferred is gone when the trigger fires."""
+LOOKS = 3
+APART_S = 5.0
+"""Between looks at a question that is not found: the try before may still be being put away."""
+
+
+class Question(StrEnum):
+    """What became of the question of the try before. GONE: Airflow has none, so an answer to it is lost."""
+
+    ANSWERED = "answered"
+    WAITING = "waiting"
+    GONE = "gone"
 
 
 class StoredAnswer(BaseTrigger):
-    """Fires once, with the event of a person's answer as HITLOperator gets it, or with None if nobody has answered.
+    """Fires once, with `question`, a Question, and the event of a person's answer as HITLOperator gets it if it is
+    ANSWERED.
 
     ti_id: of the task instance that asks; it changes with each try, and the question goes with it.
     """
@@ -29,9 +42,15 @@ class StoredAnswer(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         await asyncio.sleep(SETTLE_S)
-        yield TriggerEvent(await asyncio.to_thread(self.event))
+        event = await asyncio.to_thread(self.event)
+        for _ in range(LOOKS - 1):
+            if event["question"] != Question.GONE:
+                break
+            await asyncio.sleep(APART_S)
+            event = await asyncio.to_thread(self.event)
+        yield TriggerEvent(event)
 
-    def event(self) -> dict[str, Any] | None:
+    def event(self) -> dict[str, Any]:
         from uuid import UUID
 
         from airflow.sdk.exceptions import AirflowRuntimeError
@@ -39,12 +58,13 @@ class StoredAnswer(BaseTrigger):
 
         try:
             stored = get_hitl_detail_content_detail(UUID(self.ti_id))
-        except AirflowRuntimeError:  # the try before failed before it asked
-            return None
+        except AirflowRuntimeError:
+            return {"question": Question.GONE.value}
         user = stored.responded_by_user
         if not stored.response_received or user is None:
-            return None
+            return {"question": Question.WAITING.value}
         return {
+            "question": Question.ANSWERED.value,
             "chosen_options": list(stored.chosen_options or []),
             "params_input": stored.params_input or {},
             "responded_at": stored.responded_at,

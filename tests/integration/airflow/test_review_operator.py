@@ -1,8 +1,12 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
+from airflow.providers.standard.operators import hitl
+from airflow.sdk.exceptions import TaskAwaitingInput
 
 from forescale.codec import handed_over, taken_over
 from forescale.jobs.plan import PlannedSchedule, PlannedStep
@@ -123,3 +127,45 @@ def test_a_plan_that_is_held_for_want_of_a_forecast__takes_the_place_of_nothing(
     held = replace(SCHEDULE, steps=(), rung=Rung.HOLD, cause="no history")
     answer = taken_over(ReviewAnswer, ReviewSchedule(task_id="review", schedule=handed_over(held)).execute({}))
     assert (answer.approve, answer.why) == (None, "nothing to plan by (no history); what was approved before stands")
+
+
+WHO = {"id": "7", "name": "reviewer"}
+
+
+def asked_again(event):
+    asked = ReviewSchedule(task_id="review", schedule=handed_over(SCHEDULE))
+    return lambda: asked.ask_unless_answered({"task_instance": SimpleNamespace(id=uuid4())}, event)
+
+
+@pytest.fixture
+def questions(monkeypatch):
+    """What is asked of Airflow: each question deletes the answer that is stored."""
+    asked = []
+    monkeypatch.setattr(hitl, "upsert_hitl_detail", lambda **question: asked.append(question))
+    return asked
+
+
+@pytest.mark.parametrize("since", [{}, {"question": "answered"}])
+def test_later_try__takes_the_answer_to_the_question_before_or_one_given_since(since, questions):
+    again = asked_again(response(APPROVE, "at once", WHO) | {"responded_at": NOON} | since)
+    assert taken_over(ReviewAnswer, again()) == ReviewAnswer(True, "reviewer", "at once")
+    assert questions == []
+
+
+def test_later_try__waits_for_the_answer_to_a_question_that_stands_and_asks_no_other(questions):
+    again = asked_again({"question": "waiting"})
+    with pytest.raises(TaskAwaitingInput) as waits:
+        again()
+    assert waits.value.method_name == "execute_complete"
+    assert questions == []
+
+
+@pytest.mark.parametrize("event", [{"question": "gone"}, None])
+def test_later_try__tells_the_person_where_the_question_before_is_gone(event, questions):
+    again = asked_again(event)
+    with pytest.raises(TaskAwaitingInput):
+        again()
+    (question,) = questions
+    assert question["subject"] == "Asked again: Deploy 2 plans of topology t?"
+    assert question["body"].startswith("**Airflow has started this review again")
+    assert "Two plans." in question["body"]

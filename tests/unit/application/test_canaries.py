@@ -80,6 +80,20 @@ def test_a_setting_that_is_refused__is_named_and_not_shown(
     assert canaries_in(str(caught.value)) == set()
 
 
+MISTYPED = ("anna:{}@h", "http:/anna:{}@h", "http://anna:{}/x@h:5000", "//anna:{}@h", "postgresql//anna:{}@h/db")
+"""Addresses of which nobody can say where the password is."""
+
+
+@pytest.mark.parametrize("name", ["MLFLOW_URI", "MLFLOW_UI", "LEDGER_URL", "AIRFLOW_URL", "HISTORY_URI", "REPORTS_URL"])
+def test_a_mistyped_address__shows_no_password(
+    name: str, installed: Bench, commands: ForkedCommands, tmp_path: Path
+) -> None:
+    for address in MISTYPED:
+        environment = installed.environment() | {f"FORESCALE_{name}": address.format(canary(name))}
+        for line in (["config", "check", "--json"], ["doctor", NAME, "--json"], ["reproduce", "0" * 32]):
+            check(commands.run(line, environment, tmp_path), line)
+
+
 # Sections of a topology file
 
 EXAMPLES: dict[str, dict[str, Any]] = {

@@ -85,6 +85,32 @@ def test_an_empty_file__is_no_database(tmp_path: Path) -> None:
     assert file.stat().st_size == 0
 
 
+@pytest.mark.mlflow
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [b"no database" * 500, b"SQLite format 3\0" + b"\xff" * 8000])
+def test_a_damaged_file__is_named_with_what_helps(tmp_path: Path, content: bytes) -> None:
+    (file := tmp_path / "mlflow.db").write_bytes(content)
+    began_s = time.monotonic()
+    with pytest.raises(TrackingError, match="its file is damaged: restore its copy, or move it away"):
+        connected_client(f"sqlite:///{file}")
+    assert time.monotonic() - began_s < 10
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("(sqlite3.OperationalError) database or disk is full", "make room on its disk"),
+        ("(sqlite3.OperationalError) attempt to write a readonly database", "give the right to write its file"),
+        ("(sqlite3.OperationalError) database is locked", "see which process holds its file"),
+        ("something else", "correct FORESCALE_MLFLOW_URI"),
+    ],
+)
+def test_a_refusal_of_a_file__names_what_helps(said: str, remedy: str) -> None:
+    with pytest.raises(TrackingError, match=remedy), store_errors("sqlite:////home/mlflow.db", "tagging a run"):
+        raise OSError(said)
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -59,22 +59,6 @@ def _moments(step: CapacityStep) -> list[datetime]:
     return [*(step.start + POINT_EVERY * i for i in range(count)), step.end]
 
 
-def capacity_label(steps: Sequence[CapacityStep], source: str, start: datetime, end: datetime) -> dict[str, object]:
-    """A label on the line itself, beside its highest step, on the side where the figure has room."""
-    top = max(steps, key=lambda step: step.usable_per_s[source])
-    fits_right = end - top.end > (end - start) / 6
-    return {
-        "x": plotly_time(top.end if fits_right else top.start),
-        "y": top.usable_per_s[source],
-        "text": "capacity",
-        "showarrow": False,
-        "xanchor": "left" if fits_right else "right",
-        "xshift": 10 if fits_right else -10,
-        "yanchor": "middle",
-        "font": {"size": 12, "color": CAPACITY},
-    }
-
-
 def deploy_marks(decision: DecisionReport, capacity: Sequence[CapacityStep], source: str) -> go.Scatter | None:
     """Marks numbered as in the table of steps; a triangle shows whether instances are added or removed."""
     steps = decision.schedule.steps

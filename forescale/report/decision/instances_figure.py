@@ -38,7 +38,7 @@ def instances_figure(decision: DecisionReport) -> ReportFigure:
         ),
         plot=plot,
         key=key,
-        wide=look(220, 56, 10),
+        wide=look(220, 56, 6),
         narrow=look(200, 44, 5, right=8),
     )
     return in_local_time(figure, local, schedule.made_at)

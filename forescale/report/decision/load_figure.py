@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
-from forescale.report.decision.capacity_traces import capacity_label, capacity_line, catch_up_line, deploy_marks
+from forescale.report.decision.capacity_traces import capacity_line, catch_up_line, deploy_marks
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.kit.figure import (
     ARRIVED,
@@ -78,8 +78,7 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
     start = max(now - SHOWN_HISTORY, series.start) if series is not None else now
     plot = go.Figure(traces(parts), base_layout(start, end, "events per second"))
     shape, note = vertical_line(now, "decided")
-    notes = [note, capacity_label(capacity, source, start, end)] if capacity else [note]
-    plot.update_layout(shapes=[*(gap_shading(*gap) for gap in gaps), shape], annotations=notes)
+    plot.update_layout(shapes=[*(gap_shading(*gap) for gap in gaps), shape], annotations=[note])
     on_a_phone = plotly_times([max(start, now - PHONE_HISTORY), end])
     local = decision.local
     figure = ReportFigure(
@@ -89,7 +88,7 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
         ),
         plot=plot,
         key=key(parts),
-        wide=look(320, 56, 10, top=26) | {"xaxis.range": plotly_times([start, end]), "annotations": notes},
+        wide=look(320, 56, 6, top=26) | {"xaxis.range": plotly_times([start, end]), "annotations": [note]},
         # No room for labels on lines; they are in the key below.
         narrow=look(300, 44, 5, right=8, top=26) | {"xaxis.range": on_a_phone, "annotations": [note]},
     )

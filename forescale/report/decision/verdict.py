@@ -154,7 +154,7 @@ def step_reason(proposal: Proposal, index: int) -> str:
 def sizes(schedule: ScalingSchedule) -> str:
     """Instances from plan to plan, `16 → 8 → 18 instances`; of many steps the range."""
     counts = [schedule.current.instances, *(step.plan.instances for step in schedule.steps)]
-    way = " → ".join(map(str, counts)) if len(counts) <= 6 else f"{min(counts)} to {max(counts)}"
+    way = " → ".join(map(str, counts)) if len(counts) <= 8 else f"{min(counts)} to {max(counts)}"
     return f"{way} instances"
 
 

@@ -68,7 +68,7 @@ def history_figure(bins: BinnedWindows, span: HistorySpan) -> ReportFigure:
         description=_in_words(bins, span),
         plot=plot,
         key=key(parts),
-        wide=look(260, 60, 10) | {"yaxis.title.text": _Y_TITLE},
+        wide=look(260, 60, 6) | {"yaxis.title.text": _Y_TITLE},
         # No room for the axis title beside long numbers; the page says what is counted.
         narrow=look(220, 48, 4, right=8) | {"yaxis.title.text": ""},
     )

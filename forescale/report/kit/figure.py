@@ -104,6 +104,7 @@ def base_layout(start: datetime, end: datetime, y_title: str) -> go.Layout:
         xaxis={
             "type": "date",
             "range": [plotly_time(start), plotly_time(end)],
+            "tickangle": 0,
             "tickformatstops": [
                 {"dtickrange": [None, 86399999], "value": "%H:%M\n%a %-d %b"},
                 {"dtickrange": [86400000, None], "value": "%a %-d %b"},

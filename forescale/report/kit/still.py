@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
 from math import ceil
 
@@ -92,17 +92,32 @@ def _panel(figure: ReportFigure) -> Panel:
     scatters = [trace for trace in figure.plot.data if isinstance(trace, go.Scatter)]
     known = [value for trace in scatters for value in trace.y if value is not None]
     scale = _Scale(start, end, 1.08 * max(known, default=0.0) or 1.0)
-    times = [start + (end - start) * part / TICKS for part in range(TICKS)]
     notes = [(note.x, note.text) for note in figure.plot.layout.annotations if note.yref == "paper"]
     return Panel(
         figure.title,
         tuple(_strokes(scatters, scale)),
         tuple(_marks(scatters, scale)),
         tuple((scale.x(datetime.fromisoformat(str(at))), str(text)) for at, text in notes),
-        tuple((scale.x(at), day_moment(at.replace(tzinfo=UTC))) for at in times),
+        tuple((scale.x(at), day_moment(at.replace(tzinfo=UTC))) for at in round_times(start, end)),
         tuple((scale.y(value), number(value)) for value in _round_rates(scale.top)),
         _placed([entry for entry in figure.key if entry != MISSING_KEY]),
     )
+
+
+def round_times(start: datetime, end: datetime) -> list[datetime]:
+    """At most seven times at full hours that divide the day, or at midnights.
+
+    >>> [f"{at:%H:%M}" for at in round_times(datetime(2026, 3, 2, 15, 15), datetime(2026, 3, 3, 15, 15))]
+    ['16:00', '20:00', '00:00', '04:00', '08:00', '12:00']
+    """
+    steps = [timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 12, 24)]
+    step = next(
+        (each for each in steps if end - start <= TICKS * each), timedelta(days=ceil((end - start).days / TICKS))
+    )
+    midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
+    first = midnight + ceil((start - midnight) / step) * step
+    places = (first + number * step for number in range(TICKS + 1))
+    return [at for at in places if end - at > (end - start) / 12]  # a label is about that wide
 
 
 def _placed(key: Sequence[KeyEntry]) -> tuple[tuple[int, KeyEntry], ...]:

@@ -16,7 +16,8 @@ from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.review import review
 from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import TypedEdit
-from forescale.report.kit.schedule_words import schedule_words
+from forescale.report.kit.decision_words import edit_words
+from forescale.report.kit.stands_on import stands_on_words
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
@@ -87,7 +88,9 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     # Both answers, and the page, say what they stand on.
     assert {each.quantity for each in made.stands_on} >= {Quantity.SERVICE_TIME, Quantity.DOWNTIME, Quantity.LEAD}
     assert {each["quantity"] for each in told["stands_on"]} == {each.quantity for each in made.stands_on}
-    assert "assumed: containers one instance each; cores never short" in Path(told["report"]).read_text("utf-8")
+    containers = [each for each in made.stands_on if each.quantity is Quantity.CONTAINERS]
+    assert containers
+    assert stands_on_words(containers) in Path(told["report"]).read_text(encoding="utf-8")
     when = f"{begin:%a %H:%M}"
     assert told["change"] == f"read 1 · count 8 at {when} instead of read 1 · count 7 at {when}"
     own = steps_of(settings, told["schedule_id"])
@@ -99,14 +102,14 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     entry = ledger_of(settings).schedule(told["schedule_id"])
     assert (of := entry.schedule.basis.edit) is not None
     assert (of.in_place_of, of.by, of.why, of.step) == (made.schedule_id, "anna", "a fair", 2)
-    assert schedule_words(entry.schedule).startswith(f"edited by anna: {told['change']} (a fair); ")
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
-    assert "edited by anna" in Path(told["report"]).read_text(encoding="utf-8").lower()
+    assert edit_words(of, own[1].plan.brief(), begin).lower() in Path(told["report"]).read_text("utf-8").lower()
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
     again = plan(Workspace(settings), NAME)
     assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
     assert (made.earlier_at, again.earlier_at) == (None, entry.schedule.made_at)
-    assert "Why: Edited by anna" in again.summary
+    assert "anna" in again.summary
+    assert of.why in again.summary
 
     later = edited(Workspace(settings), again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
     assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)

@@ -22,6 +22,7 @@ from planner.errors import PlanError
 from planner.fleet.grants import totals
 from planner.fleet.holding import Holding, moments_s
 from planner.fleet.terms import Quota
+from planner.scaling_schedule import AlternativeKind
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -166,9 +167,11 @@ def test_candidates__are_answered_for_and_kept_within_the_limits(tmp_path: Path,
     settings = install(tmp_path, mlruns)
     proposed = {f"{count}.json": PhysicalPlan("clicks", {"read": 1, "count": count}) for count in (6, 20)}
     made = plan(Workspace(settings), "clicks", proposed)
-    told = {each.name: each.excuse for each in made.candidates}
-    assert told["candidate 6.json"].startswith("is chosen from Mon ")
-    assert told["candidate 20.json"].startswith("costs ")
+    schedule = ledger_of(settings).schedule(made.schedule_id).schedule
+    told = {each.name: each for each in schedule.alternatives if each.kind is AlternativeKind.CANDIDATE}
+    assert told["6.json"].chosen_from
+    assert not told["20.json"].chosen_from
+    assert (told["20.json"].more_h or 0.0) > 0
     assert plan(Workspace(settings), "clicks").schedule_id != made.schedule_id
     with pytest.raises(
         PlanError, match=r"candidate 99 has 100 instances > planning\.max_instances of 64; leave it out"

@@ -19,7 +19,7 @@ from forescale.files.atomic import write_whole
 from forescale.jobs.plan import PlannedSchedule, plan
 from forescale.jobs.planning_case import announced_turns
 from forescale.jobs.report import report
-from forescale.report.kit.decision_words import RUNGS, basis_summary
+from forescale.report.kit.decision_words import RUNGS, basis_summary, cause_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_path
 from forescale.situation.workspace import Workspace
@@ -112,6 +112,10 @@ def forecast(made: Settings, source: str, age: timedelta = timedelta(), *, hours
     return folder
 
 
+def basis_of(made: Settings, planned: PlannedSchedule) -> DecisionBasis:
+    return ledger_of(made).schedule(planned.schedule_id).schedule.basis
+
+
 def told(made: Settings, planned: PlannedSchedule) -> tuple[str, str]:
     """What ledger and report say of the rung."""
     kept = ledger_of(made).schedules(NAME, limit=1)[0]
@@ -134,20 +138,20 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
     for source in SOURCES:
         forecast(made, source, timedelta(hours=5))
     planned = plan(Workspace(made), NAME)
-    kept, page = told(made, planned)
-    assert kept.startswith(
-        "time-of-week profile: forecast of left is 5 h old (planning.stale_s: 3 h); forecast of right"
-    )
-    assert "(time-of-week profile)</h1>" in page
-    assert "forecast of left is 5 h old" in page
-    assert (planned.rung, planned.cause.split(" (")[0]) == (Rung.PROFILE, "forecast of left is 5 h old")
+    basis = basis_of(made, planned)
+    assert planned.rung is basis.rung is Rung.PROFILE
+    stale = [Cause(CauseKind.STALE_FORECAST, source, 5 * 3600.0, 3 * 3600.0) for source in SOURCES]
+    assert list(basis.causes) == stale
+    page = planned.report.read_text(encoding="utf-8")
+    assert f"({RUNGS[Rung.PROFILE]})</h1>" in page
+    assert cause_words(stale[0]) in page
     # The day's 2 × 60 tuples a second keep 12 instances of count busy all the time; the first of them come before it.
     schedule = ledger_of(made).schedule(planned.schedule_id).schedule
     assert max(step.plan.parallelism["count"] for step in schedule.steps) >= 12
     assert any(step.plan.parallelism["count"] > 4 for step in schedule.steps if step.deploy_at <= NOW.replace(hour=8))
     # Made again it is the same, and its report is written again from the profiles that were kept.
     assert plan(Workspace(made), NAME).schedule_id == planned.schedule_id
-    assert "forecast of left is 5 h old" in report(Workspace(made), planned.schedule_id).read_text(encoding="utf-8")
+    assert cause_words(stale[0]) in report(Workspace(made), planned.schedule_id).read_text(encoding="utf-8")
 
 
 def test_a_calibration_that_drifted__makes_the_next_plan_a_new_decision(tmp_path: Path) -> None:
@@ -181,7 +185,8 @@ def test_one_lost_forecast__has_a_profile_beside_the_forecast_of_the_other_sourc
     shutil.rmtree(forecast(made, "right", timedelta(hours=1)))
     planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.PROFILE
-    assert planned.cause.startswith("forecast of right cannot be read: ")
+    (cause,) = basis_of(made, planned).causes
+    assert (cause.kind, cause.source) == (CauseKind.UNREADABLE_FORECAST, "right")
     entry = ledger_of(made).schedule(planned.schedule_id)
     assert entry.forecasts == ("left-160500",)
     assert set(planned.peaks_per_s) == set(SOURCES)
@@ -193,8 +198,9 @@ def test_forecasts_of_two_moments__are_not_mixed(tmp_path: Path) -> None:
     forecast(made, "right", timedelta(hours=1))
     planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.PROFILE
-    why = "forecast of right from 05:00 in 900 s does not match that of left from 06:00 in 900 s"
-    assert planned.cause.startswith(why)
+    hour = timedelta(hours=1)
+    other_grid = Cause(CauseKind.OTHER_GRID, "right", 900.0, 900.0, at=NOW - hour, other="left", other_at=NOW)
+    assert basis_of(made, planned).causes == (other_grid,)
 
 
 def test_a_forecast_that_ends_soon__gives_way_although_it_is_new(tmp_path: Path) -> None:
@@ -202,7 +208,8 @@ def test_a_forecast_that_ends_soon__gives_way_although_it_is_new(tmp_path: Path)
     for source in SOURCES:
         forecast(made, source, timedelta(hours=2), hours=3)
     # Half of its three hours are needed.
-    assert "forecast of left reaches 1 h ahead, 1.5 h are needed" in plan(Workspace(made), NAME).cause
+    short = Cause(CauseKind.SHORT_FORECAST, "left", 3600.0, 1.5 * 3600.0)
+    assert short in basis_of(made, plan(Workspace(made), NAME)).causes
 
 
 @pytest.mark.parametrize(("guard", "rung"), [("act", Rung.GUARD), ("advise", Rung.HOLD)])
@@ -211,12 +218,13 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
 ) -> None:
     made = install(tmp_path / "a", guard=guard, days=0)
     planned = plan(Workspace(made), NAME)
-    kept, page = told(made, planned)
     assert (planned.rung, planned.steps) == (rung, ())
-    assert kept.startswith(f"{RUNGS[rung]}: there is no forecast of left; there is no forecast of right; no profile: ")
-    assert "no profile: " in page
+    *lacking, profile = basis_of(made, planned).causes
+    assert lacking == [Cause(CauseKind.NO_FORECAST, source) for source in SOURCES]
+    assert profile.kind is CauseKind.NO_PROFILE
+    page = planned.report.read_text(encoding="utf-8")
     assert f"({RUNGS[rung]})</h1>" in page
-    assert "Not known: there is no forecast" in page
+    assert cause_words(lacking[0]) in page
     held = ledger_of(made).schedule(planned.schedule_id).schedule
     assert held.current.parallelism == {"left": 1, "right": 1, "count": 4}
     # 6 instances for an hour; then it is looked at again.
@@ -266,13 +274,18 @@ def test_what_was_announced__keeps_its_bonus_over_a_plan_that_was_held(tmp_path:
 
 def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forecast(tmp_path: Path) -> None:
     made = install(tmp_path / "a", missing=0.25)
-    bound = "history of left: 75 % of the windows were observed, 90 % needed (arrivals.quality.min_observed)"
-    assert plan(Workspace(made), NAME).cause.endswith(f"no profile: {bound}")
+    bound = ("left", pytest.approx(0.75), 0.9, "min_observed")
+
+    def poor(planned: PlannedSchedule, kind: CauseKind) -> list[tuple[object, ...]]:
+        causes = [each for each in basis_of(made, planned).causes if each.kind is kind]
+        return [(each.source, each.value, each.bound, each.setting) for each in causes]
+
+    assert poor(plan(Workspace(made), NAME), CauseKind.NO_PROFILE) == [bound]
     for source in SOURCES:
         forecast(made, source)
     planned = plan(Workspace(made), NAME)
     assert planned.rung is Rung.FORECAST
-    assert planned.cause.startswith(bound)
+    assert bound in poor(planned, CauseKind.POOR_HISTORY)
 
 
 CONDITIONS = st.fixed_dictionaries(

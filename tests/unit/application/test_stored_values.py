@@ -41,6 +41,7 @@ from forescale.files.samples import read_sample_file
 from forescale.tracking.calibration_files import read_calibration, write_calibration
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.excuse import Excuse
+from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
@@ -149,7 +150,7 @@ PROFILE = OperatorProfile(
     },
     (1.25, 1.75), {"split->count": 0.01}, ScaleEfficiency(0.9, 0.001, 2, 0.01, 0.0001), 0.002, 0.0002, 300.0, 0.5, 2.0,
     False, 0.03, {"service_s": (0.0035, 0.0045)}, Polling(0.5, 100), {"split->count": 0.75},
-    ServiceShape((0.001, 0.01), (0.75, 0.25)),
+    ServiceShape((0.001, 0.01), (0.75, 0.25)), Calls(4, 0.02, 2.0),
 )  # fmt: skip
 CHAIN = Topology(
     "words",

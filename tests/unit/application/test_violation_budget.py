@@ -10,7 +10,6 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.deploy import deploy, request_deployment
 from forescale.jobs.guard import guard
 from forescale.jobs.violation_budget import PacedBudget, paced_budget, past_minutes
-from forescale.report.kit.decision_words import budget_words
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
@@ -18,6 +17,7 @@ from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_con
 from planner.clock import TraceClock
 from planner.clusters.cluster import SourceBacklog
 from planner.clusters.waiting import longest_lag_s
+from planner.decision_basis import BudgetFacts
 from planner.ledger.minute_records import MinuteCount
 
 MINUTE = timedelta(minutes=1)
@@ -54,7 +54,7 @@ def test_a_budget__is_paced_by_the_record_of_the_simulator(settings: Settings) -
     first = paced(settings, config)
     assert (first.budget.past_minutes, first.budget.used_minutes) == (30, 22)
     # .005 of them are allowed.
-    assert budget_words(first.facts) == "22 of 30 minutes known in 7 days were late; 0.15 are allowed"
+    assert first.facts == BudgetFacts(30, 22, pytest.approx(0.15))
     # Of the 7.2 minutes that a day allows, a quarter stays whatever was used.
     assert first.budget.minutes(1440) == 1.8
     assert paced(settings, config) == first
@@ -66,18 +66,18 @@ def test_a_budget__looks_seven_days_back(settings: Settings) -> None:
     lags_s = [(week + number * MINUTE, 181.0 if number <= 1440 + 12 else 0.0) for number in range(1, 8 * 1440 + 1)]
     ledger.minutes.record("pair", lags_s, max_lag_s=180.0)
     found = paced(settings, config)
-    assert budget_words(found.facts) == "12 of 10,080 minutes known in 7 days were late; 50.4 are allowed"
+    assert found.facts == BudgetFacts(10_080, 12, pytest.approx(50.4))
     # 7.2 of the day's own and 50.4 - 12 that are left of the week, of which no more than twice its own are used now.
     assert found.budget.minutes(1440) == pytest.approx(3 * 7.2)
 
 
 def test_a_budget__tells_where_nothing_is_known_and_what_a_minute_costs(settings: Settings) -> None:
     unknown = paced(settings, config_of(settings))
-    assert budget_words(unknown.facts) == "no lag is known for the past 7 days, so none of their minutes count"
+    assert unknown.facts.past_minutes == 0
     assert unknown.budget.minutes(1440) == 7.2
     TraceClock(settings.clock_file).advance_to(MONDAY + 5 * MINUTE)
     priced = paced(settings, config_of(settings, "price_per_violation_minute: 0.5, "))
-    assert budget_words(priced.facts) == "0 of 5 minutes known in 7 days were late; each costs 0.5 instance-hours"
+    assert priced.facts == BudgetFacts(5, 0, None, price_h=0.5)
     assert priced.budget.minutes(1440) is None
 
 

@@ -232,12 +232,13 @@ def test_mlflow_that_is_away__stops_forecasts_alone_and_is_caught_up_with(
     deploy(Workspace(away), step.id)
     assert ledger.step(step.id).state is StepState.VERIFIED
     assert f"schedule {schedule_id} and its report are not in MLflow" in caplog.text
-    assert f"the outcome of step {step.id} is not in MLflow" in caplog.text
 
-    # It is back: the report makes up for the links, and the next forecast is made as ever.
+    # It is back: the report makes up for the links and the outcome, and the next forecast is made as ever.
     report(Workspace(settings), schedule_id)
     client = connected_client(tracker_of(settings).tracking_uri)
-    assert client.get_run(run_id).data.tags["schedule"] == schedule_id
+    tags = client.get_run(run_id).data.tags
+    assert tags["schedule"] == schedule_id
+    assert tags["outcome 1"].startswith("verified")
     assert [Path(kept.path).stem for kept in client.list_artifacts(run_id, "reports")] == [schedule_id]
     assert forecast(Workspace(settings), NAME).run_ids["receive"] != run_id
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 from statistics import fmean, median
 
+from modeling.arrays import Flags, Floats
 from planner.guard.look import Look
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
@@ -66,6 +67,23 @@ def symptoms(window: Window, terms: GuardTerms) -> tuple[Symptom, ...]:
         *rate_skew(window),
         *service_skew(window),
         *idle(window, terms),
+    )
+
+
+def calls_for_nothing(busiest: Floats, suspended: Floats, backlog: Floats, several: Flags, terms: GuardTerms) -> bool:
+    """Whether looks can show neither distress nor idleness, so that no diagnosis follows; a cheap answer for replays,
+    which ask in each minute. False says nothing.
+
+    busiest: busy share of each operator's busiest instance, shape (looks, operators). suspended: the operators' mean
+    share of the time in which they wait for room downstream, same shape. backlog: of the newest look, shape (sources,).
+    several: which operators have several instances, shape (operators,).
+    """
+    most = busiest.max(axis=0)
+    return (
+        not backlog.any()
+        and bool((suspended.min(axis=0) <= NOISE).all())
+        and bool((busiest.min(axis=0) < SATURATED).all())
+        and not bool((several & (most < IDLE * terms.utilisation)).any())
     )
 
 

@@ -11,8 +11,8 @@ from planner.replay.last_day import DayTerms, guard_alone
 from planner.replay.load import MINUTE_S, Load
 from planner.scaling_schedule import Alternative, AlternativeKind
 
-PATHS = 3
-"""Number of sample paths that are replayed. Each of a day takes about .4 s."""
+PATHS = 5
+"""Number of sample paths that are replayed."""
 
 
 def reactive_alternative(

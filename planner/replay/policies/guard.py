@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
 from modeling.inputs.topology import Topology
 from planner.guard.actions import Action, ActionKind, Schedule
 from planner.guard.assessment import Pair, assessed
 from planner.guard.judgement import VerdictKind, judged, keeps_failing
 from planner.guard.look import Look, OperatorLook, Waiting
+from planner.guard.symptoms import calls_for_nothing
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window, window_of
 from planner.guard.withheld import withheld
@@ -47,6 +50,8 @@ class Guard:
         known_s = _known_s(seen)
         if seen.changing or known_s < seen.running_since_s + terms.settle_s:
             return None
+        if self._open is None and self._is_calm(seen):
+            return None
         window = self._window(seen)
         if window is None:
             return None
@@ -75,6 +80,14 @@ class Guard:
             if action.kind is ActionKind.SCALE_UP and dict(action.plan or {}) == dict(seen.plan):
                 settles_s = seen.running_since_s + self._terms.settle_s - _known_s(seen)
         return withheld(plan, seen.plan, self._window(seen), self._terms, settles_s)
+
+    def _is_calm(self, seen: Seen) -> bool:
+        known, rows = seen.measured, seen.measured.rows_of_last(self._terms.window_s, seen.running_since_s)
+        if not known.start_s[rows].size:
+            return True
+        busiest = np.maximum(known.busy[rows], known.busiest[rows])
+        several = np.array([seen.plan[name] > 1 for name in self._topology.order])
+        return calls_for_nothing(busiest, known.suspended[rows], known.backlog[-1], several, self._terms)
 
     def _window(self, seen: Seen) -> Window | None:
         minutes = seen.measured.last(self._terms.window_s, seen.running_since_s)

@@ -140,8 +140,8 @@ def test_rows_of_a_wrong_clock__are_told_of_where_they_came_in_if_that_is_known(
     build(51, "came")
     one_day = quality(tmp_path / "history", "calls", at(0), at(24)).total
     # Twelve minutes ahead of its arrival is more than the five that are allowed, too.
-    assert one_day.quarantined == {"future": 2, "unset_clock": 0, "skipped_hour": 0}
-    assert whole(tmp_path).quarantined == {"future": 2, "unset_clock": 1, "skipped_hour": 0}
+    assert one_day.quarantined == {"future": 2, "unset_clock": 0, "skipped_hour": 0, "damaged": 0}
+    assert whole(tmp_path).quarantined == {"future": 2, "unset_clock": 1, "skipped_hour": 0, "damaged": 0}
     assert (whole(tmp_path).kept, whole(tmp_path).rows_read) == (3, 6)
 
 

@@ -182,7 +182,8 @@ def exporter() -> Iterator[_Exporter]:
 
 def test_read__of_a_counter_that_is_being_scraped_gives_what_it_counted(tmp_path: Path, exporter: _Exporter) -> None:
     require_prometheus()
-    exporter.counted = 5
+    # More than a scrape's worth of its rate: it ran long before.
+    exporter.counted = 5000
     with prometheus_server(tmp_path / "prometheus", (exporter.target,), scrape_s=1) as url:
         source = Prometheus(url, {"feed": "events_total"}, scrape_interval_s=1)
         begun = _eventually(source.first_moment)

@@ -222,8 +222,10 @@ def _operator_flow(
         offered = scenarios.loads_per_s[:, topology.sources.index(name)]
         rates = [np.broadcast_to(offered, (len(first), offered.size))]
         partitions = topology.operator(name).partitions
-        read = [partition_shares(partitions, int(count)) for count in counts]
-        shares = [np.stack([np.pad(part, (0, most - part.size)) for part in read])]
+        whole = np.zeros((len(first), most))
+        for at, count in enumerate(counts):
+            whole[at, :count] = partition_shares(partitions, int(count))
+        shares = [whole]
     terms, rates, shares = _merged(terms, rates, shares)
     term_per_s, shared = np.stack(rates, axis=1), np.stack(shares, axis=1)
     # Not summed from shares, whose rounding would make rates differ between plans.

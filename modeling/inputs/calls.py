@@ -43,7 +43,7 @@ class Calls:
         Several servers are about one that is as much faster, and a delay (Seidmann et al. 1987): exact in total for a
         tuple that meets nobody, and in the limit of a full queue.
 
-        >>> Calls(10, 0.1).beside_s(0.001)  # 1 ms and a call, of which 10 ms are in the queue
+        >>> round(Calls(10, 0.1).beside_s(0.001), 6)  # 1 ms and a call, of which 10 ms are in the queue
         0.091
         """
         return service_s + self.call_s - max(service_s, self.least_s)

@@ -1,9 +1,10 @@
-"""The API for most users of the model; docs/modeling/tutorial.md is its tutorial.
+"""The API for most users of the model; docs/model.md is its tutorial.
 
 The parts (queues, networks, state, windows) are in their own modules.
 """
 
-from modeling.calibration import Calibrated, Drift, calibrated, calibrated_profiles, drifts
+from modeling.calibration.calibrated import Calibrated, calibrated, calibrated_profiles
+from modeling.calibration.drift import Drift, drifts
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.estimate import Estimate, LatencyEstimate, OperatorEstimate

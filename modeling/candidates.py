@@ -143,8 +143,12 @@ def candidates(
     if change is not None and fitting:
         state_gib = {name: profiles[name].state_gib for name in topology.order}
         downtime_s[fitting] = downtimes_s(topology, state_gib, change, [plans[number] for number in fitting])
-        changed = np.array([plan.plan_id != change.current.plan_id for plan in plans])[:, None]
-        waiting_s += np.where(changed, change.replayed_s, 0.0) / np.nan_to_num(estimates.headroom_factor, nan=np.inf)
+        changed = np.array([plan.plan_id != change.current.plan_id for plan in plans])
+        # An upper bound of the lag: what a warm-up loses counts as lost before it begins.
+        downtime_s += np.where(changed, change.warm_up.whole_lost_s, 0.0)
+        waiting_s += np.where(changed[:, None], change.replayed_s, 0.0) / np.nan_to_num(
+            estimates.headroom_factor, nan=np.inf
+        )
     missed = violations(
         topology,
         profiles,

@@ -10,7 +10,7 @@ from modeling.evaluate_many import checked_loads
 from modeling.excuse import misfit
 from modeling.flow.crossing import Crossing
 from modeling.flow.key_assignment import Unplaced, unplaced
-from modeling.flow.limits import ContainerLimit, Limit, LinkLimit, SiteLimit
+from modeling.flow.limits import CardLimit, ContainerLimit, Limit, LinkLimit, SiteLimit
 from modeling.flow.plan_rates import rates_of
 from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import resources
@@ -132,11 +132,13 @@ def _unplaced(topology: Topology, profiles: Profiles, stream: str) -> Unplaced:
 
 
 def _fullest_link(limits: Mapping[Limit, float]) -> dict[SiteLimit, float]:
-    """All bounded containers, and the first link to be full."""
+    """All bounded containers, and the first link or network card to be full."""
     kept: dict[SiteLimit, float] = {
         what: scale for what, scale in limits.items() if isinstance(what, ContainerLimit) and scale < np.inf
     }
-    links = {what: scale for what, scale in limits.items() if isinstance(what, LinkLimit) and scale < np.inf}
+    links: dict[SiteLimit, float] = {
+        what: scale for what, scale in limits.items() if isinstance(what, LinkLimit | CardLimit) and scale < np.inf
+    }
     if links:
         first = min(links, key=lambda what: links[what])
         kept[first] = links[first]

@@ -36,6 +36,9 @@ LatencyBounds = Mapping[float | None, float]
 ROUNDING = 1 + 1e-9
 """Tolerance factor on bounds, for rounding."""
 
+MAX_LOADS = 32
+"""Loads for which independent operators are solved at once: each parallelism is computed under all of them."""
+
 MAX_TRIED = 4096
 """Maximum parallelisms of a coupled part, or within a latency, that are tried before the best so far is taken."""
 
@@ -79,6 +82,14 @@ class Question:
     def used_limits(self, several: Sequence[Counts]) -> Floats:
         """Used share of each limit (operators, containers, links), shape (parallelisms, limits)."""
         return self._loaded(several, latency=False)[0]
+
+    def used_under(self, several: Sequence[Counts], scenarios: Scenarios) -> Floats:
+        """Utilisation of the busiest instance of each operator under other loads, shape (parallelisms, operators,
+        scenarios).
+        """
+        if not several:
+            return np.empty((0, len(self.topology.order), scenarios.count))
+        return self._under(several, scenarios, latency=False)[0][:, : len(self.topology.order)]
 
     def limits(self, parallelism: Counts) -> list[Limit]:
         """The limits of one parallelism, in the order of `used_limits`."""
@@ -201,53 +212,91 @@ def fewest_instances(question: Question) -> dict[str, int] | str:
     partition by both parallelisms, and each reader of an ALL stream adds a copy) are searched together by branch and
     bound; exact unless more than MAX_TRIED must be tried.
     """
-    allowed = {name: question.counts(name) for name in question.topology.order}
+    return fewest_instances_each([question])[0]
+
+
+def fewest_instances_each(questions: Sequence[Question]) -> list[dict[str, int] | str]:
+    """fewest_instances of questions that differ in nothing but their load. Operators that are solved independently are
+    solved for MAX_LOADS of them at once.
+    """
+    if not questions:
+        return []
+    topology = questions[0].topology
+    allowed = {name: questions[0].counts(name) for name in topology.order}
     if none := [name for name, counts in allowed.items() if not counts]:
-        return none[0]
-    parts = _coupled(question.topology)
-    found = _alone(question, [part[0] for part in parts if len(part) == 1])
-    if isinstance(found, str):
-        return found
+        return [none[0]] * len(questions)
+    parts = _coupled(topology)
+    lone = [part[0] for part in parts if len(part) == 1]
+    together = [part for part in parts if len(part) > 1]
+    found = list[dict[str, int] | str]()
+    for begin in range(0, len(questions), MAX_LOADS):
+        found += _alone(questions[begin : begin + MAX_LOADS], lone)
+    return [
+        counts if isinstance(counts, str) else _with_coupled(question, counts, together)
+        for question, counts in zip(questions, found, strict=True)
+    ]
+
+
+def _with_coupled(question: Question, found: dict[str, int], parts: Sequence[Sequence[str]]) -> dict[str, int] | str:
+    """The parallelisms found so far with those of the coupled operators; or an operator that none keeps to its
+    utilisation.
+    """
     for part in parts:
-        if len(part) > 1:
-            best = _Together(question, found, part).best()
-            if isinstance(best, str):
-                return best
-            found |= best
+        best = _Together(question, found, part).best()
+        if isinstance(best, str):
+            return best
+        found |= best
     return found
 
 
-def _alone(question: Question, operators: Sequence[str]) -> dict[str, int] | str:
-    """least_count of independent operators, all at once, and the minimum of all others; or the first operator that no
-    number keeps to its utilisation.
+def _alone(questions: Sequence[Question], operators: Sequence[str]) -> list[dict[str, int] | str]:
+    """For each question: least_count of independent operators, all at once, and the minimum of all others; or the first
+    operator that no number keeps to its utilisation. The questions differ in nothing but their load.
     """
-    topology = question.topology
-    found = {name: question.counts(name)[0] for name in topology.order}
-    evenly = replace(question, topology=_evenly_routed(topology)).used([found | dict.fromkeys(operators, 1)])[0]
+    first = questions[0]
+    topology, profiles = first.topology, first.profiles
+    scenarios = Scenarios(np.concatenate([question.loads_per_s for question in questions]))
     at = {name: number for number, name in enumerate(topology.order)}
-    left: dict[str, Iterator[list[int]]] = {}
-    for name in operators:
-        counts = question.counts(name)
-        even = evenly[at[name]] / question.max_utilisation if question.profiles[name].efficiency == LINEAR else 0.0
-        begin = max(counts[0], min(counts[-1], int(even / ROUNDING)))
-        left[name] = _doubling(range(begin, counts[-1] + 1))
-    none = []
-    while left:
-        tried = {name: next(several, []) for name, several in left.items()}
-        none += [name for name, counts in tried.items() if not counts]
-        rows = max(map(len, tried.values()))
-        several = [
-            found | {name: counts[min(row, len(counts) - 1)] for name, counts in tried.items() if counts}
-            for row in range(rows)
+    allowed = {name: first.counts(name) for name in topology.order}
+    least = {name: counts[0] for name, counts in allowed.items()}
+    evenly = replace(first, topology=_evenly_routed(topology)).used_under(
+        [least | dict.fromkeys(operators, 1)], scenarios
+    )
+    found = [dict(least) for _ in questions]
+    none: list[list[str]] = [[] for _ in questions]
+    left: list[dict[str, Iterator[list[int]]]] = []
+    for load in range(len(questions)):
+        left.append({})
+        for name in operators:
+            counts = allowed[name]
+            even = evenly[0, at[name], load] / first.max_utilisation if profiles[name].efficiency == LINEAR else 0.0
+            begin = max(counts[0], min(counts[-1], int(even / ROUNDING)))
+            left[load][name] = _doubling(range(begin, counts[-1] + 1))
+    while any(left):
+        tried = [{name: next(several, []) for name, several in each.items()} for each in left]
+        rows: dict[tuple[int, ...], int] = {}
+        row_of = [
+            [rows.setdefault(tuple(one.values()), len(rows)) for one in _in_step(found[load], some)]
+            for load, some in enumerate(tried)
         ]
-        used = question.used(several) if several else np.empty((0, len(at)))
-        for name, some in tried.items():
-            held = np.flatnonzero(used[: len(some), at[name]] <= question.max_utilisation * ROUNDING)
-            if held.size:
-                found[name] = some[int(held[0])]
-            if held.size or not some:
-                del left[name]
-    return min(none, key=at.__getitem__) if none else found
+        used = first.used_under([dict(zip(topology.order, row, strict=True)) for row in rows], scenarios)
+        for load, some in enumerate(tried):
+            for name, chunk in some.items():
+                of = used[row_of[load][: len(chunk)], at[name], load]
+                held = np.flatnonzero(of <= first.max_utilisation * ROUNDING)
+                if held.size:
+                    found[load][name] = chunk[int(held[0])]
+                elif not chunk:
+                    none[load].append(name)
+                if held.size or not chunk:
+                    del left[load][name]
+    return [min(of, key=at.__getitem__) if of else counts for counts, of in zip(found, none, strict=True)]
+
+
+def _in_step(found: Counts, tried: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Parallelisms in which the tried counts of independent operators rise together; shorter lists keep their last."""
+    for row in range(max(map(len, tried.values()), default=0)):
+        yield {**found, **{name: counts[min(row, len(counts) - 1)] for name, counts in tried.items() if counts}}
 
 
 class _Together:

@@ -7,6 +7,7 @@ import numpy as np
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import ContainerEstimate
+from modeling.inputs.features import Feature
 from modeling.inputs.mixed_inputs import unseparated_outputs
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -74,11 +75,6 @@ def notes(
                 f"service_shape of {name} has cv² {profile.service_shape.cv2:.3g}, service_cv2 is "
                 f"{profile.service_cv2:.3g}: the shape is left out"
             )
-        if profile.gc_share >= PAUSING:
-            found.append(
-                f"{name} spent {profile.gc_share:.1%} of its time in garbage collection when it was measured: tuples "
-                "that arrive in a pause wait for its end, which latencies leave out"
-            )
         for stream in topology.outputs(name):
             made = profile.selectivity.get(stream.name, 1.0)
             if stream.name in profile.windowed:
@@ -94,10 +90,28 @@ def notes(
                     f"every tuple of {name} is assumed to make {made:g} on {stream.name}: where that number varies, "
                     "tuples wait longer for each other; give selectivity_cv2"
                 )
+    pausing = {
+        name: profile.gc_share
+        for name in topology.order
+        if (profile := profiles[name]).gc_share >= PAUSING and profile.gc_pause_s == 0
+    }
+    if pausing:
+        found.append(
+            f"{', '.join(pausing)} spent up to {max(pausing.values()):.1%} of the time in garbage collection when they "
+            "were measured: tuples that arrive in a pause wait for its end, which latencies leave out, as the "
+            "length of a collection is unknown"
+        )
+    paused = [name for name in topology.order if sum(each.share for each in profiles[name].all_pauses) >= PAUSING]
+    if len(paused) > 1:
+        found.append(
+            f"{', '.join(paused)} are taken to pause each on its own: where they pause together, as in one task "
+            "manager, tuples wait about half as long for pauses (three operators, simulated)"
+        )
     if (line := _busy_line(topology, by_name)) >= LINE:
         found.append(
             f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
         )
+    found += _of_features(topology, profiles)
     return (*found, *_of_cores(flows, site, containers), *_small_buffers(topology, plan, by_name, site))
 
 
@@ -123,6 +137,27 @@ def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list
                 f"{count} instances of {reader.name} gets {bounds[0]:.0%} to {bounds[1]:.0%} of the tuples (p5 to p95 "
                 "of random assignments), and the mean of these is used; declare key_type, or the hash of each key"
             )
+    return lines
+
+
+def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
+    """What the engine reported of the job and the model leaves out."""
+    lines = []
+    if any(Feature.UNALIGNED_CHECKPOINTS in profiles[name].features for name in topology.order):
+        lines.append(
+            "checkpoints are unaligned: they hold the tuples in buffers, of which state and downtime here know nothing"
+        )
+    on_disk = [
+        name
+        for name in topology.order
+        if Feature.STATE_ON_DISK in profiles[name].features and profiles[name].state_gib > 0
+    ]
+    if on_disk:
+        state_gib = sum(profiles[name].state_gib for name in on_disk)
+        lines.append(
+            f"state of {', '.join(on_disk)} is on disk, and its access slows down as it grows: service times are those "
+            f"with {state_gib:.3g} GiB of it; calibrate again once it has grown"
+        )
     return lines
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from modeling.arrays import Floats
-from modeling.calibration.call_time import full_while_idle
-from modeling.calibration.cpu_apart import cpu_apart
+from modeling.calibration.call_time import full_while_idle, without_call_waits
+from modeling.calibration.cpu_apart import CpuApart, cpu_apart
 from modeling.calibration.key_skew import KeySkew, key_skew
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
@@ -24,6 +24,9 @@ from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
+
+_WITH_ERROR = ("cpu_s", "idle_cores", "container_idle_cores")
+"""Fields of a profile whose standard error is another field."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,15 @@ def calibrated(
     Every parameter is estimated over all instances and spans, each sample being one draw; intervals are Student's t
     with 95 %. Service time is busy seconds over tuples, without waiting for cores where containers report their CPU
     (cpu_apart): backpressured time is not busy, so samples under backpressure keep it correct, and their throughput is
-    never taken for demand. Engines report no input of sources, so their arrivals are the output over the declared
-    selectivity, which is never measured for a source. An operator that worked on fewer than MIN_TUPLES keeps its
-    declared profile. The order of samples does not matter. Raises ModelError for a sample of an unknown operator or
-    stream.
+    never taken for demand. Where an engine counts the arrivals of a source (Flink's connectors do), its selectivity is
+    measured; elsewhere its arrivals are the output over the declared selectivity. An operator that worked on fewer than
+    MIN_TUPLES keeps its declared profile. The order of samples does not matter. Raises ModelError for a sample of an
+    unknown operator or stream.
     """
     _check(topology, samples)
-    calling = full_while_idle(topology, samples)
     apart = cpu_apart(samples)
-    samples = apart.samples
+    calling = full_while_idle(topology, apart.samples, declared)
+    samples = without_call_waits(apart.samples, calling, declared)
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
     for sample in samples:
         by_operator[sample.operator].append(sample)
@@ -91,7 +94,14 @@ def calibrated(
     woken = waking(topology, {name: kept.used for name, kept in sets.items()}, tuples)
     waking_in = woken.operators if woken else frozenset()
     operators = {
-        name: _calibrated(topology, sets[name], tuples[name], declared[name], woken if name in waking_in else None)
+        name: _calibrated(
+            topology,
+            sets[name],
+            tuples[name],
+            declared[name],
+            woken if name in waking_in else None,
+            apart if name in apart.parts else None,
+        )
         for name in topology.order
     }
     for name, operator in operators.items():
@@ -130,12 +140,19 @@ def _tuples(topology: Topology, sample: OperatorSample, declared: OperatorProfil
     """Tuples that the operator worked on. A source works on each arrival once, however many tuples it emits."""
     if sample.operator not in topology.sources:
         return sample.records_in
+    if sample.arrivals is not None:
+        return sample.arrivals
     per_arrival = sum(declared.selectivity.get(stream, 1.0) for stream in sample.records_out)
     return sum(sample.records_out.values()) / per_arrival if per_arrival > 0 else sample.records_in
 
 
 def _calibrated(
-    topology: Topology, kept: Sifted, tuples: Floats, declared: OperatorProfile, woken: Waking | None
+    topology: Topology,
+    kept: Sifted,
+    tuples: Floats,
+    declared: OperatorProfile,
+    woken: Waking | None,
+    apart: CpuApart | None,
 ) -> CalibratedOperator:
     if tuples.sum() < MIN_TUPLES:
         why = (
@@ -146,25 +163,29 @@ def _calibrated(
         return CalibratedOperator(declared, 0, kept.dropped, kept.censored, (f"not measured: {why}",))
     name = declared.operator
     inputs = [stream.name for stream in topology.inputs(name)]
-    outputs = [] if name in topology.sources else [stream.name for stream in topology.outputs(name)]
+    counted = name not in topology.sources or all(sample.arrivals is not None for sample in kept.used)
+    outputs = [stream.name for stream in topology.outputs(name)] if counted else []
+    timed = np.flatnonzero([not sample.hides_busy_time for sample in kept.used])
+    held_back = len(kept.used) - timed.size
+    counts, at_work = tuples[timed], [kept.used[at] for at in timed]
+    if woken is not None:
+        at_work = [woken.without(*each) for each in zip(at_work, counts, strict=True)]
     # Heron reports no busy time of spouts, which does not mean a service time of 0.
-    timed = any(sample.busy_s > 0 for sample in kept.used)
-    at_work = kept.used if woken is None else [woken.without(*each) for each in zip(kept.used, tuples, strict=True)]
-    times = service_times(at_work, tuples, declared, inputs) if timed else None
+    has_times = any(sample.busy_s > 0 for sample in at_work)
+    times = service_times(at_work, counts, declared, inputs) if has_times else None
     known, spread = declared, None
     if times is not None:
         if woken is not None:
-            service = times.service.with_error(woken.service_error_s(kept.used, tuples))
+            service = times.service.with_error(woken.service_error_s(at_work, counts))
             times = replace(times, service=service, notes=(*times.notes, woken.note))
         known = _with_times(declared, times)
-        if (spread := service_spread(at_work, tuples, times.to_anchor, known, inputs)) is not None:
+        if (spread := service_spread(at_work, counts, times.to_anchor, known, inputs)) is not None:
             known = _with_spread(known, spread)
     skew = key_skew(topology, kept.used, declared)
     ratios = output_ratios(kept.used, tuples, declared, inputs, outputs)
-    needs = operator_resources(kept.used, tuples, declared, kept.instances)
+    needs = operator_resources(kept.used, tuples, declared, kept.instances, apart)
     used: dict[str, Any] = {name: one.value for name, one in needs.found.items()}
-    if "cpu_s" in needs.found:
-        used["cpu_s_error"] = needs.found["cpu_s"].error
+    used |= {f"{name}_error": needs.found[name].error for name in _WITH_ERROR if name in needs.found}
     profile = replace(
         known,
         **used,
@@ -173,6 +194,7 @@ def _calibrated(
         input_selectivity=_by_input(declared, ratios, inputs),
         stream_keys=_keys(declared, skew),
         samples=len(kept.used),
+        features=tuple(sorted({each for sample in kept.used for each in sample.features})),
     )
     # Discard earlier knowledge of parameters that were measured now or no longer exist.
     before, now = parameters(declared), parameters(profile)
@@ -182,11 +204,27 @@ def _calibrated(
         if key in now and key in before and now[key].value == before[key].value
     }
     profile = replace(profile, intervals={**stands, **_intervals(times, spread, ratios, needs)})
-    untimed = ("samples have no busy time: the service time stays as known before",)
-    notes = [*(untimed if times is None else times.notes), *ratios.notes, *needs.notes, *skew.notes]
+    notes = [*_of_busy_time(times, held_back, len(kept.used)), *ratios.notes, *needs.notes, *skew.notes]
     if spread is not None and spread.note:
         notes.append(spread.note)
     return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
+
+
+def _of_busy_time(times: ServiceTimes | None, held_back: int, samples: int) -> tuple[str, ...]:
+    """held_back: samples that hide their busy time."""
+    if times is None and held_back:
+        return (
+            "samples have no busy time, as it was backpressured: the service time stays as known before; calibrate "
+            "at a load that its readers carry",
+        )
+    if times is None:
+        return ("samples have no busy time: the service time stays as known before",)
+    if held_back:
+        return (
+            *times.notes,
+            f"service times are of the others: {held_back} of {samples} samples show backpressure alone",
+        )
+    return times.notes
 
 
 def _with_times(declared: OperatorProfile, times: ServiceTimes) -> OperatorProfile:

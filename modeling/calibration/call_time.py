@@ -2,7 +2,8 @@
 
 Busy time does not show calls that an instance makes while it serves other tuples (asynchronous I/O, a connection pool).
 Once all calls of an instance are in use its senders wait, although it is idle: then it gets concurrency / call time
-tuples a second through.
+tuples a second through. An engine may count an instance as busy while it waits for a free call, so of an operator that
+declares calls, only computing counts as work where containers report their CPU.
 """
 
 from collections import defaultdict
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
 WAITING = 0.3
@@ -28,12 +29,14 @@ _Spans = Mapping[float | None, Sequence[OperatorSample]]
 @dataclass(frozen=True)
 class FullWhileIdle:
     """An operator that its senders wait for. per_s: tuples an instance gets through. busy: share of the time of its
-    busiest instance. waiting: share of the time that its senders wait.
+    busiest instance, without waiting for a free call. waiting: share of the time that its senders wait. full_at: starts
+    of all spans in which it is full.
     """
 
     per_s: float
     busy: float
     waiting: float
+    full_at: frozenset[float | None] = frozenset()
 
     def calibrated(self, profile: OperatorProfile) -> tuple[OperatorProfile, str]:
         """The profile with the call's time if it declares calls, and a note."""
@@ -54,15 +57,18 @@ class FullWhileIdle:
         return made, f"{seen}: {profile.calls.concurrency} calls at once take {call_s:.4g} s each"
 
 
-def full_while_idle(topology: Topology, samples: Sequence[OperatorSample]) -> dict[str, FullWhileIdle]:
+def full_while_idle(
+    topology: Topology, samples: Sequence[OperatorSample], declared: Profiles
+) -> dict[str, FullWhileIdle]:
     """By operator, of the span in which its instances got most through. Sources have no senders; of several readers of
     one sender, one is named only if the others are not full.
     """
     found: dict[str, FullWhileIdle] = {}
     spans: defaultdict[float | None, list[OperatorSample]] = defaultdict(list)
+    full_at: defaultdict[str, set[float | None]] = defaultdict(set)
     for sample in samples:
         spans[sample.began_s].append(sample)
-    for span in spans.values():
+    for began_s, span in spans.items():
         of: defaultdict[str, list[OperatorSample]] = defaultdict(list)
         for sample in span:
             of[sample.operator].append(sample)
@@ -76,11 +82,29 @@ def full_while_idle(topology: Topology, samples: Sequence[OperatorSample]) -> di
                 _most(of[other], "busy_s") >= IDLE or _most(of[other], "backpressured_s") >= OPEN for other in siblings
             )
             busy, per_s = _most(of[name], "busy_s"), _per_s(of[name])
+            if declared[name].calls is not None:
+                busy = max(_worked_s(sample) / sample.span_s for sample in of[name])
             if waiting < WAITING or elsewhere or busy >= IDLE or _most(of[name], "backpressured_s") >= OPEN:
                 continue
+            full_at[name].add(began_s)
             if per_s > 0 and (name not in found or per_s > found[name].per_s):
                 found[name] = FullWhileIdle(per_s, busy, waiting)
-    return found
+    return {name: replace(full, full_at=frozenset(full_at[name])) for name, full in found.items()}
+
+
+def without_call_waits(
+    samples: Sequence[OperatorSample], calling: Mapping[str, FullWhileIdle], declared: Profiles
+) -> list[OperatorSample]:
+    """Samples whose busy time no longer holds waiting for a free call."""
+    calls = {name: full.full_at for name, full in calling.items() if declared[name].calls is not None}
+    return [
+        replace(sample, busy_s=_worked_s(sample)) if sample.began_s in calls.get(sample.operator, ()) else sample
+        for sample in samples
+    ]
+
+
+def _worked_s(sample: OperatorSample) -> float:
+    return sample.busy_s if sample.cpu_s is None else min(sample.busy_s, sample.cpu_s)
 
 
 def _share(samples: Sequence[OperatorSample], field: str) -> float:

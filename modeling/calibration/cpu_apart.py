@@ -2,7 +2,8 @@
 
 An engine's busy time is wall time. It includes waiting for a core and waiting for anything else (a remote call, a
 sleep), and only the first of these depends on the plan. Where containers report their CPU time, it is shared out over
-the instances in them, and what they waited for cores is taken out of their busy time.
+the instances in them, and what they waited for cores is taken out of their busy time. CPU that a container uses at any
+rate is kept apart.
 """
 
 from collections import defaultdict
@@ -10,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.optimize
+import scipy
 
-from modeling.arrays import Floats
+from modeling.arrays import Flags, Floats
+from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.queueing.shared_cores import active_shares, stretches
@@ -23,13 +25,20 @@ To it comes the share of busy time that is no CPU: whose waiting that is, busy t
 """
 ROW_ERROR = 0.05
 """Relative error of a container's CPU in one span: code is compiled and garbage collected now and then."""
+IDLE_ERROR = 0.05
+"""Cores by which a container's use without work usually differs from none: .02 to .06 were measured of Flink."""
+WAKING_CORES = 0.1
+"""Cores that a container may use to wake its instances while they wait for tuples (polls, timers), and not when they
+never wait. Samples of a full and of one other load cannot tell it from use at any rate.
+"""
 NOTEWORTHY = 0.02
 """Share of the busy time spent waiting for cores that is worth a note."""
 
 OTHER_WAITING = 0.3
 """Share of the busy time that is neither CPU nor waiting for the container's cores, and is worth a note."""
 FULL = 0.95
-"""Share of its cores above which a container hides what its instances wait for."""
+"""Share of its cores above which a container hides what its instances wait for, and of its time above which an instance
+never waits for tuples."""
 
 _Row = tuple[str, float | None]
 
@@ -54,11 +63,14 @@ class BusyParts:
 @dataclass(frozen=True)
 class CpuApart:
     """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. parts: by
-    operator, of samples with a container's CPU.
+    operator, of samples with a container's CPU. idle_cores: that a container of these uses without work;
+    waking_cores: beside that while its instances wait for tuples.
     """
 
     samples: tuple[OperatorSample, ...]
     parts: Mapping[str, BusyParts]
+    idle_cores: Measured | None = None
+    waking_cores: Measured | None = None
 
     @property
     def waited(self) -> Mapping[str, float]:
@@ -96,7 +108,8 @@ class CpuApart:
             notes.append(
                 f"its instances neither computed nor waited for their container's cores in {other:.0%} of their busy "
                 "time: it counts as waiting that every plan has, such as a call or a sleep. If other programs on its "
-                "host took the cores, the service time is too long"
+                "host took the cores, the service time is too long; if it makes several calls at once (asynchronous "
+                "I/O), latencies are too short: declare calls"
             )
         return tuple(notes)
 
@@ -110,52 +123,87 @@ def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
     if not rows:
         return CpuApart(tuple(samples), {})
     apart, parts = list(samples), defaultdict[str, BusyParts](BusyParts)
-    per_tuple_s = _cpu_per_tuple_s(samples, list(rows.values()))
+    fit = _fit(samples, list(rows.values()))
     for row in rows.values():
         there = [samples[at] for at in row]
         cores, full = there[0].container_cores, _full(there[0])
-        cpu_s = _shared_out(there, per_tuple_s)
-        waits_s = _waits_s(there, cpu_s)
+        cpu_s = _shared_out(there, fit.per_tuple_s)
+        waits_s = _waits_s(there, cpu_s, fit.idle_cores.value)
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
             apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
             waited = None if cores is None else wait
             parts[sample.operator] = parts[sample.operator].plus(sample.busy_s, cpu, waited, full=full)
-    return CpuApart(tuple(apart), dict(parts))
+    return CpuApart(tuple(apart), dict(parts), fit.idle_cores, fit.waking_cores)
 
 
-def _cpu_per_tuple_s(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> dict[str, float]:
-    """CPU seconds per tuple of each operator, by operator name.
+@dataclass(frozen=True)
+class _Fit:
+    """per_tuple_s: CPU seconds by operator. idle_cores, waking_cores: of a container; None if no load is full."""
 
-    Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
+    per_tuple_s: Mapping[str, float]
+    idle_cores: Measured
+    waking_cores: Measured | None = None
+
+
+def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> _Fit:
+    """Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
     CPU in proportion to busy time without waiting for cores, which alone decides where containers hold the same mix.
+    One load alone does not tell idle use apart: it counts as that of tuples then.
     """
     names = sorted({samples[at].operator for row in rows for at in row})
     tuples = np.zeros((len(rows), len(names)))
     busy_s, seen = np.zeros(len(names)), np.zeros(len(names))
-    total_s, span_s = np.zeros(len(rows)), np.zeros(len(rows))
+    total_s, span_s, waking_s = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
     for number, row in enumerate(rows):
         total_s[number] = samples[row[0]].container_cpu_s or 0.0
         span_s[number] = float(np.mean([samples[at].span_s for at in row]))
+        if not any(_never_waits(samples[at]) for at in row):
+            waking_s[number] = WAKING_CORES * span_s[number]
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
             tuples[number, column] += _tuples_in(samples[at])
             busy_s[column] += longest_s
-            seen[column] += _tuples_in(samples[at])
-    known = seen > 0
+            seen[column] += 0.0 if samples[at].hides_busy_time else _tuples_in(samples[at])
+    known = tuples.sum(axis=0) > 0
     if not known.any() or busy_s.sum() <= 0:
-        return {}
+        return _Fit({}, measured(0.0, IDLE_ERROR))
     computing = min(1.0, total_s.sum() / busy_s.sum())
     prior_error = PRIOR_ERROR + 1 - computing
-    prior_s = np.where(known, busy_s / np.maximum(seen, 1e-300), 0.0) * computing
+    prior_s = np.where(seen > 0, busy_s / np.maximum(seen, 1e-300), 0.0) * computing
     scale_s = np.where(prior_s > 0, prior_s, 1.0)
-    error_s = ROW_ERROR * np.maximum(total_s, 1e-9)
-    # Unknowns in units of the prior; the idle use of a container in cores, towards 0 by the error of a row.
+    apart = waking_s.min() < waking_s.max()
+    error_s = np.hypot(ROW_ERROR * np.maximum(total_s, 1e-9), waking_s if apart else 0.0)
+    # Unknowns in units of the prior; the idle use of a container in cores, towards 0.
     rates = np.hstack([tuples * scale_s, span_s[:, None]]) / error_s[:, None]
-    towards = np.diag([*np.full(len(names), 1 / prior_error), 1 / ROW_ERROR])
+    equations = np.vstack([rates, np.diag([*np.full(len(names), 1 / prior_error), 1 / IDLE_ERROR])])
     wanted = np.concatenate([total_s / error_s, np.where(prior_s > 0, 1 / prior_error, 0.0), [0.0]])
-    found = scipy.optimize.lsq_linear(np.vstack([rates, towards]), wanted, bounds=(0, np.inf)).x
-    return {name: float(found[at] * scale_s[at]) for at, name in enumerate(names) if known[at]}
+    solution = scipy.optimize.lsq_linear(equations, wanted, bounds=(0, np.inf)).x
+    idle_error = float(np.sqrt(np.linalg.inv(equations.T @ equations)[-1, -1]))
+    waking = None
+    if apart:
+        work_s, calm = tuples @ (solution[:-1] * scale_s) + solution[-1] * span_s, waking_s > 0
+        waking = _waking_cores([samples[row[0]] for row in rows], total_s - work_s, work_s, calm)
+    return _Fit(
+        {name: float(solution[at] * scale_s[at]) for at, name in enumerate(names) if known[at]},
+        measured(float(solution[-1]), idle_error),
+        waking,
+    )
+
+
+def _waking_cores(containers: Sequence[OperatorSample], beyond_s: Floats, work_s: Floats, calm: Flags) -> Measured:
+    """Of a container that only waits: CPU beyond that of work, over the time that work leaves. One sample of each
+    container and span, of which some are calm.
+    """
+    left_s = np.array([(one.container_cores or 1.0) * one.span_s for one in containers]) - work_s
+    part = left_s / np.array([one.container_cores or 1.0 for one in containers])
+    each = beyond_s[calm] / np.maximum(part[calm], 1e-9)
+    return measured(max(0.0, float(each.mean())), float(each.std(ddof=1) / each.size**0.5) if each.size > 1 else 0.0)
+
+
+def _never_waits(sample: OperatorSample) -> bool:
+    """Whether an instance had tuples to work on all the time, as it has under more load than its job carries."""
+    return sample.busy_s + sample.backpressured_s >= FULL * sample.span_s
 
 
 def _computed_s(there: Sequence[OperatorSample]) -> Floats:
@@ -184,24 +232,25 @@ def _tuples_in(sample: OperatorSample) -> float:
 
 
 def _shared_out(there: Sequence[OperatorSample], per_tuple_s: Mapping[str, float]) -> Floats:
-    """CPU seconds of each instance of one container in one span: at most its busy time, in all at most what the
-    container used.
+    """CPU seconds of each instance of one container in one span, in all at most what the container used. More than its
+    busy time, if further threads compute for it.
     """
-    busy_s = np.array([sample.busy_s for sample in there])
-    wanted_s = np.array([per_tuple_s.get(sample.operator, 0.0) * _tuples_in(sample) for sample in there])
-    cpu_s: Floats = np.minimum(wanted_s, busy_s)
+    cpu_s = np.array([per_tuple_s.get(sample.operator, 0.0) * _tuples_in(sample) for sample in there])
     total_s = there[0].container_cpu_s or 0.0
     return np.asarray(cpu_s * min(1.0, total_s / max(float(cpu_s.sum()), 1e-300)))
 
 
-def _waits_s(there: Sequence[OperatorSample], cpu_s: Floats) -> Floats:
-    """Seconds that each instance of one container waited for a core; 0 where cores are unknown."""
+def _waits_s(there: Sequence[OperatorSample], cpu_s: Floats, idle_cores: float) -> Floats:
+    """Seconds that each instance of one container waited for a core; 0 where cores are unknown. idle_cores: that the
+    container used without work.
+    """
     cores = there[0].container_cores
     if cores is None:
         return np.zeros(len(there))
     span_s = np.array([sample.span_s for sample in there])
     busy_s = np.array([sample.busy_s for sample in there])
     if _full(there[0]):
-        return np.asarray(busy_s - cpu_s)
-    waited_s = active_shares(cpu_s / span_s, cores) * span_s - cpu_s
-    return np.asarray(np.clip(waited_s, 0.0, busy_s - cpu_s))
+        return np.asarray(np.maximum(busy_s - cpu_s, 0.0))
+    used = np.append(cpu_s / span_s, min(1.0, idle_cores))
+    waited_s = active_shares(used, cores)[:-1] * span_s - cpu_s
+    return np.asarray(np.clip(waited_s, 0.0, np.maximum(busy_s - cpu_s, 0.0)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from modeling.errors import ModelError
+from modeling.inputs.features import Feature
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,14 @@ class OperatorSample:
 
     The fields below are None or empty if the engine does not report them. began_s: start of the span, on any clock
     shared by all samples. age_s: age of the instance at that time. records_in_by, busy_s_by: records_in and busy_s by
-    input stream. service_second_moment_s2: mean square of the service times of single tuples. parallelism: instances of
-    the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its end. gc_s: seconds of the
-    span spent in garbage collection. state_gib: keyed state of the instance. threads: tuples that the instance works on
-    concurrently, if several; busy_s is then their total over threads. container: name of what shares its cores with
-    others, a task manager or a host; container_cpu_s: CPU seconds of all in it, over the same span; container_cores:
-    cores that it may use.
+    input stream. service_second_moment_s2: mean square of the service times of single tuples. parallelism: instances
+    of the operator at that time. cpu_s: CPU seconds used in the span. memory_mib: in use at its end. gc_s: seconds of
+    the span spent in garbage collection, in gc_pauses collections. state_gib: keyed state of the instance. threads:
+    tuples that the instance works on concurrently, if several; busy_s is then their total over threads. container:
+    name of what shares its cores with others, a task manager or a host; container_cpu_s: CPU seconds of all in it,
+    over the same span; container_cores: cores that it may use. arrivals: of a source, what it took in from outside,
+    where the engine counts that apart from what it emitted: operators chained behind a source may aggregate.
+    features: of its job, that the model leaves out.
     """
 
     operator: str
@@ -46,6 +49,16 @@ class OperatorSample:
     container: str | None = None
     container_cpu_s: float | None = None
     container_cores: float | None = None
+    arrivals: float | None = None
+    gc_pauses: float | None = None
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def hides_busy_time(self) -> bool:
+        """Whether it worked, was backpressured, and counts no busy time: an engine that takes busy time for what is
+        neither idle nor backpressured loses it in the rounding of these.
+        """
+        return self.busy_s == 0 and self.backpressured_s > 0 and self.records_in + sum(self.records_out.values()) > 0
 
     def __post_init__(self) -> None:
         where = f"sample of instance {self.index} of operator {self.operator!r}"
@@ -60,7 +73,7 @@ class OperatorSample:
         }
         counts = ("parallelism", "threads")
         optional = ("age_s", "service_second_moment_s2", *counts, "cpu_s", "memory_mib", "gc_s", "state_gib")
-        of_container = ("container_cpu_s", "container_cores")
+        of_container = ("container_cpu_s", "container_cores", "arrivals", "gc_pauses")
         numbers |= {name: getattr(self, name) for name in (*optional, *of_container) if getattr(self, name) is not None}
         for name, value in numbers.items():
             if not np.isfinite(value) or value < 0:

@@ -11,7 +11,11 @@ from modeling.calibration.measured import Measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
 from modeling.calibration.sittings import ratio_over_spans
+from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile
+
+FASTER, FALLS = 1.25, 0.1
+"""A span of that many times the rate of another, with that much less output per tuple, shows an aggregation by time."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ def output_ratios(
         # A single sample has no spread: assume a Poisson count.
         of = [samples[at] for at in reporting]
         pooled[stream] = ratio_over_spans(out, tuples[reporting], of, float(1 / np.sqrt(max(1.0, out.sum()))))
+        if stream not in known.windowed and (note := _falling(stream, of, out, tuples[reporting])):
+            notes.append(note)
         if len(inputs) < 2 or stream in known.windowed:
             continue
         before = known.input_selectivity.get(stream, {})
@@ -62,3 +68,23 @@ def output_ratios(
         if apart.why:
             notes.append(f"output on {stream} cannot be attributed to inputs: {apart.why}")
     return OutputRatios(pooled, by_input, tuple(notes))
+
+
+def _falling(stream: str, samples: Sequence[OperatorSample], out: Floats, tuples: Floats) -> str:
+    """The note on output that grows more slowly than input; empty if it does not."""
+    seen = []
+    for span in spans(samples):
+        span_s = max(samples[at].span_s for at in span)
+        if out[span].sum() > 0 and tuples[span].sum() > 0:
+            seen.append((tuples[span].sum() / span_s, out[span].sum() / tuples[span].sum(), out[span].sum()))
+    if len(seen) < 2:
+        return ""
+    (slow_per_s, slow, slow_out), (fast_per_s, fast, fast_out) = min(seen), max(seen)
+    chance = 4 * slow * np.sqrt(1 / slow_out + 1 / fast_out)
+    if fast_per_s < FASTER * slow_per_s or slow - fast < max(FALLS * slow, chance):
+        return ""
+    return (
+        f"output on {stream} falls from {slow:.3g} a tuple at {slow_per_s:.4g} tuples a second to {fast:.3g} at "
+        f"{fast_per_s:.4g}, as of a window or an aggregation that is chained to it; the mean of the spans is taken for "
+        "all rates: declare windowed, or calibrate at the rate that plans are for"
+    )

@@ -51,6 +51,8 @@ def _error(profile: OperatorProfile, name: str) -> float | None:
         "efficiency.exponent": profile.efficiency.exponent_error or None,
         "efficiency.coordination_s": profile.efficiency.coordination_error_s or None,
         "cpu_s": profile.cpu_s_error or None,
+        "idle_cores": profile.idle_cores_error or None,
+        "container_idle_cores": profile.container_idle_cores_error or None,
         **{f"selectivity[{stream}]": error for stream, error in profile.selectivity_error.items()},
     }
     if errors.get(name) is not None:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from modeling.arrays import Floats
+from modeling.calibration.cpu_apart import CpuApart
 from modeling.calibration.line import fitted_line
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
@@ -26,9 +27,10 @@ MIB_PER_GIB = 1024.0
 
 @dataclass(frozen=True)
 class OperatorResources:
-    """found: measured values by the profile's field names. cpu_s: per tuple. memory_mib: of an idle instance, without
-    state that is kept in memory. memory_mib_s: additional, per tuple per second. state_gib: of all instances together.
-    gc_share: of the time.
+    """found: measured values by the profile's field names. cpu_s: per tuple. idle_cores: of an instance.
+    container_idle_cores: beside all instances; container_waking_cores: beside that while they wait. memory_mib: of an
+    idle instance, without state that is kept in memory. memory_mib_s: additional, per tuple per second. state_gib: of
+    all instances together. gc_share: of the time. gc_pause_s: of one collection.
     """
 
     found: Mapping[str, Measured]
@@ -36,38 +38,58 @@ class OperatorResources:
 
 
 def operator_resources(
-    samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, instances: int
+    samples: Sequence[OperatorSample],
+    tuples: Floats,
+    known: OperatorProfile,
+    instances: int,
+    apart: CpuApart | None = None,
 ) -> OperatorResources:
-    """Resources from the used samples of one operator. tuples: worked on per sample. instances: number seen."""
+    """Resources from the used samples of one operator. tuples: worked on per sample. instances: number seen.
+    apart: where a container's use without work is known apart from the samples' CPU.
+    """
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
+    beside = {} if apart is None else {"idle": apart.idle_cores, "waking": apart.waking_cores}
+    in_container = beside.get("idle") is not None
+    cpu_s, idle_cores = _cpu(samples, tuples, known, in_container=in_container)
     results = {
-        "cpu_s": _cpu_s(samples, tuples, notes),
+        "cpu_s": cpu_s,
+        "idle_cores": idle_cores,
+        **{
+            f"container_{use}_cores": with_sittings(cores, samples)
+            for use, cores in beside.items()
+            if cores is not None
+        },
         "memory_mib": memory_mib,
         "memory_mib_s": memory_mib_s,
         "state_gib": _state_gib(samples, instances, notes),
         "gc_share": _gc_share(samples),
+        "gc_pause_s": _gc_pause_s(samples),
     }
     return OperatorResources({name: one for name, one in results.items() if one is not None}, tuple(notes))
 
 
-def _cpu_s(samples: Sequence[OperatorSample], tuples: Floats, notes: list[str]) -> Measured | None:
+def _cpu(
+    samples: Sequence[OperatorSample], tuples: Floats, known: OperatorProfile, *, in_container: bool
+) -> tuple[Measured | None, Measured | None]:
+    """CPU seconds per tuple, and cores of an idle instance. in_container: whether idle use is kept apart already."""
     reporting = [at for at, sample in enumerate(samples) if sample.cpu_s is not None]
     if not reporting or tuples[reporting].sum() <= 0:
-        return None
+        return None, None
     cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in reporting]), tuples[reporting]
     spans_s = np.array([samples[at].span_s for at in reporting])
     of = [samples[at] for at in reporting]
-    line = _use(counts / spans_s, cpu_s / spans_s)
-    if line is not None and line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
-        notes.append(
-            f"an idle instance uses {line.start.value:.2g} cores, which are not in cpu_s: leave them free in its "
-            "container"
-        )
-        return with_sittings(line.slope, of)
-    ratio = with_sittings(ratio_over_spans(cpu_s, counts, of, float(1 / np.sqrt(counts.sum()))), of)
+    line = None if in_container else _use(counts / spans_s, cpu_s / spans_s)
+    if line is None:
+        # Similar rates do not determine idle use, which then stays as known before.
+        apart_s = np.where(in_container, 0.0, known.idle_cores * spans_s)
+        ratio = ratio_over_spans(np.maximum(0.0, cpu_s - apart_s), counts, of, float(1 / np.sqrt(counts.sum())))
+        return with_sittings(ratio, of), None
+    if line.start.value > AKAIKE * line.start.error and line.slope.low > 0:
+        return with_sittings(line.slope, of), with_sittings(line.start, of)
     # An idle instance may still use some CPU; then a tuple takes less, within the line's error.
-    return ratio if line is None else _down_to(ratio, line.slope.low)
+    ratio = with_sittings(ratio_over_spans(cpu_s, counts, of, float(1 / np.sqrt(counts.sum()))), of)
+    return _down_to(ratio, line.slope.low), measured(0.0, line.start.error, counts.size - 2)
 
 
 def _memory(
@@ -163,3 +185,13 @@ def _gc_share(samples: Sequence[OperatorSample]) -> Measured | None:
     if len(reporting) < 2:
         return unbounded(float(spent_s[0] / spans_s[0]))
     return measured_ratio(spent_s, spans_s, 0.0)
+
+
+def _gc_pause_s(samples: Sequence[OperatorSample]) -> Measured | None:
+    """Of one collection. The error is that of as many exponential lengths."""
+    counting = [sample for sample in samples if sample.gc_s and sample.gc_pauses]
+    if not counting:
+        return None
+    pauses = sum(sample.gc_pauses or 0.0 for sample in counting)
+    mean_s = sum(sample.gc_s or 0.0 for sample in counting) / pauses
+    return measured(mean_s, mean_s / pauses**0.5)

@@ -40,7 +40,9 @@ class Waking:
         if sample.busy_s == 0 or tuples == 0:
             return sample
         idle, mean_s = _idle_share(sample), sample.busy_s / tuples
-        service_s = max(0.0, mean_s - self.each.value * idle)
+        # A tuple takes at least what it computes: waking an instance is waiting.
+        computed_s = min(mean_s, (sample.cpu_s or 0.0) / tuples)
+        service_s = max(computed_s, mean_s - self.each.value * idle)
         part = service_s / mean_s
         square_s2 = sample.service_second_moment_s2
         if square_s2 is not None:  # E[(s + w)²] = E[s²] + 2 w E[s] + w² for tuples that wake it

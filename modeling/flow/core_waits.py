@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from modeling.arrays import Floats
+from modeling.flow.idle_cores import IdleCores
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.placed import Placed
 from modeling.queueing.shared_cores import stretches_in_containers
@@ -15,19 +16,26 @@ def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float |
     """The flows of all operators, with core_wait_s. cores: of each container, None if unbounded.
 
     Computing takes longer by the factor of processor sharing (modeling/queueing/shared_cores.py); what an instance
-    waits for otherwise does not. All flows of one batch of plans must be there: any operator may share a container with
-    any other. Instances without a container wait for nobody.
+    waits for otherwise does not. What a container uses without work is one more thread in it. All flows of one batch of
+    plans must be there: any operator may share a container with any other. Instances without a container wait for
+    nobody.
     """
     if cores is None:
         return list(flows)
     used = [_every(flow.cores(), flow) for flow in flows]
     place = [plans.container[flow.name][:, : flow.shares.shape[2]] for flow in flows]
+    idle = IdleCores.none(plans, plans.containers)
+    for flow in flows:
+        idle = idle.plus(flow, plans)
+    if idle.total.any():
+        used.append(np.broadcast_to(idle.total[:, :, None], (*idle.total.shape, used[0].shape[2])))
+        place.append(np.broadcast_to(np.arange(plans.containers), idle.total.shape))
     stretch = stretches_in_containers(np.concatenate(used, axis=1), np.concatenate(place, axis=1), cores)
     if not (stretch > 1).any():
         return list(flows)
-    ends = np.cumsum([each.shape[1] for each in used])[:-1]
+    ends = np.cumsum([each.shape[1] for each in used])[: len(flows)]
     found = []
-    for flow, own, factor in zip(flows, used, np.split(stretch, ends, axis=1), strict=True):
+    for flow, own, factor in zip(flows, used, np.split(stretch, ends, axis=1), strict=False):
         taken, worked = _every(flow.instance_per_s(), flow), _every(flow.worked_s(), flow)
         cpu_s = np.minimum(own, worked) / np.where(taken > 0, taken, 1.0)
         found.append(

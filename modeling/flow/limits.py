@@ -9,6 +9,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
 from modeling.flow.crossing import Crossing, by_place
+from modeling.flow.idle_cores import IdleCores
 from modeling.flow.rates import OperatorFlow
 from modeling.inputs.placed import Placed
 from modeling.inputs.site import Site
@@ -38,8 +39,8 @@ class ContainerLimit:
 
 @dataclass(frozen=True)
 class LinkLimit:
-    """The link from one node to another is full. Directions and pairs are assumed not to share bandwidth: if they do,
-    this limit is reached earlier.
+    """The link from one node to another is full. Directions are assumed not to share bandwidth; pairs share that of a
+    node's network card, if that is known.
     """
 
     sender: str
@@ -50,7 +51,19 @@ class LinkLimit:
         return f"network {self.sender} → {self.receiver}"
 
 
-SiteLimit = ContainerLimit | LinkLimit
+@dataclass(frozen=True)
+class CardLimit:
+    """The network card of a node is full in one direction: all its links together have no more."""
+
+    node: str
+    sends: bool
+    remedy: ClassVar[str] = "place what talks over it on one node, or give the node a faster card"
+
+    def __str__(self) -> str:
+        return f"network card of {self.node}, {'out' if self.sends else 'in'}"
+
+
+SiteLimit = ContainerLimit | LinkLimit | CardLimit
 """Another packing may remedy it, another parallelism does not. remedy: as part of a sentence."""
 
 Limit = OperatorLimit | SiteLimit
@@ -61,10 +74,15 @@ _Part = tuple[Floats, Floats]
 (plans or 1, terms, scenarios)."""
 
 
+NO_CORES = 1e-9
+"""Share of its cores that a container counts as having for tuples, where it uses all of them without work."""
+
+
 class SiteUse:
     """The loads' use of containers and links of plans, operator by operator, in topological order.
 
-    Containers come first, then links from node to node; the use of an unbounded one is zero.
+    Containers come first, then links from node to node, then network cards out and in, if any is known; the use of an
+    unbounded one is zero. links: number of links and cards.
     """
 
     def __init__(self, topology: Topology, plans: Placed, site: Site) -> None:
@@ -73,12 +91,15 @@ class SiteUse:
         self._site = site
         self._containers = plans.containers if site.container.cores is not None and plans.container else 0
         sized = all(stream.name in site.bytes_per_tuple for stream in topology.streams)
-        self.links = len(plans.nodes) ** 2 if plans.nodes and sized else 0
-        self._parts: tuple[list[_Part], list[_Part]] = ([], [])
+        cards = [site.card_mbit_per_s.get(node, np.inf) for node in plans.nodes]
+        self._cards = np.array(cards if np.isfinite(cards).any() else [])
+        self.links = len(plans.nodes) ** 2 + 2 * self._cards.size if plans.nodes and sized else 0
+        self.begun()
 
     def begun(self) -> "SiteUse":
         """An empty copy, with nothing used yet."""
-        self._parts = ([], [])
+        self._parts: tuple[list[_Part], list[_Part]] = ([], [])
+        self._idle = IdleCores.none(self._plans, self._containers)
         return self
 
     @property
@@ -95,20 +116,35 @@ class SiteUse:
         containers, links = self._parts
         if self._containers:
             placed = by_place(flow.slowed[flow.row], self._plans.container[flow.name], self._containers)
-            containers.append((placed / (self._site.container.cores or np.inf), _by_plan(flow.cpu_per_s, flow.row)))
+            containers.append((placed, _by_plan(flow.cpu_per_s, flow.row)))
+            self._idle = self._idle.plus(flow, self._plans)
         if self.links and self._site.network is not None:
             between = ~np.eye(len(self._plans.nodes), dtype=bool)
             for name, crossed in crossings:
                 stream = next(each for each in self._topology.inputs(flow.name) if each.name == name)
                 mbit = self._site.bytes_per_tuple[name] * 8 / 1e6
-                share = crossed.part * (between * mbit / self._site.network.bandwidth_mbit_per_s)
+                sent = crossed.part * (between * mbit)
+                pairs = sent / self._site.network.bandwidth_mbit_per_s
+                share = pairs.reshape(*pairs.shape[:2], -1)
+                if self._cards.size:
+                    out, into = sent.sum(axis=3) / self._cards, sent.sum(axis=2) / self._cards
+                    share = np.concatenate([share, out, into], axis=2)
                 if stream.grouping is Grouping.ALL:
-                    share = share * self._plans.parallelism[flow.name][:, None, None, None]
-                links.append((share.reshape(*share.shape[:2], self.links), crossed.term_per_s()))
+                    share = share * self._plans.parallelism[flow.name][:, None, None]
+                links.append((share, crossed.term_per_s()))
 
     def used(self) -> Floats:
         """The used share of each limit, shape (plans, limits, scenarios)."""
-        return np.concatenate([_added_up(parts) for parts in self._parts if parts], axis=1)
+        containers, links = self._parts
+        found = [_added_up(parts) for parts in (containers, links) if parts]
+        if containers:
+            found[0] = found[0] / self._cores_for_tuples()[:, :, None]
+        return np.concatenate(found, axis=1)
+
+    def _cores_for_tuples(self) -> Floats:
+        """Cores of each container less what it uses without work, shape (plans, containers)."""
+        cores = self._site.container.cores or np.inf
+        return np.asarray(np.maximum(cores - self._idle.total, NO_CORES * cores))
 
     def limits(self, plan: int) -> list[Limit]:
         """The limits of one plan, in the order of `used`."""
@@ -118,7 +154,8 @@ class SiteUse:
         containers: list[Limit] = [ContainerLimit(container.id) for container in packing]
         containers += [ContainerLimit(-1)] * (self._containers - len(packing))
         nodes = self._plans.nodes if self.links else ()
-        return [*containers[: self._containers], *(LinkLimit(a, b) for a in nodes for b in nodes)]
+        cards = [CardLimit(node, sends) for sends in (True, False) for node in nodes if self._cards.size]
+        return [*containers[: self._containers], *(LinkLimit(a, b) for a in nodes for b in nodes), *cards]
 
     def slows(self) -> Flags:
         """Which sources each full limit throttles, shape (plans, operators and limits, sources): an operator those that

@@ -24,7 +24,8 @@ class Rates:
     stream_per_s: per stream name, before routing (an ALL stream counts once). instance_per_s: per operator the tuples
     into each instance, shape (parallelism,), summed over its input streams. busy: per operator the utilisation of each
     instance. service_s: seconds per tuple of each instance, over its streams and on its node. cores: used by each
-    instance. bounds: streams with unknown keys or unknown key assignment, so that the busiest instance is only bounded.
+    instance, idle_cores of which without any tuple. bounds: streams with unknown keys or unknown key assignment, so
+    that the busiest instance is only bounded.
     """
 
     stream_per_s: Mapping[str, float]
@@ -32,6 +33,7 @@ class Rates:
     busy: Mapping[str, Floats]
     service_s: Mapping[str, Floats]
     cores: Mapping[str, Floats]
+    idle_cores: Mapping[str, Floats]
     bounds: tuple[str, ...] = ()
 
     def operator_per_s(self, operator: str) -> float:
@@ -83,7 +85,8 @@ def rates_of(flows: Sequence[OperatorFlow]) -> Rates:
         taken,
         {flow.name: flow.busy()[0, :, 0] for flow in flows},
         services,
-        {flow.name: flow.cores()[0, :, 0] for flow in flows},
+        {flow.name: flow.cores()[0, :, 0] + flow.idle_cores()[0] for flow in flows},
+        {flow.name: flow.idle_cores()[0] for flow in flows},
         tuple(bound for flow in flows for bound in flow.bounds),
     )
 

@@ -127,8 +127,17 @@ class OperatorFlow:
         return self.term_per_s * (self.service_s if self.cpu_s is None else self.cpu_s)
 
     def cores(self) -> Floats:
-        """Cores used by each instance, shape (rows, instances, scenarios)."""
+        """Cores used by each instance for its tuples, shape (rows, instances, scenarios)."""
         return _spread(self.slowed, self.cpu_per_s)
+
+    def idle_cores(self) -> Floats:
+        """Cores used by each instance beside that, at any rate, shape (rows, instances); 0 for absent instances."""
+        return self.profile.idle_cores * self.node_factors()
+
+    def node_factors(self) -> Floats:
+        """Factor by which each instance's node is slower, shape (rows, instances); 0 for absent instances."""
+        present = np.arange(self.shares.shape[2]) < self.parallelism[:, None]
+        return np.asarray(present * (1.0 if self.service_factor is None else self.service_factor))
 
     def busy(self) -> Floats:
         """Utilisation of each instance, shape (rows, instances, scenarios); above 1 it is overloaded.

@@ -50,13 +50,15 @@ class Pressure:
 
 @dataclass(frozen=True)
 class ContainerEstimate:
-    """Needs and limits of one container under the load. cores_error: standard error of cores, from that of the
-    profiles. memory_mib: None if an instance's memory is unknown. limits: None if unbounded.
+    """Needs and limits of one container under the load. idle_cores: the part of cores that is used without work.
+    cores_error: standard error of cores, from that of the profiles. memory_mib: None if an instance's memory is
+    unknown. limits: None if unbounded.
     """
 
     id: int
     node: str
     cores: float
+    idle_cores: float
     cores_error: float
     memory_mib: float | None
     cores_limit: float | None
@@ -66,7 +68,9 @@ class ContainerEstimate:
     @property
     def headroom_factor(self) -> float:
         """Factor by which the load could grow until all cores are in use; infinite if unbounded."""
-        return float("inf") if self.cores_limit is None or self.cores <= 0 else self.cores_limit / self.cores
+        if self.cores_limit is None or self.cores <= self.idle_cores:
+            return float("inf")
+        return max(0.0, self.cores_limit - self.idle_cores) / (self.cores - self.idle_cores)
 
     @property
     def slowdown(self) -> float:
@@ -75,7 +79,7 @@ class ContainerEstimate:
         From the mean demand: instances busy at the same time contend earlier, and beyond saturation instances that fell
         behind are always busy and compete for the cores.
         """
-        return 1.0 if self.cores_limit is None else max(1.0, self.cores / self.cores_limit)
+        return max(1.0, 1 / self.headroom_factor) if self.headroom_factor > 0 else float("inf")
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,9 @@ class Resources:
 
     cores, memory_mib: per operator, of each instance, shape (parallelism,); memory None if unknown. over: all exceeded
     bounds, including those of containers. containers: by id; empty for a plan without a packing.
-    notes: what is unknown or only bounded, and why.
+    container_idle_cores: that all containers use beside their instances: without work, and to wake those that wait.
+    notes: what is unknown or only
+    bounded, and why.
     """
 
     cores: Mapping[str, Floats]
@@ -92,10 +98,11 @@ class Resources:
     containers: Mapping[int, ContainerEstimate]
     over: tuple[Pressure, ...] = ()
     notes: tuple[str, ...] = ()
+    container_idle_cores: float = 0.0
 
     @property
     def total_cores(self) -> float:
-        return float(sum(each.sum() for each in self.cores.values()))
+        return float(sum(each.sum() for each in self.cores.values())) + self.container_idle_cores
 
     @property
     def total_memory_mib(self) -> float | None:
@@ -108,8 +115,8 @@ def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates:
     """Resource needs of `plan` at `rates`, which must be of the same site (arrival_rates).
 
     Rates are of the offered load: for an overloaded instance, cores are those that would be needed. A container needs
-    the sum of its instances; its own overhead (a stream manager, the JVM of a worker) counts only if the profiles
-    include it. Raises ModelError for a plan that does not fit the topology.
+    the sum of its instances; its own overhead (a stream manager, the JVM of a worker) counts as far as the profiles'
+    idle_cores and cpu_s include it. Raises ModelError for a plan that does not fit the topology.
     """
     plan.check(topology)
     _check_rates(topology, plan, rates)
@@ -131,7 +138,8 @@ def resources(topology: Topology, profiles: Profiles, plan: PhysicalPlan, rates:
         for name in cores
         if profiles[name].gc_share > LONG_GC
     ]
-    return Resources(cores, memory, containers, tuple(pressures), _notes(profiles, plan, site, memory))
+    beside = float(_beside_instances(profiles, plan, site).sum()) + _waking_cores(profiles, plan, site, containers)
+    return Resources(cores, memory, containers, tuple(pressures), _notes(profiles, plan, site, memory), beside)
 
 
 def instance_memory_mib(
@@ -166,10 +174,11 @@ def _check_rates(topology: Topology, plan: PhysicalPlan, rates: Rates) -> None:
 
 
 def _cores_error(profiles: Profiles, plan: PhysicalPlan, rates: Rates, name: str) -> Floats:
-    """Standard error of the cores of each instance; errors of an operator's instances are fully correlated."""
+    """Standard error of the cores of each instance for tuples: fully correlated within an operator."""
     profile = profiles[name]
     if profile.cpu_s is not None:
-        return np.asarray(rates.cores[name] * (profile.cpu_s_error / profile.cpu_s if profile.cpu_s else 0.0))
+        of_tuples = rates.cores[name] - rates.idle_cores[name]
+        return np.asarray(of_tuples * (profile.cpu_s_error / profile.cpu_s if profile.cpu_s else 0.0))
     if profile.service_s == 0:
         return np.zeros(plan.parallelism[name])
     return np.asarray(rates.busy[name] * profile.service_s_error / profile.service_s)
@@ -187,10 +196,17 @@ def _containers(
         return {}
     size = len(plan.packing)
     used, variance, used_mib, unknown = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size, dtype=bool)
+    beside = _beside_instances(profiles, plan, site)
+    used, idle, idle_error = used + beside, beside.copy(), np.zeros(size)
+    most_error = np.zeros(size)
     for name, positions in plan.container_positions.items():
         at = np.array(positions)
         used += np.bincount(at, cores[name], size)
         variance += np.bincount(at, _cores_error(profiles, plan, rates, name), size) ** 2
+        idle += np.bincount(at, rates.idle_cores[name], size)
+        # One fit finds what all operators of a container use without work: these errors add up.
+        idle_error += np.bincount(at, minlength=size) * profiles[name].idle_cores_error
+        most_error[at] = np.maximum(most_error[at], profiles[name].container_idle_cores_error)
         needed = memory[name]
         if needed is None:
             unknown[at] = True
@@ -205,13 +221,40 @@ def _containers(
             id=container.id,
             node=container.node,
             cores=float(used[number]),
-            cores_error=float(variance[number] ** 0.5),
+            idle_cores=float(idle[number]),
+            cores_error=float(np.hypot(variance[number] ** 0.5, idle_error[number] + most_error[number])),
             memory_mib=None if unknown[number] else float(used_mib[number]),
             cores_limit=limit.cores,
             memory_limit_mib=limit.memory_mib,
             over=over,
         )
     return estimates
+
+
+def _beside_instances(profiles: Profiles, plan: PhysicalPlan, site: Site) -> Floats:
+    """Cores that each container uses beside its instances, without work, shape (containers,)."""
+    found = np.zeros(len(plan.packing))
+    for name, positions in plan.container_positions.items():
+        at = np.array(positions)
+        found[at] = np.maximum(found[at], profiles[name].container_idle_cores)
+    if not plan.places_nodes:
+        return found
+    return np.asarray(found * np.array([site.service_factor.get(container.node, 1.0) for container in plan.packing]))
+
+
+def _waking_cores(
+    profiles: Profiles, plan: PhysicalPlan, site: Site, containers: Mapping[int, ContainerEstimate]
+) -> float:
+    """Cores that all containers use to wake their instances: the less, the more of their cores work."""
+    most = np.zeros(len(plan.packing))
+    for name, positions in plan.container_positions.items():
+        at = np.array(positions)
+        most[at] = np.maximum(most[at], profiles[name].container_waking_cores)
+    if not most.any():
+        return 0.0
+    cores = site.container.cores or 1.0
+    left = [max(0.0, 1 - containers[each.id].cores / cores) for each in plan.packing]
+    return float(most @ np.array(left))
 
 
 def _over(

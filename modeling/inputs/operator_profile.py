@@ -7,7 +7,9 @@ import numpy as np
 
 from modeling.errors import ModelError
 from modeling.inputs.calls import Calls
+from modeling.inputs.features import Feature
 from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.inputs.windowed_output import WindowedOutput
@@ -21,7 +23,20 @@ MAX_CV2 = 1e6
 
 _MAX = 1e12
 
-_SECONDS, _AMOUNTS = ("service_s_error", "cpu_s", "cpu_s_error"), ("memory_mib", "memory_mib_s", "state_gib")
+_SECONDS, _AMOUNTS = (
+    ("service_s_error", "cpu_s", "cpu_s_error"),
+    (
+        "idle_cores",
+        "idle_cores_error",
+        "container_idle_cores",
+        "container_idle_cores_error",
+        "container_waking_cores",
+        "memory_mib",
+        "memory_mib_s",
+        "state_gib",
+        "gc_pause_s",
+    ),
+)
 """Fields with one non-negative number, None if unknown."""
 
 
@@ -29,7 +44,7 @@ _SECONDS, _AMOUNTS = ("service_s_error", "cpu_s", "cpu_s_error"), ("memory_mib",
 class OperatorProfile:
     """One operator as measured.
 
-    service_s: mean busy seconds of one instance per tuple in (for a source: per tuple emitted).
+    service_s: mean busy seconds of one instance per tuple in (for a source: per arrival).
     service_s_error: standard error of service_s in seconds. service_cv2: squared coefficient of variation of the
     service time of single tuples within a stream, equal for all input streams; mean differences between streams
     (stream_service_s) are added for each plan's mix. selectivity: tuples out per tuple in, per stream name (`a->b`).
@@ -40,15 +55,18 @@ class OperatorProfile:
 
     service_cv2_interval: 95 % interval of service_cv2, None if unknown. selectivity_error: standard errors. efficiency:
     service time at other parallelisms. cpu_s: CPU seconds per tuple; None if unknown, and busy time is used.
-    memory_mib: of an idle instance. memory_mib_s: additional MiB per tuple per second. state_gib: keyed state of the
-    whole operator, kept in its instances' memory if state_in_memory. gc_share: measured share of time spent in garbage
-    collection. intervals: 95 % interval of each measured parameter, by name: `service_s`, `stream_service_s[a->b]`,
-    `selectivity[b->c]`, `input_selectivity[b->c][a->b]`, `efficiency.exponent` and so on. polling: of a source that
-    polls for its tuples, which bounds its intake. calls: to another system, several of an instance at once, which
-    service_s does not include. selectivity_cv2: per output stream, squared coefficient of variation
-    of the number of tuples made from one; if missing, that number is as even as possible. service_shape: distribution
-    of service times within a stream beyond service_cv2, None if unknown; ignored if its cv² differs from service_cv2 by
-    more than 5 %.
+    idle_cores: that an instance uses without work. container_idle_cores: that its container uses beside all instances,
+    as the threads and timers of an engine do, and container_waking_cores beside that while all its instances wait for
+    tuples; of operators that share one, the largest counts. memory_mib: of an idle instance. memory_mib_s: additional
+    MiB per tuple per second. state_gib: keyed state of the whole operator, kept in its instances' memory if
+    state_in_memory. gc_share: measured share of time spent in garbage collection; gc_pause_s: of one collection, 0 if
+    unknown. pauses: further ones, as for checkpoints or compaction. intervals: 95 % interval of each measured
+    parameter, by name: `service_s`, `stream_service_s[a->b]`, `selectivity[b->c]`, `input_selectivity[b->c][a->b]`,
+    `efficiency.exponent` and so on. polling: of a source that polls for its tuples, which bounds its intake. calls: to
+    another system, several of an instance at once, which service_s does not include. selectivity_cv2: per output
+    stream, squared coefficient of variation of the number of tuples made from one; if missing, that number is as even
+    as possible. features: of the measured job, that the model leaves out. service_shape: distribution of service times
+    within a stream beyond service_cv2, None if unknown; ignored if its cv² differs from service_cv2 by more than 5 %.
     """
 
     operator: str
@@ -77,6 +95,14 @@ class OperatorProfile:
     selectivity_cv2: Mapping[str, float] = field(default_factory=dict)
     service_shape: ServiceShape | None = None
     calls: Calls | None = None
+    idle_cores: float = 0.0
+    idle_cores_error: float = 0.0
+    container_idle_cores: float = 0.0
+    container_idle_cores_error: float = 0.0
+    gc_pause_s: float = 0.0
+    container_waking_cores: float = 0.0
+    features: tuple[Feature, ...] = ()
+    pauses: Pauses | None = None
 
     def service_s_of(self, stream: str, parallelism: int) -> float:
         """Mean busy seconds per tuple of one input stream, with this many instances."""
@@ -87,6 +113,19 @@ class OperatorProfile:
         """service_shape if it fits service_cv2."""
         known = self.service_shape
         return known if known is not None and abs(self.service_cv2 - known.cv2) <= 0.05 * known.cv2 else None
+
+    @property
+    def all_pauses(self) -> tuple[Pauses, ...]:
+        """Of garbage collection, as far as their length is known, and declared ones."""
+        known = () if self.pauses is None else (self.pauses,)
+        if 0 < self.gc_share < 1 and self.gc_pause_s > 0:
+            return (*known, Pauses(self.gc_pause_s / self.gc_share, self.gc_pause_s))
+        return known
+
+    @property
+    def awake_share(self) -> float:
+        """Of the time, without pauses."""
+        return max(0.0, 1.0 - sum(each.share for each in self.all_pauses))
 
     def keys_of(self, stream: str) -> KeyHistogram | None:
         """The key histogram of one input stream, None if its keys are unknown."""

@@ -32,7 +32,8 @@ class Site:
     container: size of every container. service_factor: per node, service time relative to where it was measured; 1 for
     unnamed nodes. network: between nodes. bytes_per_tuple: per stream name, serialised. buffer_timeout_s: after which a
     partly filled buffer is sent (Flink: execution.buffer-timeout). serialisation_s: per stream name, to write and read
-    one tuple, if not included in measured service times.
+    one tuple, if not included in measured service times. card_mbit_per_s: of a node's network card, each way, shared by
+    all its links; unlimited for unnamed nodes.
     """
 
     container: ContainerSize = ContainerSize()
@@ -41,6 +42,7 @@ class Site:
     bytes_per_tuple: Mapping[str, float] = field(default_factory=dict)
     buffer_timeout_s: float = 0.0
     serialisation_s: Mapping[str, float] = field(default_factory=dict)
+    card_mbit_per_s: Mapping[str, float] = field(default_factory=dict)
 
     def with_cores(self, cores: float) -> "Site":
         """The same with that many cores in every container."""
@@ -50,6 +52,9 @@ class Site:
         for node, factor in self.service_factor.items():
             if not (np.isfinite(factor) and factor > 0):
                 raise ModelError(f"service factor {factor} of node {node!r}; give a finite number above 0")
+        for node, mbit in self.card_mbit_per_s.items():
+            if not (np.isfinite(mbit) and mbit > 0):
+                raise ModelError(f"network card of node {node!r}: {mbit} Mbit/s; give a finite number above 0")
         for what, of in (("bytes_per_tuple", self.bytes_per_tuple), ("serialisation_s", self.serialisation_s)):
             for stream, value in of.items():
                 if not (np.isfinite(value) and value >= 0):

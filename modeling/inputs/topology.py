@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-
-import networkx as nx
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
 from modeling.errors import ModelError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Grouping(StrEnum):
@@ -131,11 +134,12 @@ class Topology:
             raise ModelError(f"{where}: a stream is given twice; merge them into one, or give each a label of its own")
         self._check_shares(where)
         try:
-            cycle = nx.find_cycle(self.graph)
-        except nx.NetworkXNoCycle:
-            return
-        path = " -> ".join([edge[0] for edge in cycle] + [cycle[-1][1]])
-        raise ModelError(f"{where} has the cycle {path}; remove one of these streams: they must form no cycle")
+            _ = self.order
+        except CycleError as error:
+            path = " -> ".join(error.args[1])
+            raise ModelError(
+                f"{where} has the cycle {path}; remove one of these streams: they must form no cycle"
+            ) from None
 
     def _check_shares(self, where: str) -> None:
         most = {operator.name: operator.max_parallelism for operator in self.operators}
@@ -161,6 +165,9 @@ class Topology:
 
     @cached_property
     def graph(self) -> "nx.DiGraph[str]":
+        """For questions of reach; networkx takes longer to import than a topology file to read."""
+        import networkx as nx
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(operator.name for operator in self.operators)
         graph.add_edges_from((stream.upstream, stream.downstream) for stream in self.streams)
@@ -168,8 +175,11 @@ class Topology:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Operators in topological order."""
-        return tuple(nx.topological_sort(self.graph))
+        """Operators in topological order, those of the same depth as the streams reach them."""
+        sorter = TopologicalSorter[str]({operator.name: () for operator in self.operators})
+        for upstream, downstream in dict.fromkeys((stream.upstream, stream.downstream) for stream in self.streams):
+            sorter.add(downstream, upstream)
+        return tuple(sorter.static_order())
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

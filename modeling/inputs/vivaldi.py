@@ -7,7 +7,6 @@ their positions plus both heights.
 
 from dataclasses import dataclass
 
-import networkx as nx
 import numpy as np
 
 from modeling.arrays import Floats, Ints
@@ -131,4 +130,6 @@ def _relative_errors(positions: Floats, heights: Floats, pairs: Ints, delays_ms:
 
 def _reached(pairs: Ints) -> int:
     """Number of nodes connected to the first pair."""
+    import networkx as nx
+
     return len(nx.node_connected_component(nx.Graph(pairs.tolist()), int(pairs[0, 0])))

@@ -15,6 +15,7 @@ from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.flow.kinds import EXACTLY
 from modeling.flow.rates import OperatorFlow
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
 from modeling.latency.kind_loads import KindLoads
@@ -23,6 +24,7 @@ from modeling.queueing.batches import Batches, as_customers, firing_waits
 from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, lattice_of_excess, mixture, two_moment_lattice
+from modeling.queueing.pauses import pause_waits
 from modeling.queueing.queues import klb_waits_s
 from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
@@ -55,7 +57,7 @@ class Station:
     a kind. service_s: mean seconds per tuple; kinds differ by node or by mix of streams. service_cv2: of single tuples,
     equal in all instances. shape: their distribution beyond service_cv2. batches: in which tuples arrive. batch:
     E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels: of the fluctuating rate, as
-    single values.
+    single values. pauses: of each instance.
     """
 
     per_s: float
@@ -69,6 +71,7 @@ class Station:
     batch: Floats | None = None
     batches: tuple[StationBatches, ...] = ()
     levels: Levels | None = None
+    pauses: tuple[Pauses, ...] = ()
 
     @property
     def burst_weight(self) -> float | None:
@@ -93,13 +96,15 @@ class Station:
             (each.part, each.regular, Batches(each.sizes.mean[number], each.sizes.of_tuple[number]))
             for each in self.batches
         )
-        return Kind(float(self.weights[number]), rho, service_s, self.service_cv2, self.shape, waits, sizes)
+        held_up = [pause_waits(rho, each.share, each.length_s) for each in self.pauses] if rho < 1 else []
+        pauses = tuple((float(chance), float(longest_s)) for chance, longest_s in held_up)
+        return Kind(float(self.weights[number]), rho, service_s, self.service_cv2, self.shape, waits, sizes, pauses)
 
 
 @dataclass(frozen=True)
 class Kind:
     """Equal instances. waits: of a tuple or its batch, in and between bursts if there are any. batches: in which tuples
-    arrive, with the fields of StationBatches.
+    arrive, with the fields of StationBatches. pauses: share of the tuples held up by each, and the longest wait.
     """
 
     weight: float
@@ -109,6 +114,7 @@ class Kind:
     shape: ServiceShape | None
     waits: tuple[Lattice, ...]
     batches: tuple[tuple[float, float, Batches], ...]
+    pauses: tuple[tuple[float, float], ...] = ()
 
     @property
     def longest_s(self) -> float:
@@ -119,12 +125,14 @@ class Kind:
         for _, _, sizes in self.batches:
             size, varied = float(sizes.of_tuple), float(sizes.of_tuple - sizes.mean)
             within += (size + 8 * np.sqrt(size) + 12 * varied) * self.service_s
-        return within
+        return within + sum(longest_s for _, longest_s in self.pauses)
 
     def passed(self, step_s: float) -> list[Transform]:
         """Transforms of wait plus service, one per wait."""
         service = np.fft.rfft(service_lattice(self.service_s, self.service_cv2, self.shape, step_s, SIZE).mass)
         spent = service * self._within_batches(service, step_s) if self.batches else service
+        for chance, longest_s in self.pauses:
+            spent = spent * _evenly_within(chance, longest_s, step_s)
         return [np.fft.rfft(wait.on(step_s, SIZE).mass) * spent for wait in self.waits]
 
     def _within_batches(self, service: Transform, step_s: float) -> Transform:
@@ -133,15 +141,20 @@ class Kind:
         for part, regular, sizes in self.batches:
             used = self.utilisation * part * regular
             chance, longest_s = firing_waits(sizes.of_tuple, self.service_s, used, self.utilisation - used)
-            steps = min(int(np.ceil(float(longest_s) / step_s)), SIZE - 1)
-            evenly = np.zeros(SIZE)
-            evenly[: steps + 1] = 1 / (steps + 1)
-            beside.append(1 - chance + chance * np.fft.rfft(evenly))
+            beside.append(_evenly_within(float(chance), float(longest_s), step_s))
         found = (1 - sum(part for part, _, _ in self.batches)) * np.prod(beside, axis=0)
         for number, (part, _, sizes) in enumerate(self.batches):
             others = [each for at, each in enumerate(beside) if at != number]
             found = found + part * sizes.transform(service) * np.prod(others, axis=0)
         return np.asarray(found)
+
+
+def _evenly_within(chance: float, longest_s: float, step_s: float) -> Transform:
+    """Of a wait that `chance` of the tuples have, uniform between 0 and longest_s."""
+    steps = min(int(np.ceil(longest_s / step_s)), SIZE - 1)
+    evenly = np.zeros(SIZE)
+    evenly[: steps + 1] = 1 / (steps + 1)
+    return np.asarray(1 - chance + chance * np.fft.rfft(evenly))
 
 
 def _burst_lattices(found: BurstWaits) -> tuple[Lattice, Lattice]:
@@ -210,6 +223,7 @@ def stations(
             batch,
             batches,
             arriving.levels,
+            flow.profile.all_pauses,
         )
     return found
 

@@ -16,7 +16,8 @@ class KindLoads:
     row: of each plan. counts: instances of each row, shape (rows, 1). thin: share of all input for one instance of a
     kind. weight: for all instances of a kind. busy: its utilisation without polling, possibly above 1. All of shape
     (rows, kinds, scenarios). service_s: mean per tuple, same shape, or (rows, 1, scenarios or 1) if all kinds are
-    equal. cv2: of service times over all streams, shape (rows, 1, scenarios or 1).
+    equal. cv2: of service times over all streams, shape (rows, 1, scenarios or 1). busy and service_s are without
+    pauses, which busy times contain.
     """
 
     def __init__(self, flow: OperatorFlow, alike: float) -> None:
@@ -39,6 +40,8 @@ class KindLoads:
                 worked, idle_s = worked + taken * waited_s, idle_s + waited_s
             self.busy = worked
             self.service_s = np.where(taken > 0, worked / np.where(taken > 0, taken, 1.0), idle_s)
+        if (awake := flow.profile.awake_share) < 1:
+            self.busy, self.service_s = self.busy * awake, self.service_s * awake
         cv2 = _mixed_cv2(flow)
         self.cv2 = np.broadcast_to(cv2, (len(self.counts), cv2.shape[1]))[:, None]
         self.parts = _parts(flow)

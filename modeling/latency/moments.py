@@ -19,6 +19,7 @@ from modeling.arrays import Flags, Floats, Ints
 from modeling.errors import ModelError
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Topology
 from modeling.latency.kind_loads import KindLoads
 from modeling.latency.stream_delays import ManyDelays
@@ -26,6 +27,7 @@ from modeling.latency.variability import Arriving, Variability, kinds_of_plans
 from modeling.queueing.batches import firing_waits
 from modeling.queueing.bursts import Arrivals, Levels, burst_waits
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
+from modeling.queueing.pauses import pause_waits
 from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
@@ -187,7 +189,8 @@ class LatencyRecursion:
         name = flow.name
         loads = KindLoads(flow, ALIKE)
         arriving, number = self._variability.take(flow, loads)
-        ages = _waited(loads, flow.profile.shape, arriving, number, self._shape[1])
+        profile = flow.profile
+        ages = _waited(loads, profile.shape, profile.all_pauses, arriving, number, self._shape[1])
         weight = None if arriving.levels is None else arriving.levels.weight
         if self._topology.inputs(name):
             before = self._before(flow, loads, delays, weight)
@@ -237,13 +240,15 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
     if worked[at] >= 1:
         return UNSTABLE
+    worked = worked * flow.profile.awake_share
     thin = taken[at] / total if total > 0 else 1 / taken.size
     service_s = worked[at] / taken[at] if taken[at] > 0 else float(loads.service_s.flat[0])
     busy, cs2, service, part, all_of_it = (
         np.full((1, 1, 1), each) for each in (worked[at], loads.cv2.flat[0], service_s, thin, 1.0)
     )
     shape = flow.profile.shape
-    waits = _of_kinds(_Queues(busy, cs2, service, part, all_of_it, shape=shape), shape, arriving, slice(None))
+    queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
+    waits = _of_kinds(queues, shape, flow.profile.all_pauses, arriving, slice(None))
     ages = _Ages(tuple(waits), None if arriving.levels is None else arriving.levels.weight)
     return float(ages.mixed().first.flat[0])
 
@@ -314,7 +319,12 @@ class _Queues:
 
 
 def _waited(
-    loads: KindLoads, shape: ServiceShape | None, arriving: Arriving, number: Ints, scenarios: int
+    loads: KindLoads,
+    shape: ServiceShape | None,
+    pauses: Sequence[Pauses],
+    arriving: Arriving,
+    number: Ints,
+    scenarios: int,
 ) -> tuple[Moments, ...]:
     """Moments of wait and service over the instances of an operator, shape (plans, scenarios); under bursts, of tuples
     in bursts and of the others. number: equal for plans with equal input.
@@ -329,7 +339,7 @@ def _waited(
     for begin in range(0, len(once), block):
         at = slice(begin, min(len(once), begin + block))
         queues = _Queues(*(each[rows[at]] for each in every), shape=shape) if shared is None else shared.at(rows[at])
-        for state, waits in enumerate(_of_kinds(queues, shape, given, at)):
+        for state, waits in enumerate(_of_kinds(queues, shape, pauses, given, at)):
             for moment, each in zip(found[state, :, at], waits.arrays, strict=True):
                 np.einsum("pkn,pkn->pn", queues.weight, np.broadcast_to(each, queues.weight.shape), out=moment)
     ages = [Moments(*each) for each in found]
@@ -339,7 +349,9 @@ def _waited(
     return tuple(Moments(*(each[of] for each in age.arrays)) for age in ages)
 
 
-def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> list[Moments]:
+def _of_kinds(
+    queues: _Queues, shape: ServiceShape | None, pauses: Sequence[Pauses], arriving: Arriving, at: slice
+) -> list[Moments]:
     """Moments by kind of instance, shape (plans, kinds, scenarios); including service if kinds differ in it."""
     more = arriving.at(at, queues.thin, queues.idle2)
     if arriving.batches:
@@ -356,10 +368,18 @@ def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, a
     if arriving.batches:
         within = _within_batches(queues, shape, arriving, at)
         waits = [wait + within for wait in waits]
+    for each in pauses:
+        held_up = _evenly_within(*pause_waits(queues.busy, each.share, each.length_s))
+        waits = [wait + held_up for wait in waits]
     if queues.service_s.shape[1] > 1:
         one = two_moment(queues.service_s, queues.cs2, shape)
         waits = [wait + one for wait in waits]
     return waits
+
+
+def _evenly_within(chance: Floats, longest_s: Floats) -> Moments:
+    """Of a wait that `chance` of the tuples have, uniform between 0 and longest_s."""
+    return Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4)
 
 
 def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> Moments:
@@ -375,7 +395,7 @@ def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriv
         own.append((part, Moments(*sizes.waited(service_s, 1 + cs2, third))))
         used = busy * part * regular
         chance, longest_s = firing_waits(sizes.of_tuple, service_s, used, busy - used)
-        beside.append(Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4))
+        beside.append(_evenly_within(chance, longest_s))
         rest = rest - part
     # Tuples outside batches may wait for all batches, those of a batch for the others.
     mixed = reduce(add, beside) * rest

@@ -3,7 +3,7 @@ the arrivals.
 
 A queue responds to the spans over which it fills and drains, so a stream's effect depends on the queue's memory
 relative to the stations passed before (Suresh and Whitt 1990; Whitt and You 2022). The formulas were fitted to
-simulated pairs of stations and validated on simulated chains (benchmarks/queueing.py, docs/modeling/measurements.md).
+simulated pairs of stations and validated on simulated chains (benchmarks/results/queueing.md).
 """
 
 from typing import NamedTuple

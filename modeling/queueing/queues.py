@@ -23,7 +23,7 @@ _ALMOST_0 = 1e-200
 MERGED = 1.0
 """How soon superposed independent streams look Poisson to a queue below saturation. Albin's 4 is for Kingman's wait; it
 is too large for Kraemer and Langenbach-Belz's, which already corrects for non-Poisson arrivals: simulated
-superpositions of 2 to 8 streams fit best with about 1 (benchmarks/queueing.py, docs/modeling/measurements.md)."""
+superpositions of 2 to 8 streams fit best with about 1 (benchmarks/results/queueing.md)."""
 
 
 def kingman_waits_s(

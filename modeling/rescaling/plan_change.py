@@ -12,6 +12,7 @@ from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.recovery import recovery
 from modeling.rescaling.rescale_model import RescaleModel
 from modeling.rescaling.state import Restored, StateMove, state_move
+from modeling.rescaling.warm_up import WARM, WarmUp
 
 LEVEL = 0.95
 
@@ -20,7 +21,7 @@ LEVEL = 0.95
 class PlanChange:
     """The running plan, and how the engine replaces it. with_savepoint: all state is saved first, and nothing is
     processed twice; else the engine restores the last of `checkpoints`. parallel_restore: all instances read at once,
-    so the rescale model's restored GiB are those of the instance that reads most.
+    so the rescale model's restored GiB are those of the instance that reads most. warm_up: of the new plan.
     """
 
     current: PhysicalPlan
@@ -29,6 +30,7 @@ class PlanChange:
     with_savepoint: bool = False
     restored: Restored = Restored.WHOLE_JOB
     parallel_restore: bool = False
+    warm_up: WarmUp = WARM
 
     @property
     def replayed_s(self) -> float:
@@ -40,7 +42,8 @@ class PlanChange:
 class RescaleEstimate:
     """A change of plan under a steady load. downtime_p95_s: p95 of the downtime. replayed_s: seconds of arrivals that
     are replayed. backlog: tuples waiting when processing resumes, over all sources. catch_up_s: until none wait,
-    infinite if the new plan has no spare capacity. peak_lag_s: the longest wait.
+    infinite if the new plan has no spare capacity. peak_lag_s: the longest wait. lost_s: seconds of work at full speed
+    that the new plan loses while it warms up.
     """
 
     current_plan_id: str
@@ -52,6 +55,7 @@ class RescaleEstimate:
     backlog: float
     catch_up_s: float
     peak_lag_s: float
+    lost_s: float = 0.0
 
     @property
     def recovery_s(self) -> float:
@@ -79,7 +83,8 @@ def rescale_estimate(
     read, saved, replayed_s = float(_read_gib(change, move)[0]), float(saved_gib[0]), change.replayed_s
     downtime_s = float(change.rescale.downtime_s(read, saved))
     # Unbounded capacity drains at once.
-    cost = recovery(load_per_s, min(capacity_per_s, 1e12), downtime_s, replayed_s=replayed_s, backlog=backlog)
+    most_per_s, warm_up = min(capacity_per_s, 1e12), change.warm_up
+    cost = recovery(load_per_s, most_per_s, downtime_s, replayed_s=replayed_s, backlog=backlog, warm_up=warm_up)
     return RescaleEstimate(
         current_plan_id=change.current.plan_id,
         downtime_s=downtime_s,
@@ -90,6 +95,7 @@ def rescale_estimate(
         backlog=float(cost.backlog),
         catch_up_s=float(cost.catch_up_s),
         peak_lag_s=float(cost.peak_lag_s),
+        lost_s=warm_up.whole_lost_s,
     )
 
 

@@ -46,7 +46,7 @@ def estimate_intervals(
 ) -> EstimateIntervals:
     """Intervals for one plan under one load, from `draws` draws of the parameters.
 
-    Latency is from modeling/latency/moments.py; its own error (docs/modeling/measurements.md) is not included.
+    Latency is from modeling/latency/moments.py; its own error (benchmarks/results/model.md) is not included.
     Raises ModelError if plan, load or profiles do not fit the topology.
     """
     plan.check(topology)

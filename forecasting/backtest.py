@@ -6,7 +6,7 @@ operation, forecasts from the newest counts at the following origins.
 
 import logging
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -86,9 +86,11 @@ def backtest(
     at = backtest_origins(series, origins, max(horizons_s), least_history_s)
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {})
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
-    for row, given, _ in replayed(series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress):
-        for name, drawn in given.items():
-            table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
+    drawn = replayed(series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress)
+    for row, given, _ in drawn:
+        # One forecaster's paths at a time: with windows of a second they are the largest part of the memory.
+        for name, paths_per_s in given:
+            table.peak_per_s[name][row] = peak_quantiles_per_s(paths_per_s, horizon_steps, quantiles)
     return table
 
 
@@ -123,8 +125,9 @@ def replayed(
     refusals: dict[str, str],
     progress: Progress | None = None,
     longest_s: float | None = None,
-) -> Iterator[tuple[int, dict[str, Floats], dict[str, FittedForecaster]]]:
-    """Yields, per origin, its number, the joint paths of each forecaster, and the fitted forecasters.
+) -> Iterator[tuple[int, Iterator[tuple[str, Floats]], dict[str, FittedForecaster]]]:
+    """Yields, per origin, its number, each forecaster's name and joint paths, drawn as they are taken, and the fitted
+    forecasters.
 
     at: indices of the first windows to be forecast, ascending. refusals: receives the reasons of failures. longest_s:
     maximum history given to forecasters, None for all.
@@ -146,15 +149,27 @@ def replayed(
             if fitted is not None:
                 learnt[forecaster.name] = fitted, at_end
         for row in day:
-            given = {}
             recent = recent_at(series, at[row], longest_s)
-            for name, (fitted, _) in learnt.items():
-                rng = forecaster_rng(seed, name, row)
-                try:
-                    given[name] = fitted.paths_per_s(recent, steps, paths, rng)
-                except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
-                    refusals[name] = refusal(name, error)
-            yield row, given, {name: fitted for name, (fitted, _) in learnt.items()}
+            able = {name: fitted for name, (fitted, _) in learnt.items()}
+            yield row, _drawn(able, recent, steps, paths, seed, row, refusals), able
+
+
+def _drawn(
+    able: Mapping[str, FittedForecaster],
+    recent: ArrivalSeries,
+    steps: int,
+    paths: int,
+    seed: int,
+    row: int,
+    refusals: dict[str, str],
+) -> Iterator[tuple[str, Floats]]:
+    for name, fitted in able.items():
+        try:
+            paths_per_s = fitted.paths_per_s(recent, steps, paths, forecaster_rng(seed, name, row))
+        except Exception as error:  # noqa: BLE001 - logged, and named as its refusal
+            refusals[name] = refusal(name, error)
+        else:
+            yield name, paths_per_s
 
 
 def recent_at(series: ArrivalSeries, origin: int, longest_s: float | None) -> ArrivalSeries:

@@ -24,6 +24,7 @@ from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecaster import FittedForecaster
 from forecasting.local_time import zone
 from forecasting.models.borrowed_forecaster import BorrowedShape, SiblingShape
+from forecasting.models.first_days_forecaster import FirstDays
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.local_time_forecaster import LocalTimeFitted
 from forecasting.models.naive_paths import NaivePaths
@@ -99,7 +100,14 @@ class _Borrowed(_Strict):
     siblings: tuple[_Corrected, ...]
 
 
-_Fitted = Annotated[_Corrected | _Naive | _EventAware | _LocalTime | _Borrowed, Field(discriminator="kind")]
+class _FirstDays(_Strict):
+    kind: Literal["first_days"] = "first_days"
+    window_s: int
+
+
+_Fitted = Annotated[
+    _Corrected | _Naive | _EventAware | _LocalTime | _Borrowed | _FirstDays, Field(discriminator="kind")
+]
 
 
 class _Body(_Strict):
@@ -188,6 +196,9 @@ def _entry(name: str, fitted: FittedForecaster, arrays: dict[str, npt.NDArray[np
         arrays |= {f"{name}.{at}.hours": of.hours.closed.astype(np.float64) for at, of in enumerate(fitted.siblings)}
         siblings = tuple(_corrected_entry(f"{name}.{at}", of.hourly, arrays) for at, of in enumerate(fitted.siblings))
         return _Borrowed(window_s=fitted.window_s, siblings=siblings)
+    if isinstance(fitted, FirstDays):
+        arrays[f"{name}.weights"] = fitted.weights
+        return _FirstDays(window_s=fitted.window_s)
     return _corrected_entry(name, fitted, arrays)
 
 
@@ -235,6 +246,8 @@ def _fitted(name: str, entry: _Fitted, arrays: Arrays) -> FittedForecaster:
             for at, of in enumerate(entry.siblings)
         )
         return BorrowedShape(entry.window_s, siblings)
+    if isinstance(entry, _FirstDays):
+        return FirstDays(entry.window_s, arrays[f"{name}.weights"])
     return _corrected(name, entry, arrays)
 
 

@@ -7,6 +7,7 @@ from forecasting.events.calendar import EventCalendar
 from forecasting.events.event_aware_forecaster import EventAwareForecaster
 from forecasting.forecaster import Forecaster
 from forecasting.models.borrowed_forecaster import MIN_DAYS, BorrowedForecaster
+from forecasting.models.first_days_forecaster import FirstDaysForecaster
 from forecasting.models.harmonic_arima_forecaster import HarmonicArimaForecaster
 from forecasting.models.local_time_forecaster import LocalTimeForecaster
 from forecasting.models.persistence_forecaster import PersistenceForecaster
@@ -32,6 +33,7 @@ def all_forecasters(
         *((ProphetForecaster(),) if prophet else ()),
         HarmonicArimaForecaster(),
         RecentDaysForecaster(),
+        FirstDaysForecaster(),
         PersistenceForecaster(MIN_DAYS) if siblings else PersistenceForecaster(),
         SeasonalNaiveForecaster(days=1),
         SeasonalNaiveForecaster(days=7),

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
-from forecasting.arrays import Ints
+from forecasting.arrays import Flags, Ints
 from forecasting.arrivals.grid import DAY_S, EPOCH
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import CalendarError
@@ -119,6 +119,25 @@ def moments_before_s(utc_s: Ints, season_s: int, timezone: str) -> Ints:
     """Moments with the same wall-clock time one season before, in seconds since 1970; same shape."""
     moved_s = offsets_s(utc_s, timezone) - offsets_s(utc_s - season_s, timezone)
     return np.asarray(utc_s - season_s + moved_s)
+
+
+def instants_s(times_s: Ints, local: Flags, timezone: str) -> tuple[Ints, int | None]:
+    """Moments in seconds since 1970 of times in ascending order, those flagged `local` read off a clock of the zone.
+
+    And the number of the first one that the clock skips, None if there is none. Of a time that the clock shows twice
+    the first is meant, or the second if the row before is not earlier.
+    """
+    # Around a change one of the two is the offset before it, the other the one after it.
+    either = [times_s - offsets_s(times_s + apart_s, timezone) for apart_s in (-DAY_S, DAY_S)]
+    shown = [moments_s + offsets_s(moments_s, timezone) == times_s for moments_s in either]
+    first_s = np.minimum(np.where(shown[0], either[0], either[1]), np.where(shown[1], either[1], either[0]))
+    second_s = np.maximum(np.where(shown[0], either[0], either[1]), np.where(shown[1], either[1], either[0]))
+    skipped = np.flatnonzero(local & ~shown[0] & ~shown[1])
+    moments_s = np.where(local, first_s, times_s)
+    for row in np.flatnonzero(local & (first_s < second_s)).tolist():
+        if row and moments_s[row] <= moments_s[row - 1]:
+            moments_s[row] = second_s[row]
+    return moments_s, int(skipped[0]) if skipped.size else None
 
 
 def offsets_s(utc_s: Ints, timezone: str) -> Ints:

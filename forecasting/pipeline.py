@@ -21,6 +21,8 @@ from forecasting.forecasters import all_forecasters
 from forecasting.models.borrowed_forecaster import BORROWED
 from forecasting.models.borrowed_forecaster import MIN_DAYS as MIN_BORROWED_DAYS
 from forecasting.models.enough_history import why_too_little
+from forecasting.models.first_days_forecaster import FIRST_DAYS
+from forecasting.models.first_days_forecaster import MAX_DAYS as MAX_FIRST_DAYS
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles
@@ -35,10 +37,8 @@ SIBLINGS = "siblings"
 """First word of notes on siblings, for readers."""
 MAX_SILENCE_S = DAY_S
 
-SURPRISE = (
-    "every step of the last hour exceeded its p99: the load no longer follows its history, so persistence is used "
-    "until it does"
-)
+SURPRISE = "the load just measured is held for about as long again"
+"""Part of the note on a load that exceeds what was expected of it."""
 
 Progress = Callable[[str], None]
 
@@ -63,6 +63,9 @@ def train(
     if forecasters is None:
         forecasters = all_forecasters(prophet=terms.prophet, siblings=lent.series)
     competing = {each.name: each for each in forecasters}
+    if history.span_s > MAX_FIRST_DAYS * DAY_S:
+        # It is outgrown, which needs no note.
+        competing.pop(FIRST_DAYS, None)
     with one_thread():
         table = backtest(
             history,
@@ -70,7 +73,7 @@ def train(
             horizons_s=terms.horizons_s,
             quantiles=QUANTILES,
             origins=terms.origins,
-            paths=terms.paths,
+            paths=terms.drawn_paths,
             seed=terms.seed,
             progress=progress,
             least_history_s=least_days(lent.shapes) * DAY_S,
@@ -110,13 +113,12 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
     terms = trained.terms
     history = known_history(series, issued_at, terms.step_s, least_days(trained.siblings))
     with one_thread():
-        ensemble = trained.deployed.ensemble_at(history, terms.seed)
-        deployed = replace(trained.deployed, ensemble=ensemble)
-        drawn, peaks = deployed.drawn(history, terms.paths, terms.seed)
+        excess_s = trained.deployed.excess_s(history, terms.seed)
+        drawn, peaks = trained.deployed.drawn(history, terms.drawn_paths, terms.seed, excess_s)
     # Seven digits, of which a file has half the size.
     drawn = drawn.astype(np.float32).astype(np.float64)
-    left_behind = ensemble is not trained.deployed.ensemble
-    made = forecast_of(history, drawn, peaks, terms, issued_at=issued_at, forecaster=deployed.names())
+    surprise = (f"every rate of the last {excess_s / 60:.0f} min exceeded its p99: {SURPRISE}",) if excess_s else ()
+    made = forecast_of(history, drawn, peaks, terms, issued_at=issued_at, forecaster=trained.deployed.names())
     return replace(
         made,
         trained_from=trained.trained_from,
@@ -124,7 +126,7 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
         scores=trained.scores,
         model_version=trained.model_version,
         history_snapshot=history_snapshot,
-        notes=(*_history_notes(history), *((SURPRISE,) if left_behind else ()), *trained.notes),
+        notes=(*_history_notes(history), *_paths_notes(terms), *surprise, *trained.notes),
         sibling_notes=trained.sibling_notes,
     )
 
@@ -225,6 +227,15 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     if reason := why_too_little(history, days):
         raise ForecastError(f"{where}: {reason}; hold the plan until then")
     return history
+
+
+def _paths_notes(terms: ForecastTerms) -> tuple[str, ...]:
+    if terms.drawn_paths == terms.paths:
+        return ()
+    return (
+        f"{terms.drawn_paths} instead of {terms.paths} paths, since they have {terms.steps} steps; a longer step_s or "
+        "a shorter horizon_s allows more",
+    )
 
 
 def _history_notes(history: ArrivalSeries) -> tuple[str, ...]:

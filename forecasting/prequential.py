@@ -17,8 +17,8 @@ from forecasting.forecaster import Forecaster
 from forecasting.models.time_grid import DAY_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles, peak_quantiles_per_s
-from forecasting.selection import DEPLOYED, Ensembles, Weights, after_surprise
-from forecasting.surprise import STAND_IN, surprised
+from forecasting.selection import DEPLOYED, Ensembles, Weights
+from forecasting.surprise import STAND_IN, excess_s, lasting
 
 TOLD_S = 14 * DAY_S
 TEACHING_ORIGINS = 60
@@ -103,9 +103,10 @@ def prequential(
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {} if refusals is None else refusals)
     ensembles = Ensembles(table)
     with one_thread():
-        for row, given, fitted in replayed(
+        for row, drawn_paths, fitted in replayed(
             series, forecasters, at, max(horizon_steps), paths, seed, table.refusals, progress, MAX_HISTORY_S
         ):
+            given = dict(drawn_paths)
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, horizon_steps, quantiles)
             if not table.naive.intersection(given):
@@ -114,9 +115,9 @@ def prequential(
             if at[row] < origins.told_from:
                 continue
             recent = recent_at(series, at[row], MAX_HISTORY_S)
-            if STAND_IN in given and surprised(fitted, recent, seed):
-                ensemble = after_surprise(ensemble, STAND_IN)
-            joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles)
+            lasted_s = excess_s(fitted, recent, seed) if STAND_IN in given else 0.0
+            above = lasting(given[STAND_IN], lasted_s, recent.window_s, seed) if lasted_s else None
+            joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles, above)
             yield Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},

@@ -40,7 +40,7 @@ def profile_forecast(
     forecaster = EventAwareForecaster(LocalTimeForecaster(TimeOfWeekForecaster()), calendar)
     with one_thread():
         rng = forecaster_rng(terms.seed, forecaster.name, NOW)
-        paths_per_s = forecaster.fit(history).paths_per_s(history, terms.steps, terms.paths, rng)
+        paths_per_s = forecaster.fit(history).paths_per_s(history, terms.steps, terms.drawn_paths, rng)
     peaks = peak_quantiles_per_s(paths_per_s, [horizon_s // terms.step_s for horizon_s in terms.horizons_s], QUANTILES)
     by = dict.fromkeys(terms.horizons_s, forecaster.name)
     days = history.span_s / DAY_S

@@ -3,7 +3,7 @@
 Weights are a power of each loss relative to the better naive's, so that among similar forecasters the best leads only a
 little and a bad one hardly counts. Losses fade with age, so that weights follow a change of habits within days. Naive
 rivals take part, so the mixture never loses much to them. There is no hard switching, since picking a winner by a tiny
-margin is picking by luck (docs/adr/0010, docs/adr/0018).
+margin is picking by luck (docs/decisions.md, 10 and 18).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +17,7 @@ from forecasting.calibration import Calibration, calibration, floor_per_s, order
 from forecasting.errors import ForecastError
 from forecasting.forecast import BacktestScore, mixture_name
 from forecasting.models.borrowed_forecaster import BORROWED
+from forecasting.models.first_days_forecaster import FIRST_DAYS
 from forecasting.models.time_grid import DAY_S
 from forecasting.scoring import (
     MIN_ORIGINS,
@@ -41,7 +42,10 @@ EXPECTED_RATIO = 0.9
 depends on those in busy hours."""
 EXPECTED_BORROWED_RATIO = 1.1
 """The same for a borrowed shape: a weight of 36 % beside persistence. With a weight of one half, one of seven traces
-cut to a day lost to persistence; with a third or two fifths none did (docs/adr/0019)."""
+cut to a day lost to persistence; with a third or two fifths none did (docs/decisions.md, 19)."""
+EXPECTED_FIRST_DAYS_RATIO = 0.8
+"""The same for the usual day of few days, as measured with 36 hours of history: four fifths of the weight beside
+persistence."""
 
 Weights = Mapping[str, float]
 """Weights by name of forecaster, largest first; they add up to 1."""
@@ -142,6 +146,7 @@ class Ensembles:
         known = losses.per_s[:, rows, horizon]
         ratios = np.where(losses.naive, 1.0, EXPECTED_RATIO)
         ratios[[name == BORROWED for name in losses.names]] = EXPECTED_BORROWED_RATIO
+        ratios[[name == FIRST_DAYS for name in losses.names]] = EXPECTED_FIRST_DAYS_RATIO
         expected = np.log(ratios)
         as_expected = expected, np.ones(expected.size, dtype=bool)
         if rows.size < MIN_ORIGINS:
@@ -205,12 +210,6 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
     return Selection(ensemble, tuple(scores), tuple(notes))
-
-
-def after_surprise(ensemble: Ensemble, stand_in: str) -> Ensemble:
-    """The same with one forecaster replacing all others at every horizon."""
-    horizons = len(ensemble.weights)
-    return replace(ensemble, weights=({stand_in: 1.0},) * horizons, held_back=(True,) * horizons)
 
 
 def _known_from(table: BacktestTable) -> Ints:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from scipy.special import stdtr
+import scipy  # which imports its modules when they are used
 
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
@@ -168,7 +168,7 @@ def _chance(actual: Floats, expected: Floats) -> float:
     if freedom < 1 or np.ptp(freed_came) == 0 or np.ptp(freed_expected) == 0:
         return 1.0
     r = float(np.corrcoef(freed_came, freed_expected)[0, 1])
-    return float(stdtr(freedom, -r * np.sqrt(freedom / max(1 - r * r, 1e-12))))
+    return float(scipy.special.stdtr(freedom, -r * np.sqrt(freedom / max(1 - r * r, 1e-12))))
 
 
 def found_siblings(others: Sequence[Sibling]) -> tuple[Sibling, ...]:

@@ -6,13 +6,23 @@ from forecasting.errors import ForecastError
 from forecasting.forecast import HORIZONS_S
 from forecasting.models.time_grid import DAY_S
 
+MAX_NUMBERS = 9_000_000
+"""Paths × steps of one forecaster, some 70 MB: with many steps it draws fewer paths."""
+MIN_PATHS = 100
+
+
+def affordable_paths(paths: int, steps: int) -> int:
+    """The wanted number of paths, or as many as MAX_NUMBERS allow, but at least MIN_PATHS."""
+    return min(paths, max(MIN_PATHS, MAX_NUMBERS // steps))
+
 
 @dataclass(frozen=True)
 class ForecastTerms:
     """step_s: width of a step, a multiple of the history's window that divides a day. horizon_s: how far paths reach.
 
     horizons_s: of the peak; those longer than horizon_s or not whole steps are dropped. paths: number of joint sample
-    paths. origins: of the backtest. seed: same seed, same history, same forecast. prophet: whether Prophet competes.
+    paths that are wanted; with very many steps fewer are drawn. origins: of the backtest. seed: same seed, same
+    history, same forecast. prophet: whether Prophet competes.
     Raises ForecastError if no horizon is left.
     """
 
@@ -42,3 +52,7 @@ class ForecastTerms:
     @property
     def steps(self) -> int:
         return self.horizon_s // self.step_s
+
+    @property
+    def drawn_paths(self) -> int:
+        return affordable_paths(self.paths, self.steps)

@@ -1,7 +1,7 @@
 """The grid of windows: whole microseconds since the epoch, window edges at multiples of the window."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from forecasting.errors import HistoryError
 
@@ -28,12 +28,16 @@ def in_calendar(moment: datetime) -> datetime:
     return moment
 
 
-def typed_moment(text: str, place: str, failure: Callable[[str], Exception] = HistoryError) -> datetime:
-    """An ISO time as people type it; one without an offset is UTC. Raises a failure that names the place."""
+def typed_moment(
+    text: str, place: str, failure: Callable[[str], Exception] = HistoryError, timezone: tzinfo = UTC
+) -> datetime:
+    """An ISO time as people type it; one without an offset is of the time zone. Raises a failure that names the
+    place.
+    """
     try:
         parsed = datetime.fromisoformat(text)
         # A time at either end of the calendar may be out of range in UTC.
-        moment = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+        moment = (parsed.replace(tzinfo=timezone) if parsed.tzinfo is None else parsed).astimezone(UTC)
     except (ValueError, OverflowError):
         raise failure(f"{place} {text[:40]!r} is no ISO time; give it like 2026-03-01T06:45:00Z") from None
     try:

@@ -17,6 +17,11 @@ Value = TypeVar("Value", bound=np.generic)
 SAME_TIME_OF_DAY_S = 9000
 """Origins within ± 2.5 h of the same time of day count as alike."""
 SPACING_S = 900
+HOUR_S = 3600
+MIN_HOUR_SHARE = 0.05
+"""Share of the variance within the hour from which on its shape matters: below, four times as many trajectories are
+worth more."""
+MIN_HOURS = 48
 ENOUGH = 30
 COMPLETE = 0.7
 ALONE = 4.0
@@ -26,18 +31,26 @@ SOON_S = 21600
 
 
 def alike_origins(
-    length: int, ahead: int, window_s: int, earliest: int = 1, now: int | None = None
+    length: int, ahead: int, window_s: int, earliest: int = 1, now: int | None = None, hourly: bool = False
 ) -> tuple[Ints, int]:
     """Origins whose trajectories could follow a moment, and the required length of the history.
 
     An origin o is the index of the first window of its trajectory, which holds windows o to o + ahead - 1. now: the
-    moment, counted in windows like an origin; None for the end of the history, which has `length` windows. Origins
+    moment, counted in windows like an origin; None for the end of the history, which has `length` windows. hourly: take
+    them from the same minute of the hour only, if enough are. Origins
     within SAME_TIME_OF_DAY_S of the moment's time of day are preferred; if they are fewer than ENOUGH, those at any
     time of day are used. If even these are too few, trajectories wrap around: whole days of the history are repeated,
     and the second value is the number of windows of the repeated history (else it is length).
     """
     stride = max(1, SPACING_S // window_s)
     now = length if now is None else now
+    if hourly and HOUR_S % window_s == 0:
+        per_hour = HOUR_S // window_s
+        last = length - ahead
+        near = np.arange(last - (last - now) % per_hour, earliest - 1, -per_hour, dtype=np.int64)
+        near = near[_apart_s(near, now, window_s) <= SAME_TIME_OF_DAY_S]
+        if near.size >= ENOUGH:
+            return near, length
     origins = np.arange(length - ahead, earliest - 1, -stride, dtype=np.int64)
     near = origins[_apart_s(origins, now, window_s) <= SAME_TIME_OF_DAY_S]
     if near.size >= ENOUGH:
@@ -47,6 +60,25 @@ def alike_origins(
     origins = np.arange(length - 1, earliest - 1, -stride, dtype=np.int64)
     near = origins[_apart_s(origins, now, window_s) <= SAME_TIME_OF_DAY_S]
     return (near if near.size else origins), length + ahead
+
+
+def hour_has_shape(errors: Floats, window_s: int) -> bool:
+    """Whether the same minutes of the hour err alike, as jobs that start on the hour make them.
+
+    The share of the variance within hours that their common shape explains is estimated without bias: the mean shape of
+    every other hour times that of the hours between them. Errors, shape (windows,), NaN where missing.
+    """
+    per_hour = HOUR_S // window_s
+    whole = errors.size // per_hour if HOUR_S % window_s == 0 else 0
+    if per_hour < 2 or whole < MIN_HOURS:
+        return False
+    hours = np.clip(errors[errors.size - whole * per_hour :].reshape(whole, per_hour), -ALONE, ALONE)
+    hours = hours[np.isfinite(hours).all(axis=1)]
+    if hours.shape[0] < MIN_HOURS:
+        return False
+    within = hours - hours.mean(axis=1, keepdims=True)
+    shared = float((within[::2].mean(axis=0) * within[1::2].mean(axis=0)).mean())
+    return shared > MIN_HOUR_SHARE * float((within**2).mean())
 
 
 def _apart_s(origins: Ints, now: int, window_s: int) -> Ints:
@@ -79,13 +111,15 @@ def filled_both_ways(rows: Floats) -> Floats:
     return rows
 
 
-def windows_from(values: npt.NDArray[Value], origins: Ints, ahead: int) -> npt.NDArray[Value]:
-    """The `ahead` values from each origin on, shape (origins, ahead). values: at least `ahead`."""
+def windows_from(values: npt.NDArray[Value], origins: Ints, ahead: int, every: int = 1) -> npt.NDArray[Value]:
+    """Each `every`-th of the `ahead` values from each origin on, shape (origins, -(-ahead // every)).
+
+    values: at least `ahead`.
+    """
     values = np.ascontiguousarray(values)
     # What sliding_window_view gives, without the checks that take longer than some gathers.
-    windows = np.ndarray(
-        (values.size - ahead + 1, ahead), values.dtype, values, strides=(values.itemsize, values.itemsize)
-    )
+    shape, size = (values.size - ahead + 1, -(-ahead // every)), values.itemsize
+    windows = np.ndarray(shape, values.dtype, values, strides=(size, every * size))
     return windows[origins]
 
 

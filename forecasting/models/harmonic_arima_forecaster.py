@@ -43,8 +43,8 @@ class ArmaMemory:
     ar2: float
     ma1: float
 
-    def anticipated(self, states: Floats, ahead: int) -> Floats:
-        return np.asarray(states @ _responses(self, ahead))
+    def anticipated(self, states: Floats, ahead: int, every: int = 1) -> Floats:
+        return np.asarray(states @ _responses(self, ahead)[:, ::every])
 
     def states(self, errors: Floats) -> Floats:
         """The last two errors and the last shock before each window and after the last one, shape (windows + 1, 3).
@@ -114,9 +114,10 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     usual = known.profile.level.transformed(series.start, series.counts.size)
     filled = np.where(np.isfinite(values), winsorised(values, slots, series.window_s), usual)
 
-    terms = fourier_terms(series.window_s, DAILY_ORDER, WEEKLY_ORDER)
-    windows = np.bincount(slots[is_open], minlength=terms.shape[0]).astype(np.float64)
-    total = np.bincount(slots[is_open], weights=filled[is_open], minlength=terms.shape[0])
+    terms, per_term = fourier_terms(series.window_s, DAILY_ORDER, WEEKLY_ORDER)
+    rows = slots // per_term
+    windows = np.bincount(rows[is_open], minlength=terms.shape[0]).astype(np.float64)
+    total = np.bincount(rows[is_open], weights=filled[is_open], minlength=terms.shape[0])
     seen = windows > 0
     # Weekdays or weekends that are never open have no terms.
     used = np.flatnonzero(np.ptp(terms[seen], axis=0) > 1e-9)
@@ -126,7 +127,7 @@ def _regression(series: ArrivalSeries, known: Prepared) -> tuple[WeeklyLevel, Ar
     root = np.sqrt(windows[seen])
     design = np.column_stack([np.ones(root.size), terms[np.ix_(seen, used)]])
     weights = np.linalg.lstsq(design * root[:, None], total[seen] / root, rcond=None)[0]
-    level = weights[0] + terms[:, used] @ weights[1:]
+    level = np.repeat(weights[0] + terms[:, used] @ weights[1:], per_term)
     return WeeklyLevel(series.window_s, level), arma_memory((filled - level[slots])[is_open])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forecasting.arrays import Floats, Ints
+from forecasting.arrays import Flags, Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.models.error_trajectories import (
@@ -13,6 +13,7 @@ from forecasting.models.error_trajectories import (
     drawn,
     fill_along,
     filled_both_ways,
+    most_complete,
     run_round,
     windows_from,
 )
@@ -26,8 +27,11 @@ Rule = Callable[[Floats, Ints, int], Floats]
 class NaivePaths:
     """A naive rule plus its own past errors, unscaled (FittedForecaster).
 
-    lag: windows of history that the rule reads. It stores no history: `recent` must contain two lags. reach: windows of
-    history whose errors count, None for all.
+    A downward error keeps its share of the forecast, an upward one its size, so that a busy hour's errors do not empty
+    a quiet one.
+
+    lag: windows of history that the rule reads. It stores no history: `recent` must contain two lags. reach: observed
+    windows whose errors count, None for all.
     """
 
     window_s: int
@@ -44,7 +48,7 @@ class NaivePaths:
         if not np.isfinite(recent.counts).any():
             raise ForecastError(f"source {recent.source!r}: no window of the recent history is observed")
         if self.reach is not None:
-            recent = newest(recent, self.reach)
+            recent = newest(recent, windows_with(np.isfinite(recent.counts), self.reach))
         size = recent.counts.size
         if size < 2 * self.lag:
             raise ForecastError(
@@ -55,19 +59,25 @@ class NaivePaths:
         origins, length = alike_origins(size, steps, self.window_s, earliest=self.lag)
         longer = run_round(counts, length, self.window_s)
         truth = run_round(recent.counts, length, self.window_s)
+        origins = origins[most_complete(np.isfinite(truth), origins, np.ones(steps, dtype=np.bool_))]
         taken = drawn(origins.size, paths, rng)
         # Compute each drawn error once, and none that is not drawn.
         origins, taken = (origins, taken) if origins.size <= paths else (origins[taken], np.arange(paths))
-        errors = windows_from(truth, origins, steps)
-        errors -= self.rule(longer, origins, steps)
-        rates_per_s = fill_along(errors)[taken]
-        rates_per_s += expected
-        np.maximum(rates_per_s, 0.0, out=rates_per_s)
-        rates_per_s /= self.window_s
-        return np.asarray(rates_per_s)
+        actual, past = windows_from(truth, origins, steps), self.rule(longer, origins, steps)
+        upward = np.maximum(fill_along(actual - past), 0.0)
+        share = np.divide(np.minimum(actual, past), past, out=np.ones_like(past), where=past > 0)
+        counts = expected * fill_along(share) + upward
+        counts /= self.window_s
+        return np.asarray(counts[taken])
 
     def refreshed(self, series: ArrivalSeries) -> "NaivePaths":
         return self
+
+
+def windows_with(known: Flags, count: int) -> int:
+    """The number of newest windows that include `count` known ones, or all: an outage takes away no errors."""
+    including = np.flatnonzero(np.cumsum(known[::-1]) >= count)
+    return int(including[0]) + 1 if including.size else known.size
 
 
 def without_gaps(counts: Floats, lag: int) -> Floats:

@@ -20,6 +20,7 @@ from forecasting.models.error_trajectories import (
     drawn,
     drawn_by_weight,
     fill_along,
+    hour_has_shape,
     lone_event,
     most_complete,
     run_round,
@@ -37,8 +38,10 @@ CLIP = 4.0
 LOWEST = -5.0
 TRAINING_ORIGINS = 500
 """Their spans overlap, so more origins add little: over seven traces the loss is the same with 2,000."""
-ROWS = 64
-"""Paths computed at once: few enough to stay in the processor's cache."""
+ROWS, NUMBERS = 64, 64 * 1440
+"""Paths, and their steps, computed at once: few enough to stay in the processor's cache."""
+LEAD_S = 60
+"""Leads closer than this share the weights of the correction."""
 CAP = 3.0
 """No path exceeds this many times the largest count ever seen: an exponential must not explode."""
 
@@ -50,8 +53,8 @@ class Memory(Protocol):
         """States before each window and after the last, shape (windows + 1, numbers)."""
         ...
 
-    def anticipated(self, states: Floats, ahead: int) -> Floats:
-        """Expected errors of the `ahead` windows after each state, shape (states, ahead)."""
+    def anticipated(self, states: Floats, ahead: int, every: int = 1) -> Floats:
+        """Expected errors of each `every`-th of the `ahead` windows after each state, shape (states, windows)."""
         ...
 
 
@@ -71,9 +74,9 @@ class ErrorRecord:
         self._seen = np.concatenate([[0], np.cumsum(self.known)])
         self._states = None if memory is None else memory.states(errors)
 
-    def following(self, origins: Ints, ahead: int) -> Floats:
-        """Errors of the windows o to o + ahead - 1 of each origin, shape (origins, ahead)."""
-        return windows_from(self.errors, origins, ahead)
+    def following(self, origins: Ints, ahead: int, every: int = 1) -> Floats:
+        """Errors of each `every`-th of the windows o to o + ahead - 1 of each origin, shape (origins, windows)."""
+        return windows_from(self.errors, origins, ahead, every)
 
     def current(self, origins: Ints) -> Floats:
         """Mean errors over the last 15 min, 2 h and 24 h before each origin, shape (origins, 3).
@@ -90,11 +93,11 @@ class ErrorRecord:
             means[:, column] = fallback
         return means
 
-    def anticipated(self, origins: Ints, ahead: int) -> Floats | None:
-        """Errors that the memory expects after each origin, shape (origins, ahead); None without a memory."""
+    def anticipated(self, origins: Ints, ahead: int, every: int = 1) -> Floats | None:
+        """Errors that the memory expects for the windows of `following`, same shape; None without a memory."""
         if self.memory is None or self._states is None:
             return None
-        return self.memory.anticipated(self._states[origins], ahead)
+        return self.memory.anticipated(self._states[origins], ahead, every)
 
 
 def expected_errors(record: ErrorRecord, origins: Ints, current: Floats, weights: Floats) -> Floats:
@@ -152,8 +155,9 @@ class CorrectedForecaster:
         highest = max(self.highest_count, float(np.nanmax(recent.counts, initial=0.0)))
         rates_per_s = np.empty((origins.size, steps))
         current, weights_of_steps = record.current(origins), self._weights_of(steps)
-        for first in range(0, origins.size, ROWS):
-            block = slice(first, first + ROWS)
+        at_once = max(1, min(ROWS, NUMBERS // steps))
+        for first in range(0, origins.size, at_once):
+            block = slice(first, first + at_once)
             some, rows = origins[block], rates_per_s[block]
             left = record.following(some, steps)
             left -= expected_errors(record, some, current[block], weights_of_steps)
@@ -177,6 +181,10 @@ class CorrectedForecaster:
         """The errors of the training history, and which of them belong to a unique event."""
         return ErrorRecord(self.errors, self.window_s, self.memory), lone_event(self.errors, self.window_s)
 
+    @cached_property
+    def _hourly(self) -> bool:
+        return hour_has_shape(self.errors, self.window_s)
+
     def _weights_of(self, steps: int) -> Floats:
         # Beyond the fitted leads the last one applies: by then little of the current error is left.
         return np.asarray(self.weights[np.minimum(np.arange(steps), self.weights.shape[0] - 1)])
@@ -188,7 +196,7 @@ class CorrectedForecaster:
         """
         record, event = self._past
         now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
-        origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now)
+        origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now, hourly=self._hourly)
         if length > self.errors.size:
             record = ErrorRecord(run_round(self.errors, length, self.window_s), self.window_s, self.memory)
         kept = origins[most_complete(record.known, origins, is_open)]
@@ -253,23 +261,32 @@ def error_scales(errors: Floats, day_slots: Ints, window_s: int) -> Floats:
     magnitude = np.abs(errors[known])
     typical = float(magnitude.mean())
     magnitude = np.minimum(magnitude, 6 * typical)
-    total = np.bincount(day_slots[known], weights=magnitude, minlength=per_day)
-    seen = np.bincount(day_slots[known], minlength=per_day).astype(float)
     reach = 2700 // window_s
-    around = (np.arange(per_day) - np.arange(-reach, reach + 1)[:, None]) % per_day
-    total, seen = total[around].sum(axis=0), seen[around].sum(axis=0)
+    total = circular_sums(np.bincount(day_slots[known], weights=magnitude, minlength=per_day).astype(np.float64), reach)
+    seen = circular_sums(np.bincount(day_slots[known], minlength=per_day).astype(np.float64), reach)
     # Shrink estimates from few windows towards the typical size, with the weight of two observations.
     sizes = 1.25 * (total + 2 * typical) / (seen + 2)
     return np.asarray(np.maximum(sizes, max(0.2 * typical, 1e-6)))
 
 
+def circular_sums(circle: Floats, reach: int) -> Floats:
+    """Sums over the values within `reach` places of each, around the circle; same shape."""
+    around = np.concatenate([circle[circle.size - reach :], circle, circle[:reach]])
+    sums = np.concatenate([[0.0], np.cumsum(around)])
+    return np.asarray(sums[2 * reach + 1 :] - sums[: -2 * reach - 1])
+
+
 def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats:
-    """Ridge weights of the current errors for the error at each lead, shape (ahead, 3); 0 without data."""
+    """Ridge weights of the current errors for the error at each lead, shape (ahead, 3); 0 without data.
+
+    They are learnt at leads LEAD_S apart, or at every lead if windows are longer.
+    """
     if origins.size < 10:
         return np.zeros((ahead, len(SPANS_S)))
+    every = max(1, LEAD_S // record.window_s)
     features = record.current(origins)
-    targets = record.following(origins, ahead)
-    anticipated = record.anticipated(origins, ahead)
+    targets = record.following(origins, ahead, every)
+    anticipated = record.anticipated(origins, ahead, every)
     if anticipated is not None:
         targets = targets - anticipated
     known = np.isfinite(targets)
@@ -282,4 +299,5 @@ def correction_weights(record: ErrorRecord, origins: Ints, ahead: int) -> Floats
     gram = (seen.T.astype(float) @ outer).reshape(-1, len(SPANS_S), len(SPANS_S))
     # Overlapping origins overstate the information, so the penalty grows with their number.
     penalty = (10.0 + 0.02 * seen.sum(axis=0))[:, None, None] * np.eye(len(SPANS_S))
-    return np.linalg.solve(gram + penalty, (targets.T @ features)[:, :, None])[:, :, 0]
+    weights = np.linalg.solve(gram + penalty, (targets.T @ features)[:, :, None])[:, :, 0]
+    return np.repeat(weights, every, axis=0)[:ahead]

@@ -42,17 +42,18 @@ def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Fl
     """The level, and the leverage of each window."""
     window_s = series.window_s
     slots = week_slots(series.start, window_s, values.size)
-    terms = fourier_terms(window_s, DAILY_ORDER, WEEKLY_ORDER)
+    terms, per_term = fourier_terms(window_s, DAILY_ORDER, WEEKLY_ORDER)
+    rows = slots // per_term
     known = np.isfinite(values)
     if not known.any():
-        return WeeklyLevel(window_s, np.zeros(terms.shape[0])), np.zeros(values.size)
+        return WeeklyLevel(window_s, np.zeros(terms.shape[0] * per_term)), np.zeros(values.size)
     age_weeks = np.arange(values.size)[::-1] * window_s / WEEK_S
     weights = np.where(known, 0.5 ** (age_weeks / HALF_LIFE_WEEKS), 0.0)
     mean = float(np.average(values[known], weights=weights[known]))
 
     size = terms.shape[0]
-    by_slot = np.bincount(slots, weights=weights, minlength=size)
-    total = np.bincount(slots, weights=weights * np.where(known, values - mean, 0.0), minlength=size)
+    by_slot = np.bincount(rows, weights=weights, minlength=size)
+    total = np.bincount(rows, weights=weights * np.where(known, values - mean, 0.0), minlength=size)
     # The mean has its own column of ones and no penalty.
     design = np.column_stack([np.ones(size), terms])
     penalty = PENALTY_HOURS * 3600 / window_s * np.concatenate([[0.0], _wave_penalties(terms.shape[1])])
@@ -60,7 +61,7 @@ def _ridge_level(series: ArrivalSeries, values: Floats) -> tuple[WeeklyLevel, Fl
     inverse = np.linalg.inv(gram)
     level = mean + design @ (inverse @ (design.T @ total))
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design, optimize=True)
-    return WeeklyLevel(window_s, level), weights * leverage[slots]
+    return WeeklyLevel(window_s, np.repeat(level, per_term)), weights * leverage[rows]
 
 
 def _wave_penalties(terms: int) -> Floats:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # which imports its modules when they are used
 
 from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
@@ -16,6 +17,8 @@ BORROWED_WEEKS = 1.0
 """Weight of similar days, in weeks of the slot itself."""
 NEIGHBOURS_S = 600
 OUTLIER = 3.0
+FEW = 64
+"""Longer kernels are cheaper by Fourier transforms."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ def _leaning(total: Floats, weight: Floats, on: Floats, by: float) -> Floats:
 def _smoothed(circle: Floats, kernel: Floats) -> Floats:
     reach = kernel.size // 2
     padded = np.concatenate([circle[circle.size - reach :], circle, circle[:reach]])
-    return np.convolve(padded, kernel, mode="valid")
+    if kernel.size <= FEW:
+        return np.convolve(padded, kernel, mode="valid")
+    return np.asarray(scipy.signal.oaconvolve(padded, kernel, mode="valid"))
 
 
 def winsorised(values: Floats, slots: Ints, window_s: int) -> Floats:

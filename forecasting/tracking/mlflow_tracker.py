@@ -1,15 +1,17 @@
 """Tracking in MLflow: an experiment and a registered model per topology, a run per batch of forecasts.
 
-MLflow is imported when it is first used.
+MLflow is imported when it is first used; not for the link between a run in a local store and a decision.
 """
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from engines.redaction import without_credentials
 from forecasting.errors import TrackingError
@@ -26,10 +28,11 @@ from forecasting.tracking.batch import (
     write_batch,
 )
 from forecasting.tracking.forecast_plot import write_forecast_plot
+from forecasting.tracking.local_run import local_run, put_file
 from forecasting.tracking.runs import CHALLENGER, CHAMPION, failing, open_run
 from forecasting.tracking.saved_model import save_model
 from forecasting.tracking.seal import Seal
-from forecasting.tracking.store_access import connected_client, store_errors
+from forecasting.tracking.store_access import connected_client, refused, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forecasting.trained_file import read_trained
 
@@ -77,8 +80,12 @@ class MlflowTracker:
                 version = register_version(client, run_id, model_name(head.topology), CHALLENGER) if head.trains else ""
         return TrackedBatch(head, run_id, version)
 
-    def finish(self, batch: TrackedBatch, content: BatchContent) -> None:
-        """Log metrics, tables, plots of a few forecasts, and the model, which becomes the champion."""
+    def finish(self, batch: TrackedBatch, content: BatchContent, *, in_use: Collection[str] = ()) -> None:
+        """Log metrics, tables, plots of a few forecasts, and the model, which becomes the champion.
+
+        The run of forecasts stays open until they are handed over (`close`): a process that is killed in between has
+        handed its version to nobody, and it is deleted with the next champion unless it is one of in_use.
+        """
         with self._store(f"recording the forecasts of {batch.head.topology!r}") as client:
             log_metrics(client, batch.run_id, batch_metrics(content))
             for key, value in content_tags(content).items():
@@ -103,8 +110,14 @@ class MlflowTracker:
                         client.set_tag(batch.run_id, SEAL_TAG, self._seal.of(scratch / "trained"))
                     save_model(scratch / "trained", scratch / MODEL)
                     client.log_artifacts(batch.run_id, str(scratch / MODEL), MODEL)
-                    self._promote(client, batch)
-            client.set_terminated(batch.run_id, "FINISHED" if content.forecasts else "FAILED")
+                    self._promote(client, batch, in_use)
+            if not content.forecasts:
+                client.set_terminated(batch.run_id, "FAILED")
+
+    def close(self, batch: TrackedBatch) -> None:
+        """End the run of a batch whose forecasts others know by now."""
+        with self._store(f"ending run {batch.run_id}") as client:
+            client.set_terminated(batch.run_id, "FINISHED")
 
     def abandon(self, batch: TrackedBatch, reason: str) -> None:
         with self._store(f"marking run {batch.run_id} as failed") as client:
@@ -176,18 +189,27 @@ class MlflowTracker:
                 client.set_model_version_tag(name, number, f"demoted {key}", reason[:MAX_TAG])
 
     def link_decision(self, run_id: str, tags: Mapping[str, str]) -> None:
-        with self._store(f"tagging run {run_id}") as client:
-            for key, value in tags.items():
-                client.set_tag(run_id, key, value[:MAX_TAG])
+        doing, values = f"tagging run {run_id}", {key: value[:MAX_TAG] for key, value in tags.items()}
+        with self._file_errors(doing):
+            if (run := local_run(self.tracking_uri, run_id)) is not None:
+                run.tag(values)
+                return
+        with self._store(doing) as client:
+            for key, value in values.items():
+                client.set_tag(run_id, key, value)
 
     def log_report(self, run_id: str, path: Path) -> None:
-        with self._store(f"keeping report {path} in run {run_id}") as client:
+        doing = f"keeping report {path} in run {run_id}"
+        with self._file_errors(doing):
+            if (run := local_run(self.tracking_uri, run_id)) is not None and run.artifacts is not None:
+                put_file(path, run.artifacts / REPORTS)
+                return
+        with self._store(doing) as client:
             client.log_artifact(run_id, str(path), REPORTS)
 
     def run_url(self, run_id: str) -> str:
-        with self._store(f"looking up run {run_id}") as client:
-            experiment = client.get_run(run_id).info.experiment_id
-        return f"{self.ui_url}/#/experiments/{experiment}/runs/{run_id}"
+        """Address of a run's page, without a request: MLflow finds the run's experiment when the link is followed."""
+        return f"{self.ui_url}/#/runs/{quote(run_id, safe='')}"
 
     def experiment_id(self, topology: str) -> str:
         """The experiment of a topology, created if it does not exist."""
@@ -199,10 +221,19 @@ class MlflowTracker:
         name, _, number = batch.model_version.rpartition("/")
         client.delete_model_version(name, number)
 
-    def _promote(self, client: "MlflowClient", batch: TrackedBatch) -> None:
+    def _promote(self, client: "MlflowClient", batch: TrackedBatch, in_use: Collection[str]) -> None:
+        """Also delete the version before it if its run was killed and it is not in use: its forecasts were made again,
+        as nothing but MLflow had them.
+        """
         name, _, number = batch.model_version.rpartition("/")
+        champion = self.champion(batch.head.topology)
+        _, _, before = champion.rpartition("/")
         client.set_registered_model_alias(name, CHAMPION, number)
         client.delete_registered_model_alias(name, CHALLENGER)
+        if not before or champion in in_use:
+            return
+        if client.get_run(client.get_model_version(name, before).run_id).info.status == "KILLED":
+            client.delete_model_version(name, before)
 
     def _experiment(self, client: "MlflowClient", topology: str) -> str:
         from mlflow.exceptions import MlflowException
@@ -222,6 +253,14 @@ class MlflowTracker:
         if found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
         return str(found.experiment_id)
+
+    @contextmanager
+    def _file_errors(self, doing: str) -> Iterator[None]:
+        """Errors of a store's files within the block become a TrackingError that names the operation."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise refused(self.tracking_uri, doing, error) from None
 
     @contextmanager
     def _store(self, doing: str) -> Iterator["MlflowClient"]:

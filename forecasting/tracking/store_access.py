@@ -18,6 +18,7 @@ from engines.deadline import within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
 from forecasting.tracking.bounded_client import BoundedClient, bound_answers
+from forecasting.tracking.local_run import sqlite_file
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -164,10 +165,9 @@ def _set_defaults() -> None:
 @contextmanager
 def _first_use(uri: str) -> Iterator[Path | None]:
     """The file of a SQLite store to be created, locked for one process at a time; None for any other store."""
-    if not uri.startswith("sqlite:///"):
+    if (database := sqlite_file(uri)) is None:
         yield None
         return
-    database = Path(uri.removeprefix("sqlite:///").split("?")[0])
     database.parent.mkdir(parents=True, exist_ok=True)
     with database.with_name(database.name + ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

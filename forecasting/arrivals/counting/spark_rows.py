@@ -142,7 +142,7 @@ def reading(files: EventFiles) -> Iterator[None]:
         if "ModuleNotFoundError" in str(error):
             raise HistoryError(
                 f"Spark's workers cannot count the events in {files.path}: {_cause(error)}; give them forescale with "
-                "its dependencies (docs/spark.md tells how)"
+                "its dependencies (docs/history.md tells how)"
             ) from error
         raise HistoryError(
             f"events in {files.path} cannot be read as {files.format}: {_cause(error)}; check the path, "
@@ -154,8 +154,12 @@ def _load(spark: SparkSession, files: EventFiles) -> DataFrame:
     path = str(files.path)
     match files.format:
         case "csv":
-            # enforceSchema would ignore that a file's columns are in another order.
-            return spark.read.csv(path, header=True, enforceSchema=False)
+            # enforceSchema would ignore that a file's columns are in another order. Without the column of corrupt rows
+            # a torn row is a whole one with its last fields missing; a row of which only some columns are parsed is
+            # never corrupt.
+            columns = spark.read.csv(path, header=True, enforceSchema=False).schema.add(_CORRUPT, StringType())
+            whole = spark.read.option("columnPruning", False)
+            return whole.csv(path, columns, header=True, enforceSchema=False, columnNameOfCorruptRecord=_CORRUPT)
         case "jsonl":
             return spark.read.json(path, primitivesAsString=True, columnNameOfCorruptRecord=_CORRUPT)
         case _:
@@ -176,13 +180,15 @@ def _parsed(raw: DataFrame, files: EventFiles) -> DataFrame:
     """
     names = files.columns
     given_source = _column(names.source) if names.source else F.lit(files.source)
+    corrupt = (F.col(_CORRUPT) if _CORRUPT in raw.columns else F.lit(None)).cast("string")
     name = F.trim(given_source.cast("string"), F.lit(BLANKS))
     columns = {
-        "time": F.unix_micros(_moment(raw, files, names.time)),
+        # A torn row may have a whole time.
+        "time": F.when(corrupt.isNull(), F.unix_micros(_moment(raw, files, names.time))),
         "source": F.when(F.length(name).between(1, MAX_NAME), name),
         "given": _column(names.time).cast("string"),
         "file": F.col("_metadata.file_path"),
-        "corrupt": (F.col(_CORRUPT) if _CORRUPT in raw.columns else F.lit(None)).cast("string"),
+        "corrupt": corrupt,
     }
     if names.key:
         columns["key"] = _column(names.key).cast("string")

@@ -1,5 +1,5 @@
 """Arrivals of Kafka topics from offsets alone: the messages of a window are the difference of the offsets at its edges.
-No message is read. docs/kafka.md describes the limits.
+No message is read. docs/history.md describes the limits.
 """
 
 import logging

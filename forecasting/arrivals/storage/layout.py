@@ -11,8 +11,6 @@ from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.local_folder import LocalFolder
 from forecasting.arrivals.storage.manifest import MANIFEST
-from forecasting.arrivals.storage.s3_folder import S3Folder
-from forecasting.arrivals.storage.s3_objects import S3Objects
 from forecasting.errors import HistoryError
 
 DAY_US = DAY_S * SECOND_US
@@ -24,7 +22,12 @@ def topology_folder(directory: Directory, topology: str) -> Folder:
     if not _NAME.fullmatch(topology):
         raise HistoryError(f"topology name {topology!r} cannot name a folder; use letters, digits, '_', '.' and '-'")
     name = f"{_TOPOLOGY}{topology}"
-    return LocalFolder(directory / name) if isinstance(directory, Path) else S3Folder(S3Objects(directory), name)
+    if isinstance(directory, Path):
+        return LocalFolder(directory / name)
+    from forecasting.arrivals.storage.s3_folder import S3Folder
+    from forecasting.arrivals.storage.s3_objects import S3Objects
+
+    return S3Folder(S3Objects(directory), name)
 
 
 def topologies(directory: Directory) -> list[str]:
@@ -32,6 +35,8 @@ def topologies(directory: Directory) -> list[str]:
     if isinstance(directory, Path):
         folders = [path.parent.name for path in directory.glob(f"{_TOPOLOGY}*/{MANIFEST}")]
     else:
+        from forecasting.arrivals.storage.s3_objects import S3Objects
+
         objects = S3Objects(directory)
         folders = [name for name in objects.folders(_TOPOLOGY) if any(objects.names(f"{name}/{MANIFEST}", at_once=1))]
     return sorted(folder.removeprefix(_TOPOLOGY) for folder in folders)

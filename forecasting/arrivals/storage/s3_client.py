@@ -83,6 +83,8 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_byte
         raise _store_error(directory, connection, f"did not answer within {most_s:g} s", remedy) from None
     except TooLargeError as error:
         raise foreign_answer(directory, str(error)) from None
+    except RecursionError:  # botocore asks for the bucket's region after each redirection
+        raise foreign_answer(directory, "redirects each request") from None
     except ResponseParserError:
         raise foreign_answer(directory, "answers in a shape that no object store has") from None
     except ClientError as error:
@@ -161,12 +163,17 @@ def _sent(http: Any, request: Any, **_: object) -> Any:
     to be read by the caller.
     """
     from botocore.awsrequest import AWSResponse
+    from botocore.exceptions import ResponseStreamingError
+    from urllib3.exceptions import HTTPError
 
     of_an_object, request.stream_output = request.stream_output, True
     response = http.send(request)
     if of_an_object and response.status_code < 300:
         return response
-    content = b"".join(bounded(response.raw.stream(CHUNK_BYTES), response.raw.close))
+    try:
+        content = b"".join(bounded(response.raw.stream(CHUNK_BYTES), response.raw.close))
+    except HTTPError as error:
+        raise ResponseStreamingError(error=error) from error
     return AWSResponse(response.url, response.status_code, response.headers, _Whole(content))
 
 

@@ -128,15 +128,30 @@ class LearnedNumber:
 
 
 @dataclass(frozen=True)
+class WarmUpFacts:
+    """How fast a job is after a start: from start_share of full speed up to full speed in warm_s. declared_s: as the
+    file or the default has it. deployments: number it was learned from, 0 if it is the declared one. known: number of
+    deployments whose speed was seen.
+    """
+
+    start_share: float
+    warm_s: float
+    declared_s: float
+    deployments: int
+    known: int
+
+
+@dataclass(frozen=True)
 class LearnedFacts:
-    """Downtime and lead time of a change. restore_s_per_gib: added for restored state, None if state costs no time;
-    restore_learnt: from deployments rather than from the site file.
+    """Downtime, lead time and warm-up of a change. restore_s_per_gib: added for restored state, None if state costs no
+    time; restore_learnt: from deployments rather than from the site file.
     """
 
     downtime: LearnedNumber
     lead: LearnedNumber
     restore_s_per_gib: float | None = None
     restore_learnt: bool = False
+    warm_up: WarmUpFacts | None = None
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,9 @@ def deploy_step(
         # A step that is taken up again may have changed something in its first attempt.
         refused_as = "refused when it was taken up again" if again else "refused, nothing changed"
         return _ended(step, StepState.ROLLED_BACK, f"{refused_as}: {answer.reason}", ledger, clock.now(), by)
-    watch = CatchUpWatch(cluster, backlogs or cluster.backlogs) if patience.catch_up_s > 0 else None
+    watch = None
+    if patience.catch_up_s > 0:
+        watch = CatchUpWatch(cluster, backlogs or cluster.backlogs, _capacity_per_s(step, ledger))
     result = _awaited(setter, clock, answer, patience, watch)
     if isinstance(result, Failed) and floor is not None:
         result = floor.kept(step, result)
@@ -315,6 +317,14 @@ def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> di
     return measured
 
 
+def _capacity_per_s(step: StepEntry, ledger: Ledger) -> float | None:
+    """Predicted for the step's plan; None where nobody has predicted it, or the plan is only a lower bound."""
+    if step.schedule_id is None:
+        return None
+    scheduled = ledger.schedule(step.schedule_id).schedule.steps[step.position - 1]
+    return scheduled.capacity_per_s if scheduled.plan.same_parallelism(step.plan) else None
+
+
 def _record(step: StepEntry, measured: dict[str, float], verified: Verified, ledger: Ledger) -> None:
     """Record what was measured beside what the schedule predicted. A person's own plan has no prediction."""
     predicted = {}
@@ -339,7 +349,9 @@ def _record(step: StepEntry, measured: dict[str, float], verified: Verified, led
 def _record_catch_up(
     step: StepEntry, watch: CatchUpWatch, since: datetime, ledger: Ledger, clock: Clock, patience: Patience
 ) -> None:
-    """Watch until it has caught up, the backlog is no longer reported, or patience ends; add that to the outcome."""
+    """Watch until it has caught up, the backlog is no longer reported, or patience ends; add that to the outcome, and
+    record how fast the job was meanwhile.
+    """
     end = clock.now() + timedelta(seconds=max(0.0, patience.catch_up_s - patience.hold_s))
     while not watch.caught_up and not watch.hopeless and clock.now() < end:
         clock.wait(patience.poll_s)
@@ -347,3 +359,5 @@ def _record_catch_up(
     known = ledger.outcome(step.id)
     if known is not None and (caught_up := watch.measured()):
         ledger.record_outcome(replace(known, measured={**known.measured, **caught_up}))
+    if watch.speeds:
+        ledger.speeds.record(step.id, watch.speeds)

@@ -1,9 +1,11 @@
 """What is recorded of an edit: who changed which step, the limits that this overrode, and the expected effect."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+
+from planner.errors import PlanError
 
 
 class LimitKind(StrEnum):
@@ -44,8 +46,8 @@ class LimitPassed:
                 return f"{self._change} {self.value:g} instances stop, and planning.{self.limit} stops none"
             case LimitKind.MAX_RESCALES_A_DAY:
                 return f"{self.value:g} rescales within 24 hours > planning.{self.limit} of {self.bound:g}"
-        span = f"from {_moment(self.since.timestamp())} " if self.since else ""
-        return f"{_moment(self.value)} is within planning.{self.limit}, {span}to {_moment(self.bound)}"
+        span = f"from {utc_minute(self.since.timestamp())} " if self.since else ""
+        return f"{utc_minute(self.value)} is within planning.{self.limit}, {span}to {utc_minute(self.bound)}"
 
     @property
     def _change(self) -> str:
@@ -93,5 +95,18 @@ def brief(parallelism: Mapping[str, int]) -> str:
     return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
 
 
-def _moment(at_s: float) -> str:
+def utc_minute(at_s: float) -> str:
+    """at_s: epoch seconds.
+
+    >>> utc_minute(60.0)
+    '1970-01-01 00:01 UTC'
+    """
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+class OverrideError(PlanError):
+    """An edit passes limits that only a person may override. passed: the limits."""
+
+    def __init__(self, message: str, passed: Sequence[LimitPassed] = ()) -> None:
+        super().__init__(message)
+        self.passed = tuple(passed)

@@ -12,12 +12,11 @@ from itertools import pairwise
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.instance_changes import instance_changes
-from modeling.wording import count_of
-from planner.edit_facts import LimitKind, LimitPassed
+from planner.edit_facts import LimitKind, LimitPassed, OverrideError, utc_minute
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present, most_a_day
 from planner.horizon.prices import ChangeTerms
-from planner.limits import Limits
+from planner.limits import BoundError, BoundKind, Excess, Limits, too_few, too_many
 
 ROUNDING_S = 1.0
 
@@ -51,14 +50,14 @@ def edited_steps(
     changed = replace(old, plan=plan, at_s=old.at_s if edit.at_s is None else edit.at_s)
     if changed.plan.same_parallelism(old.plan) and changed.at_s == old.at_s:
         raise PlanError(
-            f"the step has {old.plan.brief()} at {_moment(old.at_s)} already; give it another plan or another time"
+            f"the step has {old.plan.brief()} at {utc_minute(old.at_s)} already; give it another plan or another time"
         )
     check_bounds(plan, topology, limits)
     made = (*steps[: edit.number], changed, *steps[edit.number + 1 :])
     running = PhysicalPlan(topology.name, dict(present.running))
     _check_differs([running, *(step.plan for step in made)], edit.number)
     if changed.at_s < present.at_s - 60:
-        raise PlanError(f"{_moment(changed.at_s)} is past, it is {_moment(present.at_s)}; give a later time")
+        raise BoundError(Excess(BoundKind.PRESENT, changed.at_s, present.at_s))
     _check_order(made, edit.number, running, topology, terms, present.free_at_s)
     return made
 
@@ -79,9 +78,8 @@ def limits_passed(
     plans = [PhysicalPlan(topology.name, dict(present.running)), *(step.plan for step in steps)]
     edited = plans[number + 1]
     passed = [
-        LimitPassed(LimitKind.MIN_PARALLELISM, edited.parallelism[name], fewest, operator=name)
-        for name, fewest in (least or {}).items()
-        if edited.parallelism[name] < fewest
+        LimitPassed(LimitKind.MIN_PARALLELISM, each.value, each.bound, each.operator)
+        for each in too_few(edited, least or {})
     ]
     for before, plan in pairwise(plans[number : number + 3]):
         change = dict(before.parallelism), dict(plan.parallelism)
@@ -107,31 +105,23 @@ def limits_passed(
 
 
 def check_override(passed: Sequence[LimitPassed], *, override: bool, why: str) -> None:
-    """Raises PlanError if limits are exceeded without an override, or without a reason for it."""
+    """Raises OverrideError if limits are exceeded without an override, or without a reason for it."""
     excess = "; ".join(map(str, passed))
     if passed and not override:
-        raise PlanError(
+        raise OverrideError(
             f"{excess}: give another plan or time, or override that with a reason, which the ledger keeps "
-            "(--override --why REASON; in Airflow, Override and Why)"
+            "(--override --why REASON; in Airflow, Override or that word in Edit, and Why)",
+            passed,
         )
     if passed and not why.strip():
-        raise PlanError(f"{excess}: overridden without a reason; say why (--why; in Airflow, Why)")
+        raise OverrideError(f"{excess}: overridden without a reason; say why (--why; in Airflow, Why)", passed)
 
 
 def check_bounds(plan: PhysicalPlan, topology: Topology, limits: Limits) -> None:
-    """Raises PlanError for a plan beyond a hard limit, ModelError for one that the topology does not allow."""
+    """Raises BoundError for a plan beyond a hard limit, ModelError for one that the topology does not allow."""
     plan.check(topology)
-    for operator, most in limits.max_parallelism.items():
-        if (count := plan.parallelism.get(operator, 0)) > most:
-            raise PlanError(
-                f"{count_of(count, 'instance')} of operator {operator!r} > planning.max_parallelism of {most}; give "
-                "fewer, or raise that"
-            )
-    if plan.instances > limits.max_instances:
-        raise PlanError(
-            f"{plan.brief()} has {count_of(plan.instances, 'instance')} > planning.max_instances of "
-            f"{limits.max_instances}; give fewer, or raise that"
-        )
+    for excess in too_many(plan, limits):
+        raise BoundError(excess)
 
 
 def _check_differs(plans: Sequence[PhysicalPlan], number: int) -> None:
@@ -164,20 +154,12 @@ def _check_order(
         stop_s = steps[at].at_s + terms.stops_after_s(plans[at], plans[at + 1])
         return stop_s + terms.down_s(topology, plans[at], plans[at + 1]) + terms.apart_s
 
-    earliest_s = free_after_s(number - 1) if number else free_at_s
-    if steps[number].at_s < earliest_s - ROUNDING_S:
-        before = f"the step before it ({steps[number - 1].plan.brief()})" if number else "the running plan"
-        raise PlanError(
-            f"{_moment(steps[number].at_s)} is too early: {before} is in place and has run for planning.min_dwell_s by "
-            f"{_moment(earliest_s)}; give that or later"
-        )
+    at_s, earliest_s = steps[number].at_s, free_after_s(number - 1) if number else free_at_s
+    if at_s < earliest_s - ROUNDING_S:
+        before = steps[number - 1].plan.parallelism if number else {}
+        raise BoundError(Excess(BoundKind.EARLIEST, at_s, earliest_s, plan=before))
     if number + 1 < len(steps) and free_after_s(number) > steps[number + 1].at_s + ROUNDING_S:
-        raise PlanError(
-            f"{_moment(steps[number].at_s)} is too late: it is in place and has run for planning.min_dwell_s by "
-            f"{_moment(free_after_s(number))}, and the next step ({steps[number + 1].plan.brief()}) is asked for at "
-            f"{_moment(steps[number + 1].at_s)}; give an earlier time, or edit that step first"
-        )
-
-
-def _moment(at_s: float) -> str:
-    return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"
+        after = steps[number + 1]
+        latest_s = at_s - (free_after_s(number) - after.at_s)
+        excess = Excess(BoundKind.LATEST, at_s, latest_s, plan=after.plan.parallelism, next_at_s=after.at_s)
+        raise BoundError(excess)

@@ -15,16 +15,15 @@ from planner.clock import Clock
 from planner.clusters.cluster import Backlogs, Cluster, ClusterState, Status
 from planner.clusters.waiting import waiting
 from planner.deployment import Patience, deploy_step
-from planner.guard.actions import Action, ActionKind, Schedule
+from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Assessment, assessed
-from planner.guard.diagnoses import DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind, judged
 from planner.guard.look import look_of
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window, window_of
+from planner.guard_facts import ActionKind, DiagnosisKind, GuardState, Reason, ReasonKind
 from planner.ledger.entries import GuardAction, StepEntry
 from planner.ledger.guard_records import GUARD
-from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import UNDER_WAY, WAITING, Maker, StepState
 from planner.withheld_steps import withheld_because
@@ -55,7 +54,8 @@ class Guarded:
 
 @dataclass(frozen=True)
 class GuardTurn:
-    """What one turn saw and did. assessment: None if nothing was assessed; `why` gives the reason.
+    """What one turn saw and did. assessment: None if nothing was assessed. reasons: what
+    it concluded, at least one.
 
     judged: an earlier action that this turn judged; action: the one it began; advice: new advice. looks: number of
     those that were assessed.
@@ -65,7 +65,7 @@ class GuardTurn:
     at: datetime
     plan: Mapping[str, int]
     assessment: Assessment | None
-    why: str
+    reasons: tuple[Reason, ...]
     judged: GuardAction | None = None
     action: GuardAction | None = None
     advice: tuple[GuardAction, ...] = ()
@@ -86,30 +86,31 @@ def guard_turn(
     state = cluster.state()
     plan, since = state.plan.parallelism, state.running_since
     if state.status is not Status.RUNNING or since is None:
-        why = f"the job is {state.status}, so nothing is measured"
-        return GuardTurn(name, state.observed_at, plan, None, why, _closed_one(earlier))
-    if earlier is not None and (why := _elsewhere(earlier, ledger)):
-        return GuardTurn(name, state.observed_at, plan, None, why)
+        reason = Reason(ReasonKind.NOT_RUNNING, state=state.status.value)
+        return GuardTurn(name, state.observed_at, plan, None, (reason,), _closed_one(earlier))
+    if earlier is not None and (elsewhere := _elsewhere(earlier, ledger)):
+        return GuardTurn(name, state.observed_at, plan, None, (elsewhere,))
     now, window = _window(guarded, ledger, cluster, clock, since, backlogs or cluster.backlogs)
     if earlier is not None and earlier.state is GuardState.OPEN:
         earlier = _judged(earlier, guarded, ledger, state, window, now)
         if earlier.state is GuardState.OPEN:
-            why = f"{earlier.action} of {earlier.decided_at:%H:%M:%S} UTC settles before it is judged"
-            return GuardTurn(name, now, plan, None, why)
-    if why := _not_now(guarded, ledger, cluster, since, now):
-        return GuardTurn(name, now, plan, None, why, earlier)
+            reason = Reason(ReasonKind.ACTION_SETTLES, action=ActionKind(earlier.action), at=earlier.decided_at)
+            return GuardTurn(name, now, plan, None, (reason,))
+    if not_now := _not_now(guarded, ledger, cluster, since, now):
+        return GuardTurn(name, now, plan, None, (not_now,), earlier)
     barred = {(DiagnosisKind(each.diagnosis), ActionKind(each.action)) for each in ledger.guard.barred(name)}
     ran_s = (now - since).total_seconds()
     found = assessed(window, guarded.terms, _schedule(guarded, ledger, now), barred, ran_s)
     advice = found.advice if guarded.acts or found.action is None else (*found.advice, found.action)
     said = [ledger.guard.advise(name, each, at=now, said_since=now - ADVISED_AGAIN) for each in advice]
-    begun, why = None, found.why
+    begun, reasons = None, found.reasons
     if found.action is not None and guarded.acts:
         begun = _begun(found.action, guarded, ledger, state, now)
         begun = _deployed(begun, guarded, ledger, cluster, clock)
-        why = "; ".join(each for each in (why, _elsewhere(begun, ledger)) if each)
+        if elsewhere := _elsewhere(begun, ledger):
+            reasons = (*reasons, elsewhere)
     new = tuple(each for each in said if each is not None)
-    return GuardTurn(name, now, plan, found, why, earlier, begun, new, 0 if window is None else len(window.looks))
+    return GuardTurn(name, now, plan, found, reasons, earlier, begun, new, 0 if window is None else len(window.looks))
 
 
 def _closed_one(action: GuardAction | None) -> GuardAction | None:
@@ -129,7 +130,9 @@ def _window(
     keep = timedelta(seconds=2 * terms.window_s)
     ledger.guard.record_look(name, look, forget_before=now - keep)
     looks = ledger.guard.looks(name)
-    return now, window_of(guarded.topology, looks, look.parallelism, since, now, terms.window_s)
+    # A job that warms up is slow by itself: no plan repairs that.
+    warm = since + timedelta(seconds=terms.warm_up.warm_s)
+    return now, window_of(guarded.topology, looks, look.parallelism, warm, now, terms.window_s)
 
 
 def _begun(action: Action, guarded: Guarded, ledger: Ledger, state: ClusterState, now: datetime) -> GuardAction:
@@ -159,7 +162,8 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
         return opened
     failed = step.state is StepState.ROLLED_BACK and not step.never_asked
     kind = VerdictKind.INEFFECTIVE if failed else VerdictKind.MOOT
-    verdict = Verdict(kind, f"not deployed, the step is {step.state}: {step.reason}", {})
+    reason = Reason(ReasonKind.NOT_DEPLOYED, state=step.state.value, detail=step.reason)
+    verdict = Verdict(kind, reason, {})
     return _closed(opened, verdict, guarded, ledger, clock.now())
 
 
@@ -169,13 +173,12 @@ def _judged(
     """The action with its verdict, or unchanged while it settles."""
     terms, since = guarded.terms, state.running_since
     if dict(state.plan.parallelism) != dict(opened.plan):
-        verdict = Verdict(VerdictKind.MOOT, f"{state.plan.brief()} took its place before it could be judged", {})
+        verdict = Verdict(VerdictKind.MOOT, Reason(ReasonKind.REPLACED, plan=dict(state.plan.parallelism)), {})
         return _closed(opened, verdict, guarded, ledger, now)
     settled = since is not None and now >= since + timedelta(seconds=terms.settle_s)
     if not settled or window is None or not window.covers(terms.window_s):
         return opened
-    diagnosis, kind = DiagnosisKind(opened.diagnosis), ActionKind(opened.action)
-    verdict = judged(kind, diagnosis, opened.before, opened.expected, window, terms)
+    verdict = judged(ActionKind(opened.action), opened.before, opened.expected, window, terms)
     return _closed(opened, verdict, guarded, ledger, now)
 
 
@@ -184,11 +187,13 @@ def _closed(opened: GuardAction, verdict: Verdict, guarded: Guarded, ledger: Led
     return ledger.guard.action(opened.id)
 
 
-def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime, now: datetime) -> str:
-    """Why nothing is decided now, or empty. Metrics right after a change reflect the change, not the load."""
+def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime, now: datetime) -> Reason | None:
+    """Why nothing is decided now; None if something may be. Right after a change, metrics reflect the change instead of
+    the load.
+    """
     settle = timedelta(seconds=guarded.terms.settle_s)
     if now < since + settle:
-        return f"the plan runs since {since:%H:%M:%S} UTC and settles for {guarded.terms.settle_s:.0f} s"
+        return Reason(ReasonKind.PLAN_SETTLES, at=since, bound=guarded.terms.settle_s)
     # A step that is never deployed, or whose deployment was cut short, must not block the guard forever.
     long_ago = now - max(settle, timedelta(seconds=2 * guarded.patience.timeout_s))
     for step in _planned(guarded, ledger):
@@ -196,8 +201,8 @@ def _not_now(guarded: Guarded, ledger: Ledger, cluster: Cluster, since: datetime
         if not long_ago < begun <= now:
             continue
         if not withheld_because(step, guarded.topology, guarded.terms, ledger, cluster, now):
-            return f"step {step.id} is {step.state} and goes first"
-    return ""
+            return Reason(ReasonKind.STEP_FIRST, step_id=step.id, state=step.state.value)
+    return None
 
 
 def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
@@ -206,12 +211,12 @@ def _deploying_since(step: StepEntry, ledger: Ledger) -> datetime:
     return next(began, step.updated_at)
 
 
-def _elsewhere(action: GuardAction, ledger: Ledger) -> str:
-    """Set if another process deploys the action's step, so that its result is unknown; empty otherwise."""
+def _elsewhere(action: GuardAction, ledger: Ledger) -> Reason | None:
+    """Set if another process deploys the action's step, so that its result is unknown."""
     step = ledger.step(str(action.step_id))
     if step.state not in (*WAITING, *UNDER_WAY):
-        return ""
-    return f"step {step.id} of the {action.action} is deployed by another process right now"
+        return None
+    return Reason(ReasonKind.DEPLOYED_ELSEWHERE, action=ActionKind(action.action), step_id=step.id)
 
 
 def _planned(guarded: Guarded, ledger: Ledger) -> list[StepEntry]:

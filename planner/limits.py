@@ -1,7 +1,13 @@
-"""Limits on plans: what a plan must achieve and may use, in every search and schedule."""
+"""Limits on plans: what a plan must achieve and may use, in every search and schedule, and what is beyond them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.wording import count_of
+from planner.edit_facts import brief, utc_minute
+from planner.errors import PlanError
 
 FULL = 0.999
 """Highest utilisation for planners that add no headroom."""
@@ -43,3 +49,97 @@ def raised_within(running: Mapping[str, int], wanted: Mapping[str, int], max_ins
         name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
         plan[name] += 1
     return plan
+
+
+class BoundKind(StrEnum):
+    """What no override lifts: settings of the section `planning`, and the times that a step may have."""
+
+    MAX_INSTANCES = "max_instances"
+    MAX_PARALLELISM = "max_parallelism"
+    MIN_PARALLELISM = "min_parallelism"
+    PRESENT = "present"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+    @property
+    def is_time(self) -> bool:
+        return self in (BoundKind.PRESENT, BoundKind.EARLIEST, BoundKind.LATEST)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A value beyond a bound. value, bound: instances, or epoch seconds of a step's request. operator: whose instances,
+    empty for those of all. candidate: name of the plan, if a person proposed it.
+
+    plan: parallelism with those instances; of the step before, empty if none is, for EARLIEST; of the step after, asked
+    for at next_at_s, for LATEST.
+    """
+
+    kind: BoundKind
+    value: float
+    bound: float
+    operator: str = ""
+    candidate: str = ""
+    plan: Mapping[str, int] = field(default_factory=dict)
+    next_at_s: float = 0.0
+
+    @property
+    def field(self) -> str:
+        """Of the topology file, or of a step, with dots."""
+        return "deploy_at" if self.kind.is_time else f"planning.{self.kind}"
+
+    def __str__(self) -> str:
+        if not self.kind.is_time:
+            return self._instances
+        at = utc_minute(self.value)
+        match self.kind:
+            case BoundKind.EARLIEST:
+                before = f"the step before it ({brief(self.plan)})" if self.plan else "the running plan"
+                free = f"is in place and has run for planning.min_dwell_s by {utc_minute(self.bound)}"
+                return f"{at} is too early: {before} {free}; give that or later"
+            case BoundKind.LATEST:
+                free = f"is in place and has run for planning.min_dwell_s by {utc_minute(self._free_at_s)}"
+                after = f"the next step ({brief(self.plan)}) is asked for at {utc_minute(self.next_at_s)}"
+                return f"{at} is too late: it {free}, and {after}; give an earlier time, or edit that step first"
+        return f"{at} is past, it is {utc_minute(self.bound)}; give a later time"
+
+    @property
+    def _instances(self) -> str:
+        whose = f"candidate {self.candidate}" if self.candidate else brief(self.plan)
+        of = f" of {self.operator}" if self.operator else ""
+        sign, change, other = (">", "raise", "give fewer")
+        if self.kind is BoundKind.MIN_PARALLELISM:
+            sign, change, other = ("<", "lower", "give more")
+        remedy = "leave it out" if self.candidate else other
+        number = f"{count_of(round(self.value), 'instance')}{of}"
+        return f"{whose} has {number} {sign} {self.field} of {self.bound:g}; {remedy}, or {change} that"
+
+    @property
+    def _free_at_s(self) -> float:
+        """For LATEST: when the step after may be asked for."""
+        return self.next_at_s + self.value - self.bound
+
+
+class BoundError(PlanError):
+    """A value is beyond a bound."""
+
+    def __init__(self, excess: Excess) -> None:
+        super().__init__(excess)
+        self.excess = excess
+
+
+def too_many(plan: PhysicalPlan, limits: Limits) -> Iterator[Excess]:
+    """Where a plan has more instances than allowed."""
+    counts = plan.parallelism
+    for name, most in limits.max_parallelism.items():
+        if (count := counts.get(name, 0)) > most:
+            yield Excess(BoundKind.MAX_PARALLELISM, count, most, name, plan=counts)
+    if plan.instances > limits.max_instances:
+        yield Excess(BoundKind.MAX_INSTANCES, plan.instances, limits.max_instances, plan=counts)
+
+
+def too_few(plan: PhysicalPlan, min_parallelism: Mapping[str, int]) -> Iterator[Excess]:
+    """Where an operator has fewer instances than allowed."""
+    for name, least in min_parallelism.items():
+        if (count := plan.parallelism.get(name, least)) < least:
+            yield Excess(BoundKind.MIN_PARALLELISM, count, least, name, plan=plan.parallelism)

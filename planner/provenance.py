@@ -25,15 +25,22 @@ class Quantity(StrEnum):
     """A quantity that decides numbers of a plan."""
 
     SERVICE_TIME = "service_time"
+    SPREAD = "spread"
     SELECTIVITY = "selectivity"
     KEYS = "keys"
     STATE = "state"
     CONTAINERS = "containers"
     NODES = "nodes"
     CORES = "cores"
+    IDLE_CORES = "idle_cores"
+    MEMORY = "memory"
+    LINKS = "links"
+    BUFFERS = "buffers"
     PRICES = "prices"
     DOWNTIME = "downtime"
+    RESTORE = "restore"
     LEAD = "lead"
+    WARM_UP = "warm_up"
     LOAD = "load"
     VARIATION = "variation"
     LIMITS = "limits"
@@ -44,8 +51,10 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Provenance:
-    """place: a file, an option, a command or a record. at: of the measurement, with its time zone. samples: number of
-    measurements, deployments or days behind it; 0 if nobody measured. interval: 95 % interval of the value.
+    """place: a file, an option, a command or a record; of an assumption, what would measure the value, if anything
+    does. at: of the measurement, with its time zone. samples: number of measurements, deployments or days behind it,
+    0 if nobody measured; of a declared value, how often somebody measured without finding it. interval: 95 % interval
+    of the value.
     """
 
     origin: Origin
@@ -53,6 +62,13 @@ class Provenance:
     at: datetime | None = None
     samples: int = 0
     interval: tuple[float, float] | None = None
+
+
+CALIBRATION = "calibration"
+TOPOLOGY_FILE = Provenance(Origin.DECLARED, "topology file")
+ASSUMED = Provenance(Origin.ASSUMED)
+UNCALIBRATED = Provenance(Origin.ASSUMED, CALIBRATION)
+"""Assumed until calibration measures it."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,13 @@ class Ground:
 
 
 def placeholders(grounds: Iterable[Ground]) -> tuple[Ground, ...]:
-    """Quantities without a measurement behind them: those assumed, and service times that only the file declares, which
-    stand in until calibration measures them.
+    """Quantities without a measurement behind them, those that calibration would measure first: service times that only
+    the file declares, which stand in until then, and all that is assumed.
     """
-    return tuple(
-        each
-        for each in grounds
-        if each.provenance.origin is Origin.ASSUMED
-        or (each.provenance.origin is Origin.DECLARED and each.quantity is Quantity.SERVICE_TIME)
-    )
+    timed, others = list[Ground](), list[Ground]()
+    for each in grounds:
+        if each.provenance.origin is Origin.DECLARED and each.quantity is Quantity.SERVICE_TIME:
+            timed.append(each)
+        elif each.provenance.origin is Origin.ASSUMED:
+            others.append(each)
+    return (*timed, *others)

@@ -100,14 +100,20 @@ class ScheduledStep:
 
 class AlternativeKind(StrEnum):
     """HOLD: keep the running plan. REACTIVE: no plan, but a scaler that acts once it sees a load. STATIC: one plan for
-    the peak. CANDIDATE: a plan that a person proposed. OTHER: any other, of an earlier release.
+    the peak. CANDIDATE: a plan that a person proposed. ACTING_GUARD: planned in the same way for a guard that acts,
+    where it only advises. OTHER: any other, of an earlier release.
     """
 
     HOLD = "hold"
     REACTIVE = "reactive"
     STATIC = "static"
     CANDIDATE = "candidate"
+    ACTING_GUARD = "acting-guard"
     OTHER = "other"
+
+
+COMPARED = frozenset({AlternativeKind.REACTIVE, AlternativeKind.ACTING_GUARD})
+"""Kinds that need more than another plan, so that a decision does not choose them."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,11 @@ class Alternative:
     more_cost_h: float | None = None
     chosen_from: tuple[datetime, ...] = ()
     sample_paths: int = 0
+
+    @property
+    def was_weighed(self) -> bool:
+        """Whether the decision chose between it and the schedule; others are only compared with that."""
+        return self.kind not in COMPARED
 
     @property
     def allowed(self) -> bool:

@@ -121,7 +121,8 @@ class _Explanation:
         first, last = self.span(turn.stop_s, until_s)
         load = self.load_per_s(first, last)
         usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
-        drain_s = catch_up_s(usual_per_s, self.capacity_per_s(turn.plan, first), downtime_s)
+        capacity_per_s, warm_up = self.capacity_per_s(turn.plan, first), self.planned.terms.warm_up
+        drain_s = catch_up_s(usual_per_s, capacity_per_s, downtime_s, warm_up)
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
         estimate = self.cheapest.model.estimate(plan, load)
@@ -143,7 +144,7 @@ class _Explanation:
             violation_minutes_without=without.violation_minutes,
             price_per_hour=self.price_per_hour(turn.plan),
             more_per_hour=self.more_per_hour(running, turn.plan),
-            capacity_per_s=self.capacity_per_s(turn.plan, first),
+            capacity_per_s=capacity_per_s,
             capacity_before_per_s=self.capacity_per_s(running, first),
             saved_h=without.paid_h - self.planned.found.paid_h,
         )

@@ -1,7 +1,7 @@
 """The role of a cluster: report its state, measure it, change the plan by compare-and-set, verify, and undo."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -34,14 +34,23 @@ class ClusterState:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """Tuples that a source has taken in since the running plan began, age_s ago."""
+
+    age_s: float
+    tuples: float
+
+
+@dataclass(frozen=True)
 class SourceBacklog:
     """The backlog of one source. tuples: None if unknown. lag_s: the longest wait of any of them, None if unknown;
-    `unmeasured` says why.
+    `unmeasured` says why. taken: at the same moment, None if the cluster does not count it.
     """
 
     tuples: float | None
     lag_s: float | None
     unmeasured: str = ""
+    taken: Taken | None = field(default=None, compare=False)
 
 
 Backlogs = Callable[[], Mapping[str, SourceBacklog]]

@@ -10,6 +10,7 @@ from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.recovery import check_numbers
 from modeling.rescaling.state import Restored
 from modeling.rescaling.state_restore import StateRestore
+from modeling.rescaling.warm_up import WARM, WarmUp
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class EngineTerms:
     restore_s_per_gib: time to restore state, added to the downtime. state_gib: per operator. restored,
     parallel_restore: which state is restored, and whether by all instances at once (see StateRestore). buffered: tuples
     per source that fit between it and a full operator (Flink's network buffers, Storm's `topology.max.spout.pending`,
-    up to Heron's water marks); only the rest waits at the source.
+    up to Heron's water marks); only the rest waits at the source. warm_up: of the job after a change or a failure.
     """
 
     downtime_s: float
@@ -34,6 +35,7 @@ class EngineTerms:
     restored: Restored = Restored.WHOLE_JOB
     parallel_restore: bool = False
     buffered: float = 0.0
+    warm_up: WarmUp = WARM
 
     def __post_init__(self) -> None:
         for name in ("downtime_s", "lead_s", "cooldown_s", "restore_s_per_gib", "buffered"):

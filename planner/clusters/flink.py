@@ -1,7 +1,7 @@
 """A topology on a Flink session or application cluster, rescaled in place by the adaptive scheduler."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Unpack
 
@@ -18,6 +18,7 @@ from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Re
 from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
+from planner.clusters.flink_features import reported_features
 from planner.clusters.flink_own_scaler import own_scaler_sign
 from planner.clusters.flink_processors import processors
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
@@ -117,7 +118,10 @@ class FlinkCluster:
                 continue
             elif (moved_s := shortest_span_s(before.counters, reading.counters)) >= span_s:
                 known = processors(self._rest.task_managers(), self._container_cores)
-                return read_samples(self._declared, before, reading, known, self._state_gib(*self._found()))
+                job, vertices = self._found()
+                samples = read_samples(self._declared, before, reading, known, self._state_gib(job, vertices))
+                features = reported_features(self._rest.checkpoint_config(job.jid))
+                return [replace(sample, features=features) for sample in samples]
             elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engines.flink.answers import Vertex
 from engines.flink.rest import POLL_S, FlinkRest
 from planner.clock import Clock
-from planner.clusters.cluster import SourceBacklog
+from planner.clusters.cluster import SourceBacklog, Taken
 
 # Their sum is a subtask's age: Flink counts as busy what is neither idle nor backpressured.
 _AGE = ("accumulateBusyTimeMs", "accumulateIdleTimeMs", "accumulateBackPressuredTimeMs")
@@ -77,8 +77,9 @@ def source_backlog(source: str, before: QueueReading, after: QueueReading) -> So
     """Backlog at the second reading. Its lag is the time in which that many records arrive, at the rate between the
     two.
     """
+    taken = Taken(after.age_s, after.taken)
     if after.pending <= 0:
-        return SourceBacklog(0.0, 0.0)
+        return SourceBacklog(0.0, 0.0, taken=taken)
     span_s = after.age_s - before.age_s
     arrived = before.arrived(after)
     if arrived <= 0:
@@ -87,8 +88,9 @@ def source_backlog(source: str, before: QueueReading, after: QueueReading) -> So
             None,
             f"{after.pending:g} tuples wait at source {source!r}, and none arrived for {span_s:.0f} s: how long they "
             "have waited is unknown",
+            taken,
         )
-    return SourceBacklog(after.pending, after.pending * span_s / arrived)
+    return SourceBacklog(after.pending, after.pending * span_s / arrived, taken=taken)
 
 
 def source_backlogs(

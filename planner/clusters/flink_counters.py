@@ -3,10 +3,10 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engines.flink.answers import Counters, Job, Vertex, VertexDetails
-from engines.flink.rest import FlinkRest
+from engines.flink.rest import FlinkRest, ProcessTimes
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Grouping, Stream, Topology
 from planner.clusters.flink_processors import Processor, Shared, shared_processors
@@ -22,13 +22,16 @@ _READS = 3
 @dataclass(frozen=True)
 class Read:
     """Counters, and when they were read (seconds since the epoch, by Flink's clock). task_manager: id by instance.
-    cpu_s: CPU seconds of each since its start, if reported.
+    cpu_s, gc_s: seconds of CPU and of garbage collection of each since its start, if reported; gc_pauses: number of
+    collections.
     """
 
     at_s: float
     counters: Reading
     task_manager: Mapping[tuple[str, int], str] = field(default_factory=dict)
     cpu_s: Mapping[str, float] = field(default_factory=dict)
+    gc_s: Mapping[str, float] = field(default_factory=dict)
+    gc_pauses: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
@@ -38,7 +41,7 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
     first = next(iter(vertices))
     for _ in range(_READS):
         answers = {name: rest.vertex(job.jid, vertex.id) for name, vertex in vertices.items()}
-        cpu_s = _cpu_s(rest, answers)
+        times = _process_times(rest, answers)
         if _collected(answers[first]) == _collected(rest.vertex(job.jid, vertices[first].id)):
             break
     reading, places = {}, {}
@@ -54,14 +57,16 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
             reading[name, subtask.index] = counters
             if subtask.task_manager:
                 places[name, subtask.index] = subtask.task_manager
-    return Read(job.now / 1000, reading, places, cpu_s)
+    cpu_s = {manager: each.cpu_s for manager, each in times.items() if each.cpu_s is not None}
+    gc_s = {manager: each.gc_s for manager, each in times.items() if each.gc_s is not None}
+    gc_pauses = {manager: each.gc_pauses for manager, each in times.items() if each.gc_pauses is not None}
+    return Read(job.now / 1000, reading, places, cpu_s, gc_s, gc_pauses)
 
 
-def _cpu_s(rest: FlinkRest, answers: Mapping[str, VertexDetails]) -> dict[str, float]:
-    """CPU seconds of each task manager that runs a subtask."""
+def _process_times(rest: FlinkRest, answers: Mapping[str, VertexDetails]) -> dict[str, ProcessTimes]:
+    """Of each task manager that runs a subtask."""
     there = {subtask.task_manager for details in answers.values() for subtask in details.subtasks}
-    found = {manager: rest.cpu_time_s(manager) for manager in sorted(there - {""})}
-    return {manager: spent_s for manager, spent_s in found.items() if spent_s is not None}
+    return {manager: rest.process_times(manager) for manager in sorted(there - {""})}
 
 
 def read_samples(
@@ -73,16 +78,23 @@ def read_samples(
 ) -> Sequence[OperatorSample]:
     """`operator_samples` between two reads, with the CPU of what each instance shares its cores with."""
     spans_s = {at: (new.elapsed_ms - before.counters[at].elapsed_ms) / 1000 for at, new in after.counters.items()}
-    # A task manager that has been replaced meanwhile has a counter of its own.
-    spent_s = {
-        manager: now_s - before.cpu_s[manager]
-        for manager, now_s in after.cpu_s.items()
-        if manager in before.cpu_s and now_s >= before.cpu_s[manager]
-    }
-    shared = shared_processors(known, after.task_manager, spans_s, spent_s)
-    return operator_samples(
+    shared = shared_processors(known, after.task_manager, spans_s, _gained(before.cpu_s, after.cpu_s))
+    samples = operator_samples(
         topology, before.counters, after.counters, began_s=before.at_s, state_gib=state_gib, shared=shared
     )
+    gc_s, gc_pauses = _gained(before.gc_s, after.gc_s), _gained(before.gc_pauses, after.gc_pauses)
+    managers = [after.task_manager.get((sample.operator, sample.index), "") for sample in samples]
+    return [
+        replace(sample, gc_s=gc_s.get(manager), gc_pauses=gc_pauses.get(manager))
+        for sample, manager in zip(samples, managers, strict=True)
+    ]
+
+
+def _gained(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """By task manager. One that has been replaced meanwhile has a counter of its own."""
+    return {
+        manager: now - before[manager] for manager, now in after.items() if manager in before and now >= before[manager]
+    }
 
 
 def shortest_span_s(before: Reading, after: Reading) -> float:
@@ -127,6 +139,8 @@ def operator_samples(
     parallelism = Counter(operator for operator, _ in after)
     mixes = {name: _mix(topology, name, written_per_ms, parallelism) for name in topology.order}
     parts = {name: _output_parts(topology, name, read_per_ms, written_per_ms, parallelism) for name in topology.order}
+    # Connectors of the present kind count what they poll; for others all instances of a source read 0.
+    counting = {operator for (operator, _), each in moved.items() if each.records_read > 0}
     within = shared or {}
     state = {name: held_gib / parallelism[name] for name, held_gib in (state_gib or {}).items() if parallelism[name]}
     return [
@@ -136,8 +150,10 @@ def operator_samples(
             span_s=counters.elapsed_ms / 1000,
             busy_s=max(0.0, counters.busy_ms) / 1000,
             backpressured_s=counters.backpressured_ms / 1000,
-            # A source's vertex reads nothing from upstream; it emits what it polled.
-            records_in=counters.records_read or (counters.records_written if operator in topology.sources else 0.0),
+            # A source that does not count what it polls is taken to emit it.
+            records_in=counters.records_read
+            if operator in counting or operator not in topology.sources
+            else counters.records_written,
             records_out={stream: part * counters.records_written for stream, part in parts[operator].items()},
             began_s=began_s,
             # Counters start with the instance.
@@ -148,6 +164,7 @@ def operator_samples(
             container=of.container if (of := within.get((operator, index))) else None,
             container_cpu_s=of.cores_used * counters.elapsed_ms / 1000 if of else None,
             container_cores=of.cores if of else None,
+            arrivals=counters.records_read if operator in topology.sources and operator in counting else None,
         )
         for (operator, index), counters in moved.items()
     ]

@@ -99,10 +99,12 @@ def _operator(vertex: Vertex, name: str, job: Job, source: bool) -> DescribedOpe
 
 
 def _worked(counters: Counters | None, *, source: bool) -> tuple[float, float, bool]:
-    """Tuples that all subtasks took in (a source: emitted), their busy seconds, and whether Flink counted them all."""
+    """Tuples that all subtasks took in, their busy seconds, and whether Flink counted them all. A source that does not
+    count what it takes in: what it emitted.
+    """
     if counters is None:
         return 0.0, 0.0, True
-    if source:
+    if source and not counters.records_read:  # its connector does not count what it polls
         return counters.records_written, counters.busy_ms / 1000, counters.written_complete
     return counters.records_read, counters.busy_ms / 1000, counters.read_complete
 
@@ -120,7 +122,7 @@ def _streams(job: Job, nodes: Sequence[PlanNode], names: Mapping[str, str]) -> l
             alike = sum(each.id == entering.id for each in node.inputs) > 1
             grouping, question = grouping_of(entering.ship_strategy)
             ratio, evidence = None, ""
-            if read_by.count(entering.id) == 1 and any(each.inputs for each in nodes if each.id == entering.id):
+            if read_by.count(entering.id) == 1:
                 ratio, evidence = _ratio(counters[entering.id])
             streams.append(
                 DescribedStream(

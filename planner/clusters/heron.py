@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Unpack
 
-from engines.heron.cli import HeronCli, PackedContainer, Run, UpdateRefusedError, run_command
+from engines.bounded_command import run_bounded
+from engines.heron.cli import HeronCli, PackedContainer, Run, UpdateRefusedError
 from engines.heron.tracker import UPTIME, TrackedContainer, TrackedTopology
 from engines.http import Connection
 from modeling.calibration.operator_sample import OperatorSample
@@ -93,7 +94,7 @@ class HeronCluster:
         max_containers: int | None = None,
         predicted: PredictedPacking | None = None,
         clock: Clock | None = None,
-        run: Run = run_command,
+        run: Run = run_bounded,
         **connection: Unpack[Connection],
     ) -> None:
         self._tracked = TrackedTopology(

@@ -141,5 +141,9 @@ class AutoscaledKubernetesCluster(KubernetesCluster):
             self._server.quotas()
         return self.scaler_floor().check_may_raise()
 
+    def _plan(self, states: Mapping[str, WorkloadState]) -> PhysicalPlan:
+        """What KEDA has scaled to zero counts as 1: every operator of a plan has an instance."""
+        return PhysicalPlan(self._topology.name, {name: max(1, state.asked) for name, state in states.items()})
+
     def scaler_floor(self) -> KubernetesFloor:
         return KubernetesFloor(self._server, self._topology, self._objects, self._take_over)

@@ -20,14 +20,25 @@ from modeling.excuse import misfit
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.rescaling.warm_up import WARM, WarmUp
 from modeling.wording import count_of
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Taken,
+    Verified,
+)
 from planner.clusters.cluster_record import ClusterRecord
 from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.fluid_queues import FluidNetwork, channels_of, fluid_network
-from planner.clusters.simulator_course import MINUTE_S, STEP_S, advanced, asked, backlog, started
+from planner.clusters.simulator_course import MINUTE_S, STEP_S, advanced, asked, backlog, lost_s, started
 from planner.clusters.simulator_record import record_of
 from planner.clusters.simulator_state import SimulatorState, Totals, damage
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
@@ -75,7 +86,7 @@ class SimulatedCluster:
 
     profiles: the true profiles of the operators. slots: most instances. downtime_s: of each rescale; meanwhile nothing
     is processed and arrivals wait at the sources. truth: the arrivals to replay; missing windows, and times before and
-    after them, have none. folder: holds its state.
+    after them, have none. folder: holds its state. warm_up: of the job after each rescale.
     """
 
     def __init__(
@@ -88,12 +99,13 @@ class SimulatedCluster:
         truth: TrueArrivals,
         clock: Clock,
         folder: Path,
+        warm_up: WarmUp = WARM,
     ) -> None:
         self._topology = topology
         self._profiles = profiles
         self._initial = initial
         self._slots = slots
-        self._world = _SteadyWorld(topology, profiles, EngineTerms(downtime_s))
+        self._world = _SteadyWorld(topology, profiles, EngineTerms(downtime_s, warm_up=warm_up))
         self._truth = truth
         self._clock = clock
         self._store = SimulatorStore(folder / "simulator.db")
@@ -127,20 +139,24 @@ class SimulatedCluster:
         if measured_s <= 0:
             raise ClusterError(
                 f"simulator of topology {self._topology.name!r} has measured nothing since the plan began to run at "
-                f"{_datetime(since_s)}; ask again {STEP_S} s later"
+                f"{_datetime(since_s):%Y-%m-%d %H:%M:%S} UTC; ask again {STEP_S} s later"
             )
-        return self._samples(self._world.network(state.parallelism), totals, measured_s)
+        slow_s = lost_s(since_s - state.down_until_s, measured_s, self._world.terms) if state.change else 0.0
+        return self._samples(self._world.network(state.parallelism), totals, measured_s, slow_s)
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:
         """As of the last whole step; unknown if the arrivals of the present minute are."""
         with self._present() as moment:
             state = moment.state
         waits = backlog(state.content, self._world.terms, runs=not state.rescaling)
+        runs_s = max(0.0, state.at_s - state.down_until_s)
         return {
-            source: SourceBacklog(tuples, trace.age_s(state.at_s, content))
+            source: SourceBacklog(tuples, trace.age_s(state.at_s, content), taken=Taken(runs_s, taken))
             if trace.known(state.at_s // MINUTE_S * MINUTE_S, state.at_s)
             else SourceBacklog(None, None, f"the simulator has no arrivals of source {source!r} for this minute")
-            for (source, trace), tuples, content in zip(self._traces.items(), waits, state.content, strict=True)
+            for (source, trace), tuples, content, taken in zip(
+                self._traces.items(), waits, state.content, state.totals.taken[: len(waits)], strict=True
+            )
         }
 
     def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
@@ -270,17 +286,18 @@ class SimulatedCluster:
     def _traces(self) -> dict[str, ArrivalTrace]:
         return arrival_traces(self._truth, self._topology.sources)
 
-    def _samples(self, network: FluidNetwork, totals: Totals, span_s: float) -> list[OperatorSample]:
-        samples = []
+    def _samples(self, network: FluidNetwork, totals: Totals, span_s: float, slow_s: float) -> list[OperatorSample]:
+        """slow_s: what a warm-up costs of the span: the same work keeps instances busy for longer."""
+        samples, slower = [], span_s / (span_s - slow_s) if slow_s else 1.0
         counters = network.instances(totals.taken, totals.taken_blocked, span_s)
         for of, blocked_s in zip(counters, totals.blocked_s, strict=True):
-            waited_s = np.maximum(blocked_s - of.worked_blocked_s, 0.0)
+            waited_s = np.maximum(blocked_s - of.worked_blocked_s * slower, 0.0)
             samples += [
                 OperatorSample(
                     operator=of.operator,
                     index=index,
                     span_s=span_s,
-                    busy_s=float(of.worked_s[index]),
+                    busy_s=float(of.worked_s[index]) * slower,
                     backpressured_s=float(waited_s[index]),
                     records_in=float(received),
                     records_out={stream: float(given[index]) for stream, given in of.given.items()},

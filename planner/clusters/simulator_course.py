@@ -199,14 +199,18 @@ def _run(
     sources = [traces[name] for name in network.sources]
     terms = world.terms
     until_s = to_s if exactly else to_s // STEP_S * STEP_S
+    cold_until_s = warms_up_until_s(state, terms)
     while run.at_s < until_s:
         end_s = (run.at_s // STEP_S + 1) * STEP_S
         up = run.at_s >= state.down_until_s
         if not up:
             end_s = min(end_s, state.down_until_s)
-        elif world.calm_s > STEP_S and not any(run.content):
+        elif world.calm_s > STEP_S and not any(run.content) and run.at_s >= cold_until_s:
             end_s = max(end_s, _calm_until_s(run.at_s, network, sources, world.calm_s))
-        _step(run, network, sources, min(end_s, until_s), terms, up=up)
+        end_s = min(end_s, until_s)
+        cold = up and run.at_s < cold_until_s
+        slow_s = lost_s(run.at_s - state.down_until_s, end_s - run.at_s, terms) if cold else 0.0
+        _step(run, network, sources, end_s, terms, up=up, slow_s=slow_s)
         if run.at_s % MINUTE_S == 0:
             _close_minute(run, network, state, terms)
     moved = replace(
@@ -221,6 +225,19 @@ def _run(
     return moved, run.minutes
 
 
+def warms_up_until_s(state: SimulatorState, terms: EngineTerms) -> float:
+    """Until when the job is below full speed after its last change or failure, in epoch seconds. At first it is warm:
+    it ran before the simulation.
+    """
+    return state.down_until_s + terms.warm_up.warm_s if state.change and terms.warm_up.takes_time else -math.inf
+
+
+def lost_s(up_s: float, span_s: float, terms: EngineTerms) -> float:
+    """Seconds of work at full speed that a warm-up costs in a span that begins up_s after the start."""
+    before, after = terms.warm_up.lost_s([up_s, up_s + span_s]).tolist()
+    return float(after - before)
+
+
 def _calm_until_s(at_s: float, network: FluidNetwork, sources: list[ArrivalTrace], calm_s: float) -> float:
     """Until when arrivals are steady and the network takes them all in; at most the next multiple of calm_s."""
     until_s = min((at_s // calm_s + 1) * calm_s, *(trace.steady_until_s(at_s) for trace in sources))
@@ -229,17 +246,26 @@ def _calm_until_s(at_s: float, network: FluidNetwork, sources: list[ArrivalTrace
 
 
 def _step(
-    run: _Run, network: FluidNetwork, sources: list[ArrivalTrace], end_s: float, terms: EngineTerms, *, up: bool
+    run: _Run,
+    network: FluidNetwork,
+    sources: list[ArrivalTrace],
+    end_s: float,
+    terms: EngineTerms,
+    *,
+    up: bool,
+    slow_s: float = 0.0,
 ) -> None:
+    """slow_s: of the step's seconds; a job that warms up does in them what it does in fewer at full speed."""
     span_s = end_s - run.at_s
     arrivals = [trace.arrived(run.at_s, end_s) for trace in sources]
-    done = step(network, run.content, arrivals, span_s if up else 0.0)
+    done = step(network, run.content, arrivals, span_s - slow_s if up else 0.0)
+    slower = span_s / (span_s - slow_s) if slow_s else 1.0
     # While the buffers still fill, the operators before the full one do not wait.
     waited = not terms.buffered or any(backlog(done.content, terms, runs=up))
     for channel, taken in enumerate(done.taken):
         run.taken[channel] += taken
     for position, inlets in enumerate(network.inlets):
-        run.busiest_s[position] += done.busiest_s[position]
+        run.busiest_s[position] += done.busiest_s[position] * slower
         if waited and done.blocked[position]:
             run.blocked_s[position] += span_s
             run.minute_blocked_s[position] += span_s

@@ -1,26 +1,26 @@
 """Resolvers: the action for a diagnosis, and its expected effect."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind
 from planner.guard.sizing import Sizing
-from planner.guard.symptoms import Symptom, SymptomKind
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
+from planner.guard_facts import (
+    ActionKind,
+    Diagnosis,
+    DiagnosisKind,
+    Reason,
+    ReasonKind,
+    Scaling,
+    Symptom,
+    SymptomKind,
+)
 
 SHOWN_KEYS = 3
 
 WORTH_IT = 0.1
 """Smallest share of all instances that a scale-down must save."""
-
-
-class ActionKind(StrEnum):
-    SCALE_UP = "scale-up"
-    SCALE_DOWN = "scale-down"
-    RESTART_INSTANCE = "restart-instance"
-    REPORT_KEYS = "report-keys"
 
 
 ACTION_FOR: Mapping[DiagnosisKind, ActionKind] = {
@@ -35,7 +35,7 @@ ACTION_FOR: Mapping[DiagnosisKind, ActionKind] = {
 
 @dataclass(frozen=True)
 class Action:
-    """plan: parallelism to deploy, None if a person must act. why: one sentence.
+    """plan: parallelism to deploy, None if a person must act.
 
     before, expected: measured numbers, and those expected once it has settled, by the same names.
     """
@@ -43,7 +43,7 @@ class Action:
     diagnosis: Diagnosis
     kind: ActionKind
     plan: Mapping[str, int] | None
-    why: str
+    reason: Reason
     before: Mapping[str, float] = field(default_factory=dict)
     expected: Mapping[str, float] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class Schedule:
 
 def resolved(
     diagnosis: Diagnosis, window: Window, found: Sequence[Symptom], terms: GuardTerms, schedule: Schedule, ran_s: float
-) -> Action | str:
+) -> Action | Reason:
     """The action for a diagnosis, or why there is none. ran_s: how long the plan has run."""
     match ACTION_FOR[diagnosis.kind]:
         case ActionKind.SCALE_UP:
@@ -73,17 +73,18 @@ def resolved(
         case ActionKind.SCALE_DOWN:
             return scale_down(diagnosis, window, found, terms, schedule, ran_s)
         case ActionKind.RESTART_INSTANCE:
-            return restart_instance(diagnosis)
+            # Advice: no supported cluster can restart one instance of a running job.
+            return Action(diagnosis, ActionKind.RESTART_INSTANCE, None, Reason(ReasonKind.RESTARTS, diagnosis))
         case ActionKind.REPORT_KEYS:
             return report_keys(diagnosis, terms)
 
 
-def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | str:
+def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | Reason:
     """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too."""
     sizing = Sizing(window, terms)
     plan = sizing.grown()
     if plan == window.newest.parallelism:
-        return f"{diagnosis.why}; more instances are not allowed or would not help: raise planning.max_instances"
+        return Reason(ReasonKind.NO_ROOM, diagnosis)
     return _scaling(diagnosis, ActionKind.SCALE_UP, sizing, plan)
 
 
@@ -94,44 +95,34 @@ def scale_down(
     terms: GuardTerms,
     schedule: Schedule,
     ran_s: float,
-) -> Action | str:
+) -> Action | Reason:
     """Lowers idle operators to what the load needs, not below the schedule, and not shortly before a planned step."""
     if schedule.step_ahead:
-        return f"{diagnosis.why}; a planned step is {schedule.planned_in_s:.0f} s ahead, so the plan is held"
+        return Reason(ReasonKind.STEP_AHEAD, diagnosis, observed=schedule.planned_in_s)
     if ran_s < terms.min_dwell_s:
-        return f"{diagnosis.why}; the plan runs for {ran_s:.0f} s, and is held for {terms.min_dwell_s:.0f} s"
+        return Reason(ReasonKind.DWELLS, diagnosis, observed=ran_s, bound=terms.min_dwell_s)
     operators = {symptom.operator for symptom in found if symptom.kind is SymptomKind.IDLE}
     sizing = Sizing(window, terms)
     plan = sizing.shrunk(operators, schedule.floor)
     if plan == window.newest.parallelism:
-        return f"{diagnosis.why}; the load or the schedule needs as many"
+        return Reason(ReasonKind.NEEDED, diagnosis)
     running = sum(window.newest.parallelism.values())
-    if running - sum(plan.values()) < WORTH_IT * running:
-        return f"{diagnosis.why}; {running - sum(plan.values())} of {running} instances less are not worth a rescale"
+    saved = running - sum(plan.values())
+    if saved < WORTH_IT * running:
+        return Reason(ReasonKind.NOT_WORTH_IT, diagnosis, observed=saved, bound=running)
     return _scaling(diagnosis, ActionKind.SCALE_DOWN, sizing, plan)
-
-
-def restart_instance(diagnosis: Diagnosis) -> Action:
-    """Advice: no supported cluster can restart one instance of a running job."""
-    where = f"instance {diagnosis.instance} of operator {diagnosis.operator}"
-    why = f"{diagnosis.why}: restart {where} by hand, on another node if it stays slow"
-    return Action(diagnosis, ActionKind.RESTART_INSTANCE, None, why)
 
 
 def report_keys(diagnosis: Diagnosis, terms: GuardTerms) -> Action:
     """Advice: the job itself decides how keys are routed."""
     shares = {} if terms.model is None else terms.model.key_shares(diagnosis.operator)
-    hottest = sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]
-    keys = ", ".join(f"{key!r} ({shares[key]:.0%})" for key in hottest)
-    known_keys = f"its heaviest keys are {keys}" if keys else "its keys are not known (key_shares of the topology file)"
-    why = f"{diagnosis.why}; {known_keys}: split the hot key, or combine before it is grouped"
-    return Action(diagnosis, ActionKind.REPORT_KEYS, None, why)
+    hottest = {key: shares[key] for key in sorted(shares, key=lambda key: -shares[key])[:SHOWN_KEYS]}
+    return Action(diagnosis, ActionKind.REPORT_KEYS, None, Reason(ReasonKind.SPLITS_KEYS, diagnosis, keys=hottest))
 
 
 def _scaling(diagnosis: Diagnosis, kind: ActionKind, sizing: Sizing, plan: Mapping[str, int]) -> Action:
-    window = sizing.window
+    window, refuted = sizing.window, sizing.refuted
     running, offered = window.newest.parallelism, sum(window.offered_per_s.values())
-    changes = ", ".join(f"{name} {running[name]} → {n}" for name, n in plan.items() if n != running[name])
     before = {
         "offered_per_s": offered,
         "taken_per_s": sum(window.taken_per_s.values()),
@@ -139,18 +130,9 @@ def _scaling(diagnosis: Diagnosis, kind: ActionKind, sizing: Sizing, plan: Mappi
         "sustained_per_s": sizing.sustained_per_s(running),
     }
     expected = {"sustained_per_s": sizing.sustained_per_s(plan), "utilisation": sizing.utilisation(plan)}
-    come = f"{offered:.4g}/s come{' by estimate' if window.unmeasured else ''}"
-    return Action(
-        diagnosis, kind, plan, f"{diagnosis.why}; {come}: {changes}{_model_words(sizing, plan)}", before, expected
-    )
-
-
-def _model_words(sizing: Sizing, plan: Mapping[str, int]) -> str:
-    """What the plan model adds to the measured busy time, or why it has no say; empty if they agree."""
-    if (refuted := sizing.refuted) is not None:
-        return (
-            "; sized by the measured busy time alone: by the model the running plan carries "
-            f"{refuted.carried_per_s:.4g}/s at most, and it takes in {refuted.taken_per_s:.4g}/s"
-        )
-    more = ", ".join(f"{name} {count}" for name, count in sizing.beyond_even(plan).items())
-    return f"; of these for uneven keys, slow nodes and few cores: {more}" if more else ""
+    scaling = Scaling(running, plan, offered, bool(window.unmeasured))
+    if refuted is not None:
+        scaling = replace(scaling, carried_per_s=refuted.carried_per_s, taken_per_s=refuted.taken_per_s)
+    else:
+        scaling = replace(scaling, uneven=sizing.beyond_even(plan))
+    return Action(diagnosis, kind, plan, Reason(ReasonKind.SCALES, diagnosis, scaling=scaling), before, expected)

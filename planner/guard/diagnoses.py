@@ -1,34 +1,14 @@
 """Diagnosers: the common cause of a window's symptoms, with Dhalion's names."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
-from planner.guard.symptoms import NOISE, SATURATED, Symptom, SymptomKind
+from planner.guard.symptoms import NOISE, SATURATED
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
-
-
-class DiagnosisKind(StrEnum):
-    UNDER_PROVISIONED = "under-provisioned"
-    OVER_PROVISIONED = "over-provisioned"
-    SLOW_INSTANCE = "slow-instance"
-    DATA_SKEW = "data-skew"
-    TARGET_MISSED = "target-missed"
-
+from planner.guard_facts import Diagnosis, DiagnosisKind, Symptom, SymptomKind
 
 DISTRESS = frozenset({SymptomKind.BACKPRESSURE, SymptomKind.SATURATION, SymptomKind.GROWING_QUEUE, SymptomKind.LAG})
 """Symptoms of a job that does not keep up."""
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """operator: the cause, empty if no single one is. instance: of that operator, if a single one is the cause."""
-
-    kind: DiagnosisKind
-    operator: str
-    why: str
-    instance: int | None = None
 
 
 def diagnoses(window: Window, found: Sequence[Symptom], terms: GuardTerms) -> tuple[Diagnosis, ...]:
@@ -51,6 +31,13 @@ def drains(window: Window, terms: GuardTerms) -> bool:
     return growth is not None and growth < 0 and waits / -growth <= terms.drain_s
 
 
+def may_drain(window: Window, terms: GuardTerms, ran_s: float) -> bool:
+    """Whether a full job may be catching up after its start: the load of a source is unmeasured, and the window begins
+    within the time in which a backlog should drain. ran_s: how long the plan has run.
+    """
+    return bool(window.unmeasured) and ran_s - window.span_s < terms.drain_s
+
+
 def bottleneck(window: Window) -> str:
     """The operator that causes the backpressure: full, and not blocked itself."""
     free = [name for name, share in window.backpressured.items() if share <= NOISE]
@@ -62,7 +49,7 @@ def skewed(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
     of = _of_bottleneck(window, found, SymptomKind.RATE_SKEW)
     if of is None or not _alone_full(window, of):
         return ()
-    return (Diagnosis(DiagnosisKind.DATA_SKEW, of.operator, of.text, of.instance),)
+    return (Diagnosis(DiagnosisKind.DATA_SKEW, of.operator, (of,), of.instance),)
 
 
 def slow_instance(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
@@ -70,7 +57,7 @@ def slow_instance(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, 
     of = _of_bottleneck(window, found, SymptomKind.SERVICE_SKEW)
     if of is None or not _alone_full(window, of):
         return ()
-    return (Diagnosis(DiagnosisKind.SLOW_INSTANCE, of.operator, of.text, of.instance),)
+    return (Diagnosis(DiagnosisKind.SLOW_INSTANCE, of.operator, (of,), of.instance),)
 
 
 def under_provisioned(window: Window, found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
@@ -78,8 +65,7 @@ def under_provisioned(window: Window, found: Sequence[Symptom]) -> tuple[Diagnos
     signs = [symptom for symptom in found if symptom.kind in DISTRESS - {SymptomKind.LAG}]
     if not signs:
         return ()
-    name = bottleneck(window)
-    return (Diagnosis(DiagnosisKind.UNDER_PROVISIONED, name, f"{name} is full: {signs[0].text}"),)
+    return (Diagnosis(DiagnosisKind.UNDER_PROVISIONED, bottleneck(window), tuple(signs)),)
 
 
 def target_missed(found: Sequence[Symptom], cause: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -87,7 +73,7 @@ def target_missed(found: Sequence[Symptom], cause: Sequence[Diagnosis]) -> tuple
     late = next((symptom for symptom in found if symptom.kind is SymptomKind.LAG), None)
     if late is None or any(each.kind is DiagnosisKind.UNDER_PROVISIONED for each in cause):
         return ()
-    return (Diagnosis(DiagnosisKind.TARGET_MISSED, "", late.text),)
+    return (Diagnosis(DiagnosisKind.TARGET_MISSED, "", (late,)),)
 
 
 def over_provisioned(found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
@@ -95,7 +81,7 @@ def over_provisioned(found: Sequence[Symptom]) -> tuple[Diagnosis, ...]:
     if not signs:
         return ()
     least = min(signs, key=lambda sign: sign.value)
-    return (Diagnosis(DiagnosisKind.OVER_PROVISIONED, least.operator, "; ".join(sign.text for sign in signs)),)
+    return (Diagnosis(DiagnosisKind.OVER_PROVISIONED, least.operator, tuple(signs)),)
 
 
 def _of_bottleneck(window: Window, found: Sequence[Symptom], kind: SymptomKind) -> Symptom | None:

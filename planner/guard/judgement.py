@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.guard.actions import ActionKind
-from planner.guard.diagnoses import DiagnosisKind, diagnoses, distressed
+from planner.guard.diagnoses import diagnoses, distressed
 from planner.guard.symptoms import symptoms
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
+from planner.guard_facts import ActionKind, DiagnosisKind, Reason, ReasonKind
 
 HALF = 0.5
 """Share of the expected gain in throughput from which an action has helped, even if the job is not healthy yet."""
@@ -28,13 +28,12 @@ class Verdict:
     """measured: by the same names as what was expected. Moot: the action cannot be judged."""
 
     kind: VerdictKind
-    why: str
+    reason: Reason
     measured: Mapping[str, float]
 
 
 def judged(
     action: ActionKind,
-    diagnosis: DiagnosisKind,
     before: Mapping[str, float],
     expected: Mapping[str, float],
     window: Window,
@@ -46,17 +45,17 @@ def judged(
     measured = {"taken_per_s": taken, "offered_per_s": offered, "backlog": sum(window.backlog.values())}
     ill = [each for each in diagnoses(window, found, terms) if each.kind is not DiagnosisKind.OVER_PROVISIONED]
     if not ill:
-        why = "a backlog drains in time" if distressed(found) else "the job keeps up"
-        return Verdict(VerdictKind.EFFECTIVE, why, measured)
+        kind = ReasonKind.DRAINS if distressed(found) else ReasonKind.KEEPS_UP
+        return Verdict(VerdictKind.EFFECTIVE, Reason(kind), measured)
     if action is ActionKind.SCALE_UP:
         wanted = before["taken_per_s"] + HALF * (expected["sustained_per_s"] - before["taken_per_s"])
         if taken >= wanted:
-            why = f"{taken:.4g}/s are taken in, {before['taken_per_s']:.4g}/s before; still {ill[0].why}"
-            return Verdict(VerdictKind.EFFECTIVE, why, measured)
+            reason = Reason(ReasonKind.TAKES_MORE, ill[0], observed=taken, bound=before["taken_per_s"])
+            return Verdict(VerdictKind.EFFECTIVE, reason, measured)
     if not window.unmeasured and offered > OTHER_LOAD * before["offered_per_s"]:
-        why = f"{offered:.4g}/s come, and it was sized for {before['offered_per_s']:.4g}/s"
-        return Verdict(VerdictKind.MOOT, why, measured)
-    return Verdict(VerdictKind.INEFFECTIVE, f"still {diagnosis}: {ill[0].why}", measured)
+        reason = Reason(ReasonKind.OTHER_LOAD, observed=offered, bound=before["offered_per_s"])
+        return Verdict(VerdictKind.MOOT, reason, measured)
+    return Verdict(VerdictKind.INEFFECTIVE, Reason(ReasonKind.STILL_ILL, ill[0]), measured)
 
 
 def keeps_failing(newest_first: Sequence[VerdictKind], after: int) -> bool:

@@ -34,7 +34,7 @@ class Sizing:
         window, terms = self.window, self.terms
         # As in Flink's autoscaler, the backlog caused by the rescale itself counts.
         return {
-            name: offered / terms.utilisation + (window.backlog[name] + offered * terms.downtime_s) / terms.drain_s
+            name: offered / terms.utilisation + (window.backlog[name] + offered * terms.lost_s) / terms.drain_s
             for name, offered in window.offered_per_s.items()
         }
 

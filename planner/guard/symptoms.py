@@ -4,8 +4,6 @@ A symptom of distress must show in every look: a spike shorter than the window p
 Heron's implementation of Dhalion where it has them.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from statistics import fmean, median
 
@@ -13,6 +11,7 @@ from modeling.arrays import Flags, Floats
 from planner.guard.look import Look
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
+from planner.guard_facts import Symptom, SymptomKind
 
 NOISE = 0.02
 """Waiting for room up to this share of the time is no backpressure; a backlog that grows by up to this share of the
@@ -33,28 +32,6 @@ MIN_POINTS = 3
 
 NEXT_TO_NOTHING_S = 1.0
 """A backlog of fewer seconds of arrivals counts as none."""
-
-
-class SymptomKind(StrEnum):
-    BACKPRESSURE = "backpressure"
-    SATURATION = "saturation"
-    GROWING_QUEUE = "growing queue"
-    LAG = "lag"
-    RATE_SKEW = "rate skew"
-    SERVICE_SKEW = "service skew"
-    IDLE = "idle"
-
-
-@dataclass(frozen=True)
-class Symptom:
-    """operator: where it shows, empty for the whole job; instance: the outlier of a skew."""
-
-    kind: SymptomKind
-    operator: str
-    value: float
-    bound: float
-    text: str
-    instance: int | None = None
 
 
 def symptoms(window: Window, terms: GuardTerms) -> tuple[Symptom, ...]:
@@ -91,7 +68,7 @@ def backpressure(window: Window) -> list[Symptom]:
     """Operators that wait for room downstream, in every look."""
     kind = SymptomKind.BACKPRESSURE
     return [
-        Symptom(kind, name, share, NOISE, f"{name} waits for room downstream {share:.0%} of the time")
+        Symptom(kind, name, share, NOISE)
         for name, share in window.backpressured.items()
         if all(fmean(look.operators[name].backpressured) > NOISE for look in window.looks)
     ]
@@ -101,30 +78,25 @@ def saturation(window: Window) -> list[Symptom]:
     """Operators with an instance that is always busy, in every look."""
     kind = SymptomKind.SATURATION
     least = {name: min(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
-    return [
-        Symptom(kind, name, share, SATURATED, f"the busiest instance of {name} works {share:.0%} of the time")
-        for name, share in least.items()
-        if share >= SATURATED
-    ]
+    return [Symptom(kind, name, share, SATURATED) for name, share in least.items() if share >= SATURATED]
 
 
 def growing_queue(window: Window) -> list[Symptom]:
     """Growth from each look to the next, over at least three."""
-    growth, bound = window.backlog_growth_per_s, NOISE * sum(window.offered_per_s.values())
+    growth, offered_per_s = window.backlog_growth_per_s, sum(window.offered_per_s.values())
+    bound = NOISE * offered_per_s
     steady = all(
         more - less > bound * (later - at).total_seconds() for (at, less), (later, more) in pairwise(window.queue)
     )
     if growth is None or len(window.queue) < MIN_POINTS or not steady or _little_waits(window, window.newest):
         return []
-    text = f"the backlog grows by {growth:.3g}/s of {sum(window.offered_per_s.values()):.3g}/s that come"
-    return [Symptom(SymptomKind.GROWING_QUEUE, "", growth, bound, text)]
+    return [Symptom(SymptomKind.GROWING_QUEUE, "", growth, bound, offered_per_s=offered_per_s)]
 
 
 def lag(window: Window, terms: GuardTerms) -> list[Symptom]:
     if window.lag_s is None or window.lag_s <= terms.max_lag_s:
         return []
-    text = f"lag is {window.lag_s:.0f} s, beyond {terms.max_lag_s:.0f} s"
-    return [Symptom(SymptomKind.LAG, "", window.lag_s, terms.max_lag_s, text)]
+    return [Symptom(SymptomKind.LAG, "", window.lag_s, terms.max_lag_s)]
 
 
 def rate_skew(window: Window) -> list[Symptom]:
@@ -134,9 +106,8 @@ def rate_skew(window: Window) -> list[Symptom]:
         most, least = max(rates), min(rates)
         if most > UNLIKE * least and most > 0:
             at = rates.index(most)
-            text = f"instance {at} of {name} receives {most:.3g}/s, another one {least:.3g}/s"
             ratio = most / least if least > 0 else float("inf")
-            found.append(Symptom(SymptomKind.RATE_SKEW, name, ratio, UNLIKE, text, at))
+            found.append(Symptom(SymptomKind.RATE_SKEW, name, ratio, UNLIKE, at, most, least))
     return found
 
 
@@ -150,8 +121,8 @@ def service_skew(window: Window) -> list[Symptom]:
         at = max(service_s, key=lambda index: service_s[index])
         usual_s = median(value for index, value in service_s.items() if index != at)
         if service_s[at] > UNLIKE * usual_s > 0:
-            text = f"instance {at} of {name} takes {service_s[at]:.3g} s a tuple, its peers {usual_s:.3g} s"
-            found.append(Symptom(SymptomKind.SERVICE_SKEW, name, service_s[at] / usual_s, UNLIKE, text, at))
+            ratio = service_s[at] / usual_s
+            found.append(Symptom(SymptomKind.SERVICE_SKEW, name, ratio, UNLIKE, at, service_s[at], usual_s))
     return found
 
 
@@ -162,7 +133,7 @@ def idle(window: Window, terms: GuardTerms) -> list[Symptom]:
     bound = IDLE * terms.utilisation
     busiest = {name: max(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
     return [
-        Symptom(SymptomKind.IDLE, name, share, bound, f"no instance of {name} works more than {share:.0%} of the time")
+        Symptom(SymptomKind.IDLE, name, share, bound)
         for name, share in busiest.items()
         if share < bound and len(window.busy[name]) > 1
     ]

@@ -14,6 +14,9 @@ from planner.guard.look import Look
 COVERED = 2 / 3
 """Share of a window that looks must cover: the first one may have been taken anywhere in its first third."""
 
+MIN_LOOKS = 2
+"""Looks needed for a diagnosis: one alone cannot tell a load from a backlog that drains."""
+
 MAX_GROWTH = 4.0
 """Largest factor, minus 1, by which the load that a full job reports is corrected (Dhalion's bound)."""
 
@@ -113,7 +116,7 @@ class Window:
         return max((waits / rate for waits, rate in known if rate > 0), default=None)
 
     def covers(self, window_s: float) -> bool:
-        return self.span_s >= COVERED * window_s
+        return len(self.looks) >= MIN_LOOKS and self.span_s >= COVERED * window_s
 
     @property
     def _operators(self) -> tuple[str, ...]:
@@ -171,13 +174,19 @@ def window_of(
     now: datetime,
     last_s: float,
 ) -> Window | None:
-    """Looks of the last last_s seconds at this plan, taken wholly since it runs; None without any."""
+    """Looks of the last last_s seconds at this plan, taken wholly since a moment; None without any. A look that fills
+    last_s alone is joined by the one before it, unless more than last_s lie between the two.
+    """
     begin = now - timedelta(seconds=last_s)
-    fitting = [
+    of_plan = [
         look
-        for look in looks
-        if begin < look.at <= now
+        for look in sorted(looks, key=lambda look: look.at)
+        if look.at <= now
         and look.at - timedelta(seconds=look.span_s) >= since
         and look.parallelism == dict(parallelism)
     ]
-    return Window(topology, tuple(sorted(fitting, key=lambda look: look.at))) if fitting else None
+    fitting = [look for look in of_plan if begin < look.at]
+    if len(fitting) == 1 and len(of_plan) > 1:
+        begin -= timedelta(seconds=fitting[0].span_s)
+        fitting = [look for look in of_plan[-MIN_LOOKS:] if begin < look.at]
+    return Window(topology, tuple(fitting)) if fitting else None

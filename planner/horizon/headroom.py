@@ -21,15 +21,27 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Headroom:
-    """most: of a plan's capacity in the ladder, used at this quantile of the peak while it runs."""
+    """most: of a plan's capacity in the ladder, used at this quantile while it runs: of the peak of its span, or
+    (each_moment) of the load of each moment by itself, which leaves spikes to whoever adds instances.
+    """
 
     quantile: float
     most: float
+    each_moment: bool = False
 
     @classmethod
     def of(cls, limits: Limits, quantile: float) -> "Headroom":
         """The default where the limits leave none."""
-        return cls(quantile, MAX_UTILISATION if limits.max_utilisation == FULL else 1.0)
+        return cls(quantile, _most(limits))
+
+    @classmethod
+    def of_usual_load(cls, limits: Limits) -> "Headroom":
+        """At the median load of each moment."""
+        return cls(0.5, _most(limits), each_moment=True)
+
+
+def _most(limits: Limits) -> float:
+    return MAX_UTILISATION if limits.max_utilisation == FULL else 1.0
 
 
 @dataclass(frozen=True)
@@ -63,10 +75,12 @@ class Rungs:
         capacity = self.ladder.capacity_per_s((peak_per_s / total)[:, None])[plan, 0]
         return bool(capacity * share >= total * (1 - _ROUNDING))
 
-    def peak_per_s(self, start_s: float, end_s: float, quantile: float) -> Floats:
+    def load_per_s(self, start_s: float, end_s: float, headroom: Headroom) -> Floats:
+        """What a plan must have headroom for that runs in this span, by source."""
         first = self.ahead.step_at(start_s)
         last = max(first + 1, int(np.searchsorted(self.ahead.edges_s, end_s - 1e-9)))
-        return self.ahead.peak_per_s(quantile, first, last)
+        load_of = self.ahead.usual_per_s if headroom.each_moment else self.ahead.peak_per_s
+        return load_of(headroom.quantile, first, last)
 
     def at_once(self, plan: int) -> tuple[Turn, ...]:
         """The earliest possible turn to a plan, alone; none if it runs, or the horizon ends before it."""
@@ -112,7 +126,7 @@ class Rungs:
         at = 0
         while at < len(turns):
             end_s = self._end_s(turns, at)
-            larger = self.carrying(self.peak_per_s(turns[at].stop_s, end_s, headroom.quantile), headroom.most)
+            larger = self.carrying(self.load_per_s(turns[at].stop_s, end_s, headroom), headroom.most)
             if not self._has(turns[at], end_s, headroom) and larger != turns[at].plan:
                 ways = [(*turns[:at], replace(turns[at], plan=larger), *turns[at + 1 :])]
                 if moved:
@@ -150,7 +164,7 @@ class Rungs:
 
     def _has(self, turn: Turn, end_s: float, headroom: Headroom) -> bool:
         """Whether a plan that runs until end_s has headroom."""
-        return self.carries(turn.plan, self.peak_per_s(turn.stop_s, end_s, headroom.quantile), headroom.most)
+        return self.carries(turn.plan, self.load_per_s(turn.stop_s, end_s, headroom), headroom.most)
 
     def _end_s(self, turns: Sequence[Turn], at: int) -> float:
         return turns[at + 1].stop_s if at + 1 < len(turns) else float(self.ahead.edges_s[-1])

@@ -15,7 +15,8 @@ from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.state import state_moves
 from planner.errors import PlanError
-from planner.horizon.budget import Budget, course_within
+from planner.horizon.budget import Budget
+from planner.horizon.budgeted_course import course_within
 from planner.horizon.headroom import Headroom, Rungs
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
 from planner.horizon.kept_budget import Question, best_kept
@@ -60,7 +61,7 @@ class Announced:
 class Present:
     """The state that a plan begins with. at_s: epoch seconds. running: the running plan; waiting: tuples at the
     sources; free_at_s: the earliest moment at which a change may be requested. changes: those of the last day, in epoch
-    seconds.
+    seconds. running_since_s: epoch second since which the plan runs.
     """
 
     at_s: float
@@ -69,6 +70,7 @@ class Present:
     free_at_s: float = 0.0
     announced: Sequence[Announced] = ()
     changes: Sequence[float] = ()
+    running_since_s: float = -inf
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,10 @@ class HorizonPlanner:
             return [turns] if headroom is None else rungs.with_headroom(turns, headroom)
 
         def others(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
-            share, quantile = (1.0, STATIC_QUANTILE) if headroom is None else (headroom.most, headroom.quantile)
+            if headroom is None or headroom.each_moment:
+                share, quantile = 1.0, STATIC_QUANTILE
+            else:
+                share, quantile = headroom.most, headroom.quantile
             static = rungs.carrying(rungs.ahead.peak_per_s(quantile), share)
             larger = [rungs.raised(turns, factor) for factor in RAISED]
             return [rungs.possible(course.announced), rungs.at_once(static), *larger]
@@ -405,6 +410,7 @@ class HorizonPlanner:
             self._moved_gib(ladder),
             self._restore_s,
             room_between(closed, ahead.start_s + ahead.edges_s[:-1]) if closed else None,
+            up_s=present.running_since_s - ahead.start_s,
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:

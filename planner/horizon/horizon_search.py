@@ -39,7 +39,8 @@ class Course:
     plans, shape (plans, plans); None: no state moves. restore_s: time to restore state in each change, of the same
     shape, added to the downtime of the terms. room_s: seconds from the closed span before the beginning of a step, and
     to the one after it, within which a change is requested and over, shape (steps, 2); negative within one. announced:
-    turns of an earlier plan that are still to come; they give the search an early bound.
+    turns of an earlier plan that are still to come; they give the search an early bound. up_s: when the running plan
+    began to run, in seconds from the start.
     """
 
     edges_s: Floats
@@ -56,6 +57,7 @@ class Course:
     restore_s: Floats | None = None
     room_s: Floats | None = None
     announced: "tuple[Turn, ...]" = ()
+    up_s: float = -inf
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -189,10 +191,12 @@ def _best_turns(
         course.running,
         course.waiting,
         course.free_s,
+        course.up_s,
         course.edges_s,
         course.downtimes_s(terms),
         course.rooms_s,
         terms.apart_s,
+        terms.warm_up.lost_by_second(),
         terms.recourse,
         prices.violation_h,
         prices.rescale_h,
@@ -225,10 +229,12 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
         course.turns_h,
         course.running,
         course.waiting,
+        course.up_s,
         course.edges_s,
         lead_s,
         course.downtimes_s(terms),
         course.rooms_s,
+        terms.warm_up.lost_by_second(),
         terms.recourse,
         prices.rescale_h,
         steps,

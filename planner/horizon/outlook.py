@@ -59,6 +59,16 @@ class Outlook:
         path = int(peaks.argsort(kind="stable")[max(0, ceil(quantile * peaks.size) - 1)])
         return np.asarray(self.rate_per_s[:, first + int(span[:, path].argmax()), path])
 
+    def usual_per_s(self, quantile: float, first: int = 0, last: int | None = None) -> Floats:
+        """Rates of the step of [first, last) whose own quantile over the paths is largest, on the path that has it;
+        shape (sources,). Spikes that come at another moment on each path do not add up, as they do in peak_per_s.
+        """
+        span = self.total_per_s[first:last]
+        number = max(0, ceil(quantile * span.shape[1]) - 1)
+        at = int(np.partition(span, number, axis=1)[:, number].argmax())
+        path = int(span[at].argsort(kind="stable")[number])
+        return np.asarray(self.rate_per_s[:, first + at, path])
+
     def split(self, moments_s: Sequence[float]) -> "Outlook":
         """The same, with further step boundaries at these moments, in seconds from the start."""
         inside = [at_s for at_s in moments_s if 0 < at_s < self.edges_s[-1]]

@@ -6,6 +6,7 @@ from math import inf
 from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
+from modeling.rescaling.warm_up import WARM, WarmUp
 
 HOURLY_S = 3600
 """Default seconds between two forecasts, as in the DAGs."""
@@ -41,7 +42,8 @@ class ChangeTerms:
     ready, at the price of its downtime; inf for no reaction. max_step: most instances that one change may start or stop
     in total. only_out: no change removes instances. replanned_s: from one forecast, and its plan, to the next.
     rescue_utilisation, drain_s: of a reaction's plan, under the load that it reacts to, and the time in which it is to
-    drain what waits. withholds: a step waits while more comes than its plan carries.
+    drain what waits. withholds: a step waits while more comes than its plan carries. warm_up: of each plan, from the
+    end of its downtime on.
     """
 
     lead_s: float
@@ -56,6 +58,7 @@ class ChangeTerms:
     rescue_utilisation: float = 0.85
     drain_s: float = 600.0
     withholds: bool = True
+    warm_up: WarmUp = WARM
 
     @property
     def recourse(self) -> tuple[float, float, float, float, float, bool]:

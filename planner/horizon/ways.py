@@ -20,6 +20,12 @@ Recourse = tuple[float, float, float, float, float, bool]
 """What is done beside the schedule, as `ChangeTerms` has it: max_lag_s, react_s, held_s, rescue_utilisation, drain_s
 and withholds.
 """
+Speeds = tuple[float, float, float]
+"""How fast a plan is in a step: seconds of its first part, downtime included, and the speeds in that and in the rest,
+as shares of full speed. A first part as long as the step is the only one.
+"""
+_FIRST_PART = 0.25
+"""Share of a warm-up in which it loses most: a step that holds its end has two parts."""
 
 
 @compiled
@@ -76,6 +82,7 @@ def _advanced(
     strongest_per_s: Floats,
     step_s: float,
     down_s: float,
+    speeds: Speeds,
     rescue_down_s: float,
     recourse: Recourse,
 ) -> tuple[float, float, float, float]:
@@ -87,7 +94,8 @@ def _advanced(
     told: workspace of shape (4, paths); its first row gets the late seconds that count: half a minute is added if the
     step is not late as a whole, as a minute counts that is partly late. carried_per_s: of each plan, shape (plans,
     paths); strongest_per_s: of the strongest. down_s: of a change of the schedule, at the beginning of the step;
-    rescue_down_s: of any other. Returns means over the paths: late seconds; instances added and instances missing, as
+    speeds: of the schedule's plan in the step, after that; rescue_down_s: downtime of any other change, with what its
+    warm-up loses. Returns means over the paths: late seconds; instances added and instances missing, as
     shares of the plan's; and number of changes besides the schedule's.
 
     The law of recourse. A path is rescued once its load has exceeded the capacity for react_s (its window, and the time
@@ -97,15 +105,29 @@ def _advanced(
     another rescale with its downtime. A withheld step follows as soon as its plan carries the load.
     """
     max_lag_s, react_s, held_s, utilisation, drain_s, _ = recourse
+    parts_s, first_share, then_share = speeds
     paths, rescued = rate_per_s.size, 0.0
     own_per_s = carried_per_s[plan]
+    cold = first_share < 1.0
+    for path in range(paths if cold else 0):
+        rate, other = rate_per_s[path], abs(before[2, path])
+        capacity, warm = max(own_per_s[path], other), other > 0.0
+        speed, then_speed = (1.0, 1.0) if warm else (first_share, then_share)
+        left, late = stepped(before[0, path], rate, capacity * speed, parts_s, 0.0 if warm else down_s, max_lag_s)
+        later = 0.0
+        if parts_s < step_s:
+            left, later = stepped(left, rate, capacity * then_speed, step_s - parts_s, 0.0, max_lag_s)
+        after[0, path], told[0, path] = left, late + later
     # Each path by itself, and without a branch: several at once by the processor's vectors.
     for path in range(paths):
         rate, own, clock_s, instead = rate_per_s[path], own_per_s[path], before[1, path], before[2, path]
         other = abs(instead)
         capacity = max(own, other)
         path_down_s = 0.0 if other > 0.0 else down_s
-        left, late = stepped(before[0, path], rate, capacity, step_s, path_down_s, max_lag_s)
+        if cold:
+            left, late = after[0, path], told[0, path]
+        else:
+            left, late = stepped(before[0, path], rate, capacity, step_s, path_down_s, max_lag_s)
         over, fits = rate > capacity, (other > 0.0) & (rate <= own)
         over_s = max(clock_s, 0.0) + step_s - path_down_s if over else 0.0
         fits_s = step_s - min(clock_s, 0.0) if fits else 0.0
@@ -134,8 +156,9 @@ def _advanced(
             told[3, path] = 1.0 if instead > 0.0 else 0.0
             continue
         path_down_s = 0.0 if abs(instead) > 0.0 else down_s
+        speed = 1.0 if abs(instead) > 0.0 else then_share
         first_s = min(max(step_s - (over_s - react_s), path_down_s), step_s)
-        waits, late = stepped(before[0, path], rate, capacity, first_s, path_down_s, max_lag_s)
+        waits, late = stepped(before[0, path], rate, capacity * speed, first_s, path_down_s, max_lag_s)
         need = rate / utilisation + (waits + rate * rescue_down_s) / drain_s
         sized = strongest_per_s[path]
         for number in range(carried_per_s.shape[0]):
@@ -217,6 +240,35 @@ def down_within_s(edges_s: Floats, step: int, stop_s: float, downtime_s: float) 
 
 
 @compiled
+def speeds_in(edges_s: Floats, step: int, up_s: float, lost_by_s: Floats) -> Speeds:
+    """Of a plan that runs since up_s, once it is up. lost_by_s: seconds of work at full speed that its warm-up has lost
+    by each second after that (WarmUp.lost_by_second).
+    """
+    begin_s, end_s, warms_s = edges_s[step], edges_s[step + 1], lost_by_s.size - 1
+    from_s = max(begin_s, up_s)
+    if from_s >= min(up_s + warms_s, end_s):
+        return end_s - begin_s, 1.0, 1.0
+    lost_s = _lost_at(from_s - up_s, lost_by_s)
+    then_s = up_s + _FIRST_PART * warms_s
+    if not from_s < then_s < end_s:
+        share = 1.0 - (_lost_at(end_s - up_s, lost_by_s) - lost_s) / (end_s - from_s)
+        return end_s - begin_s, share, share
+    first_lost_s = _lost_at(then_s - up_s, lost_by_s)
+    rest_lost_s = _lost_at(end_s - up_s, lost_by_s) - first_lost_s
+    first_share, then_share = 1.0 - (first_lost_s - lost_s) / (then_s - from_s), 1.0 - rest_lost_s / (end_s - then_s)
+    return then_s - begin_s, first_share, then_share
+
+
+@compiled
+def _lost_at(after_s: float, lost_by_s: Floats) -> float:
+    """lost_by_s at a moment between whole seconds."""
+    if after_s >= lost_by_s.size - 1:
+        return float(lost_by_s[-1])
+    whole = int(after_s)
+    return float(lost_by_s[whole] + (after_s - whole) * (lost_by_s[whole + 1] - lost_by_s[whole]))
+
+
+@compiled
 def shortest_to_s(down_s: Floats) -> Floats:
     """Shortest downtime of a change to each plan, shape (plans,)."""
     plans = down_s.shape[0]
@@ -239,10 +291,12 @@ def best_turns(
     running: int,
     waiting: float,
     free_s: float,
+    up_s: float,
     edges_s: Floats,
     down_s: Floats,
     room_s: Floats,
     apart_s: float,
+    lost_by_s: Floats,
     recourse: Recourse,
     violation_h: float,
     rescale_h: float,
@@ -257,7 +311,8 @@ def best_turns(
     plan; and these plans.
 
     price_h, turn_h, floor_h, stop_h: as in cost_floors_h. lead_s, down_s: of a change between each two plans, shape
-    (plans, plans). room_s: as in Course, shape (steps, 2). carried: whether a plan carries the load of a step on every
+    (plans, plans). room_s: as in Course, shape (steps, 2). up_s: when the running plan began to run. lost_by_s: as in
+    speeds_in. carried: whether a plan carries the load of a step on every
     path, shape (steps, plans). stayed, turned: number of ways of one plan at a moment that are kept, and of ways that
     turn to it that are followed. Ways are stored by moment, plan and place: first those that stayed, then those that
     turned. Kept are the cheapest, the cheapest of those that may change earlier, and the cheapest with ever smaller
@@ -271,12 +326,14 @@ def best_turns(
     kept = 1 + most_steps(edges_s, down_s.max())
     cost_h = np.full((kept, plans, places), np.inf)
     free = np.empty((kept, plans, places))
+    up = np.empty((kept, plans, places))  # when a way's plan began to run
     states = np.empty((kept, plans, places, 3, paths))  # as _advanced takes them
     waits = np.empty((kept, plans, places))  # mean over the paths
     calm = np.zeros((kept, plans, places), np.bool_)  # whether a state is zero; then it may not be written down
     reached = np.zeros((kept, plans), np.bool_)  # whether a plan has a way
     zero, state, moved, told = np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((4, paths))
     cost_h[0, running, 0], free[0, running, 0], reached[0, running] = 0.0, free_s, True
+    up[0, running, 0] = up_s
     states[0, running, 0] = 0.0
     states[0, running, 0, 0] = waiting
     waits[0, running, 0] = waiting
@@ -288,7 +345,7 @@ def best_turns(
     chosen, unmet_per_s = np.full(turned, -1), np.zeros(plans)
     late_h = violation_h / 60.0
     strongest_per_s = _strongest_per_s(capacity_per_s)
-    shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s)
+    shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s) + lost_by_s[-1]
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
@@ -305,7 +362,8 @@ def best_turns(
                 if kind < 0:
                     continue
                 late, more, lacking, rescued, rests = 0.0, 0.0, 0.0, 0.0, calm[here, plan, kind]
-                if not (rests and carried[at, plan]):
+                warm = edges_s[at] >= up[here, plan, kind] + lost_by_s.size - 1
+                if not (rests and carried[at, plan] and warm):
                     now = states[after, plan, place]
                     late, more, lacking, rescued = _advanced(
                         zero if rests else states[here, plan, kind],
@@ -317,6 +375,7 @@ def best_turns(
                         strongest_per_s[min(at, moments - 1)],
                         step_s,
                         0.0,
+                        speeds_in(edges_s, at, up[here, plan, kind], lost_by_s),
                         longest_s[plan],
                         recourse,
                     )
@@ -329,6 +388,7 @@ def best_turns(
                 hours += late_h * late + rescale_h * rescued
                 cost_h[after, plan, place], reached[after, plan] = cost_h[here, plan, kind] + hours, True
                 free[after, plan, place] = free[here, plan, kind]
+                up[after, plan, place] = up[here, plan, kind]
                 before[at + 1, plan, place] = (at * plans + plan) * places + kind
         ways = 0
         for plan in range(plans):
@@ -376,7 +436,7 @@ def best_turns(
                 if number < 0:
                     continue
                 other, kind, spent_h = of_plan[from_way[number]], of_place[from_way[number]], from_h[number]
-                until = over_at(edges_s, at, down_s[other, plan])
+                until, runs_s = over_at(edges_s, at, down_s[other, plan]), edges_s[at] + down_s[other, plan]
                 # A change takes away what made a path too slow; it is seen anew under the other plan.
                 moment = min(at, moments - 1)
                 _turned(
@@ -400,6 +460,7 @@ def best_turns(
                         strongest_per_s[min(step, moments - 1)],
                         step_s,
                         down_within_s(edges_s, step, edges_s[at], down_s[other, plan]),
+                        speeds_in(edges_s, step, runs_s, lost_by_s),
                         longest_s[plan],
                         recourse,
                     )
@@ -416,6 +477,7 @@ def best_turns(
                     calm[then, plan, place] = _rests(state)
                     cost_h[then, plan, place], reached[then, plan] = spent_h, True
                     free[then, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
+                    up[then, plan, place] = runs_s
                     before[until, plan, place] = (at * plans + other) * places + kind
         cost_h[here], reached[here] = np.inf, False
     return _turns(cost_h[steps % kept], before, ceiling_h, stayed)
@@ -517,10 +579,12 @@ def followed(
     turn_h: Floats,
     running: int,
     waiting: float,
+    up_s: float,
     edges_s: Floats,
     lead_s: Floats,
     down_s: Floats,
     room_s: Floats,
+    lost_by_s: Floats,
     recourse: Recourse,
     rescale_h: float,
     turned_at: Ints,
@@ -534,7 +598,7 @@ def followed(
     state[0] = waiting
     hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, running, 0
     stop_s, downtime_s, until = -np.inf, 0.0, 0
-    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s)
+    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s) + lost_by_s[-1]
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
             to = turned_to[next_turn]
@@ -543,6 +607,7 @@ def followed(
                 changes_h = np.inf
             stop_s, downtime_s = edges_s[at], down_s[plan, to]
             before, plan, until = plan, to, over_at(edges_s, at, downtime_s)
+            up_s = stop_s + downtime_s
             next_turn += 1
             moment = min(at, moments - 1)
             _turned(
@@ -566,6 +631,7 @@ def followed(
             strongest_per_s[min(at, moments - 1)],
             step_s,
             down_within_s(edges_s, at, stop_s, downtime_s),
+            speeds_in(edges_s, at, up_s, lost_by_s),
             longest_s[plan],
             recourse,
         )

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.ledger.guard_state import GuardState
+from planner.guard_facts import REASON, GuardState, Reason
 from planner.ledger.step_state import Approval, Maker, Moved, StepState
 from planner.ledger.stored_rows import reading_row
 from planner.ledger.tables import (
@@ -68,7 +68,8 @@ class StepEntry:
 
     reason: why it is in its state. attempt: number of deployments begun. moved: why it replaces another plan than its
     schedule says. asked_because: why a person has to approve it, empty if no rule was asked. never_asked: it was rolled
-    back before the cluster was asked.
+    back before the cluster was asked. withheld: why it last waited; None if it never did, and for releases that kept
+    that in words, as its reason.
     """
 
     id: str
@@ -88,6 +89,7 @@ class StepEntry:
     moved: Moved | None = None
     asked_because: str = ""
     never_asked: bool = False
+    withheld: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,8 @@ class GuardAction:
     """What the guard did or advised, and the outcome. diagnosis, action: names of their kinds.
 
     step_id: of the step that deploys it, None for advice. plan: parallelism, empty if a person must act. before,
-    expected, measured: numbers by name: at the decision, predicted, and at the judgement. verdict: why it is in its
-    state.
+    expected, measured: numbers by name: at the decision, predicted, and at the judgement. judgement: why it is in its
+    state, None while that is open.
     """
 
     id: str
@@ -134,14 +136,14 @@ class GuardAction:
     diagnosis: str
     action: str
     operator: str
-    why: str
+    reason: Reason
     step_id: str | None
     plan: Mapping[str, int]
     before: Mapping[str, float]
     expected: Mapping[str, float]
     state: GuardState
     judged_at: datetime | None = None
-    verdict: str = ""
+    judgement: Reason | None = None
     measured: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -157,13 +159,16 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class BarredPair:
-    """An action that kept failing under a diagnosis; it is not tried again until a person lifts the bar."""
+    """An action that kept failing under a diagnosis; it is not tried again until a person lifts the bar. failures:
+    in a row, 0 if unknown; last: why the last one was one.
+    """
 
     topology: str
     diagnosis: str
     action: str
     since: datetime
-    why: str
+    failures: int
+    last: Reason
 
 
 @dataclass(frozen=True)
@@ -242,7 +247,8 @@ def step_entry(row: StepTable) -> StepEntry:
         plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
         moved = Moved(row.moved) if row.moved else None
         kinds = {"state": StepState(row.state), "made_by": Maker(row.made_by), "moved": moved}
-        return StepEntry(**_columns(StepEntry, row) | plans | kinds)
+        waits = {"withheld": REASON.from_json(row.withheld) if row.withheld else None}
+        return StepEntry(**_columns(StepEntry, row) | plans | kinds | waits)
 
 
 def step_event(row: StepEventTable) -> StepEvent:
@@ -272,11 +278,14 @@ def guard_action(row: GuardActionTable) -> GuardAction:
     with reading_row(row):
         numbers = {name: numbers_from_json(getattr(row, name)) for name in ("before", "expected", "measured")}
         plan = {"plan": plan_from_json({"topology": row.topology, "parallelism": row.plan}).parallelism}
-        return GuardAction(**_columns(GuardAction, row) | numbers | plan | {"state": GuardState(row.state)})
+        judgement = REASON.from_json(row.judgement) if row.judgement else None
+        reasons = {"reason": REASON.from_json(row.reason), "judgement": judgement}
+        return GuardAction(**_columns(GuardAction, row) | numbers | plan | reasons | {"state": GuardState(row.state)})
 
 
 def barred_pair(row: GuardBlacklistTable) -> BarredPair:
-    return BarredPair(**_columns(BarredPair, row))
+    with reading_row(row):
+        return BarredPair(**_columns(BarredPair, row) | {"last": REASON.from_json(row.last)})
 
 
 def _columns(kind: type, row: Base) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from planner.errors import LedgerError
 from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind, keeps_failing
 from planner.guard.look import Look, look_from_json, look_to_json
+from planner.guard_facts import REASON, GuardState
 from planner.ledger.database import Database
 from planner.ledger.entries import ActionCount, BarredPair, GuardAction, barred_pair, guard_action
-from planner.ledger.guard_state import GuardState
 from planner.ledger.rebase import rebase_steps
 from planner.ledger.schedule_rows import lone_step_row
 from planner.ledger.step_state import Maker
@@ -64,7 +64,8 @@ class GuardRecords:
                     "wait until it is judged"
                 )
             times = {"deploy_at": at, "expires_at": expires_at, "at": at}
-            add_step(session, lone_step_row(step_id, plan, replaces, Maker.GUARD, by=GUARD, why=action.why, **times))
+            why = f"{action.kind}: {action.diagnosis.kind}"
+            add_step(session, lone_step_row(step_id, plan, replaces, Maker.GUARD, by=GUARD, why=why, **times))
             row = _action_row(step_id, plan.topology, action, at, GuardState.OPEN, step_id)
             session.add(row)
             return guard_action(row)
@@ -129,7 +130,7 @@ class GuardRecords:
             session.refresh(row)
             if row.state != GuardState.OPEN.value:
                 return None
-            row.state, row.judged_at, row.verdict = verdict.kind.value, at, verdict.why
+            row.state, row.judged_at, row.judgement = verdict.kind.value, at, REASON.to_json(verdict.reason)
             row.measured = numbers_to_json(verdict.measured)
             session.flush()
             return _bar(session, row, at, blacklist_after)
@@ -174,14 +175,14 @@ def _action_row(
         diagnosis=action.diagnosis.kind.value,
         action=action.kind.value,
         operator=action.diagnosis.operator,
-        why=action.why,
+        reason=REASON.to_json(action.reason),
         step_id=step_id,
         plan=dict(action.plan or {}),
         before=numbers_to_json(action.before),
         expected=numbers_to_json(action.expected),
         state=state.value,
         judged_at=None,
-        verdict="",
+        judgement={},
         measured={},
     )
 
@@ -226,6 +227,6 @@ def _bar(session: Session, judged: GuardActionTable, at: datetime, after: int) -
     newest = session.scalars(tried.order_by(GuardActionTable.decided_at.desc())).all()
     if not keeps_failing([VerdictKind(each.state) for each in newest], after):
         return None
-    why = f"{after} times in a row without effect, at last: {judged.verdict}"
-    kept = session.merge(GuardBlacklistTable(**pair, since=at, why=why, lifted_at=None, lifted_by=""))
+    last = judged.judgement
+    kept = session.merge(GuardBlacklistTable(**pair, since=at, failures=after, last=last, lifted_at=None, lifted_by=""))
     return barred_pair(kept)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -14,6 +15,7 @@ from sqlalchemy.orm import Session
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import DecisionBasis
 from planner.errors import LedgerError
+from planner.guard_facts import Reason
 from planner.ledger.approvals import Approvals
 from planner.ledger.by_hand import replace_by_hand
 from planner.ledger.clock_jumps import ClockJumps, return_schedule
@@ -30,7 +32,7 @@ from planner.ledger.entries import (
     step_entry,
     step_event,
 )
-from planner.ledger.guard_records import GuardRecords
+from planner.ledger.migrate import upgrade_database
 from planner.ledger.minute_records import MinuteRecords
 from planner.ledger.notice_records import NoticeRecords
 from planner.ledger.schedule_rows import (
@@ -44,6 +46,8 @@ from planner.ledger.schedule_rows import (
 )
 from planner.ledger.schedule_use import ScheduleUses
 from planner.ledger.shadow_records import ShadowRecords
+from planner.ledger.skipped_places import take_skipped_places
+from planner.ledger.speed_records import SpeedRecords
 from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, Maker, StepState
 from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import (
@@ -61,14 +65,17 @@ from planner.ledger.transitions import (
     is_called_off,
     move_step,
     note_never_asked,
+    note_withheld,
     remark,
     step_row,
     supersede_all,
     supersede_others,
 )
-from planner.ledger.withheld_places import take_withheld_places
-from planner.scaling_schedule import ScalingSchedule
-from planner.schedule_json import numbers_to_json
+from planner.scaling_schedule import Alternative, ScalingSchedule
+from planner.schedule_json import numbers_to_json, schedule_to_json
+
+if TYPE_CHECKING:
+    from planner.ledger.guard_records import GuardRecords
 
 
 class Ledger:
@@ -80,8 +87,6 @@ class Ledger:
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
-        from planner.ledger.migrate import upgrade_database  # imports Alembic, which most commands do not need
-
         self._database = Database(url, home)
         upgrade_database(self._database)
 
@@ -91,14 +96,21 @@ class Ledger:
         return ShadowRecords(self._database)
 
     @property
-    def guard(self) -> GuardRecords:
+    def guard(self) -> "GuardRecords":
         """What the guard saw and did, and what it must not do."""
+        from planner.ledger.guard_records import GuardRecords  # with the guard and the model, which few commands need
+
         return GuardRecords(self._database)
 
     @property
     def minutes(self) -> MinuteRecords:
         """Minutes in which the lag of the running job is known, and those in violation."""
         return MinuteRecords(self._database)
+
+    @property
+    def speeds(self) -> SpeedRecords:
+        """How fast jobs were while they caught up after a deployment."""
+        return SpeedRecords(self._database)
 
     @property
     def notices(self) -> NoticeRecords:
@@ -278,6 +290,14 @@ class Ledger:
         with self._database.session() as session:
             schedule_row_of(session, schedule_id).report = self._database.stored_path(report)
 
+    def record_comparison(self, schedule_id: str, other: Alternative) -> None:
+        """Add an alternative that the decision did not weigh; once for each kind."""
+        with self._database.session() as session:
+            row = schedule_row_of(session, schedule_id)
+            schedule = self._schedule_entry(session, row).schedule
+            if other.kind not in {each.kind for each in schedule.alternatives}:
+                row.body = schedule_to_json(replace(schedule, alternatives=(*schedule.alternatives, other)))
+
     def schedule(self, schedule_id: str) -> ScheduleEntry:
         with self._database.session() as session:
             return self._schedule_entry(session, schedule_row_of(session, schedule_id))
@@ -360,6 +380,13 @@ class Ledger:
             ordered = query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id)
             return entries_of(self._database, session, ordered, step_entry)
 
+    def begun_steps(self, topology: str, now: datetime, *, limit: int) -> list[StepEntry]:
+        """Steps whose deploy time has come, newest first, in whatever state."""
+        query = select(StepTable).where(StepTable.topology == topology, StepTable.deploy_at <= now).limit(limit)
+        with self._database.session() as session:
+            ordered = query.order_by(StepTable.deploy_at.desc(), StepTable.updated_at.desc(), StepTable.id.desc())
+            return entries_of(self._database, session, ordered, step_entry)
+
     def step_counts(self, topology: str) -> dict[StepState, int]:
         """Number of the topology's steps in each state, for all states."""
         query = select(StepTable.state, func.count()).where(StepTable.topology == topology).group_by(StepTable.state)
@@ -394,10 +421,11 @@ class Ledger:
         by: str,
         why: str,
         never_asked: bool = False,
+        withheld: Reason | None = None,
     ) -> StepEntry:
         """Compare-and-set: move a step on from the expected state. A move to `deploying` counts as an attempt. A plan
         of a person that is verified replaces the schedule whose plan it is not. never_asked: it is rolled back before
-        the cluster was asked.
+        the cluster was asked. withheld: why it waits, for a move to `withheld`.
 
         Raises LedgerError with the step's state if that is another, and for a transition that is not allowed.
         """
@@ -405,6 +433,8 @@ class Ledger:
             move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why)
             if never_asked:
                 note_never_asked(session, step_id)
+            if withheld is not None:
+                note_withheld(session, step_id, withheld)
             step = step_entry(step_row(session, step_id))
             if to is StepState.VERIFIED and step.made_by is Maker.PERSON:
                 self._database.lock(session.connection(), step.topology)
@@ -430,13 +460,13 @@ class Ledger:
             assume(session, step_id, expected=expected, plan=plan, replaces=replaces, at=at, by=by, why=why)
             return step_entry(step_row(session, step_id))
 
-    def take_withheld_places(self, step: StepEntry, *, at: datetime, by: str) -> StepEntry:
-        """If the steps of its schedule right before a deployable step were withheld, call them off and let the step
-        follow on what runs. Idempotent, across processes too.
+    def take_skipped_places(self, step: StepEntry, *, at: datetime, by: str) -> StepEntry:
+        """If the steps of its schedule right before a deployable step were withheld or their time went by, let the step
+        follow on what runs; those that still wait are called off. Idempotent, across processes too.
         """
         with self._database.session() as session:
             self._database.lock(session.connection(), step.topology)
-            return take_withheld_places(session, step.id, at=at, by=by)
+            return take_skipped_places(session, step.id, at=at, by=by)
 
     def planned(self, step: StepEntry) -> PhysicalPlan:
         """The plan in the step's schedule, however the step was changed; its own plan if it has no schedule."""

@@ -22,8 +22,9 @@ def rebase_steps(
 ) -> None:
     """Let the topology's waiting steps follow on `after` if they followed on `before`. Idempotent.
 
-    The first step that raises an operator keeps what the guard added elsewhere, within max_instances. After a scale-up,
-    earlier steps that only lower are called off: the load is higher than planned.
+    None is called off, except one whose plan runs by now. One that raises an operator keeps what the guard added
+    elsewhere, within max_instances. One that takes back what the guard added stays and is marked so: when it is due, it
+    waits while the load needs that (planner/withheld_steps.py).
     """
     waiting = select(StepTable).where(
         StepTable.topology == before.topology,
@@ -45,32 +46,31 @@ def _rebase(
     at: datetime,
     by: str,
 ) -> None:
-    assumed, runs = before, after
+    assumed, runs, adds = before, after, _raises(after, before)
     for step in steps:
         if not step.replaces.same_parallelism(assumed):
             return
         assumed = step.plan
-        if runs is after and (
-            step.plan.same_parallelism(after) or (_raises(after, before) and not _raises(step.plan, after))
-        ):
+        if runs is after and step.plan.same_parallelism(after):
             why = f"the guard has put {after.brief()} in place of {before.brief()}: decide anew"
             move_step(session, step.id, expected=step.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
             continue
-        plan = _with_more(step.plan, after, max_instances) if runs is after and _raises(after, before) else step.plan
-        assume(
-            session,
-            step.id,
-            expected=step.state,
-            plan=plan,
-            replaces=runs,
-            at=at,
-            by=by,
-            why=step.reason,
-            moved=Moved.BY_GUARD,
-        )
-        if plan.same_parallelism(step.plan):
-            return
+        plan = step.plan
+        if adds and _raises(plan, after):
+            plan, adds = _with_more(plan, after, max_instances), False
+        if not (runs.same_parallelism(step.replaces) and plan.same_parallelism(step.plan)):
+            against = runs is after and _takes_back(plan, before, after)
+            moved = Moved.AGAINST_GUARD if against else Moved.BY_GUARD
+            why = step.reason
+            assume(session, step.id, expected=step.state, plan=plan, replaces=runs, at=at, by=by, why=why, moved=moved)
         runs = plan
+
+
+def _takes_back(plan: PhysicalPlan, before: PhysicalPlan, after: PhysicalPlan) -> bool:
+    """Whether a plan has fewer instances of an operator that the guard has raised."""
+    return any(
+        count > before.parallelism[name] and plan.parallelism[name] < count for name, count in after.parallelism.items()
+    )
 
 
 def _raises(plan: PhysicalPlan, other: PhysicalPlan) -> bool:

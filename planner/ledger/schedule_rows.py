@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -37,10 +37,12 @@ class ScheduleWords:
 
 def schedule_digest(schedule: ScalingSchedule, *, shadow: bool = False) -> str:
     """Sixteen hex digits that are the same for the same decision, whenever it was made and however it is worded: of its
-    plans, times and numbers, the question that it answers, and the edit that it comes from.
+    plans, times and numbers, the question that it answers, and the edit that it comes from; without the comparison with
+    a reactive scaler, which is made after it.
     """
     apart = ("schema_version", "made_at", "basis")
-    body: Json = {name: value for name, value in schedule_to_json(schedule).items() if name not in apart}
+    decided = replace(schedule, alternatives=tuple(each for each in schedule.alternatives if each.was_weighed))
+    body: Json = {name: value for name, value in schedule_to_json(decided).items() if name not in apart}
     body = _without_words(body)
     basis, edit = schedule.basis, schedule.basis.edit
     by_whom = None if edit is None else (edit.by, edit.why, edit.in_place_of, edit.step)

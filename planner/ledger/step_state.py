@@ -60,12 +60,15 @@ class Maker(StrEnum):
 
 
 class Moved(StrEnum):
-    """Why a step replaces another plan than its schedule says: GUARD has put that plan in place; WITHHELD: the steps
-    before it never ran.
+    """Why a step replaces another plan than its schedule says: the guard has put that plan in place (AGAINST_GUARD: the
+    step takes back instances that the guard added), or the steps before it never ran: all of them were withheld, or the
+    time of one went by.
     """
 
     BY_GUARD = "by guard"
+    AGAINST_GUARD = "against guard"
     PAST_WITHHELD = "past withheld"
+    PAST_EXPIRED = "past expired"
 
 
 class Approval(StrEnum):

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, Double, ForeignKey, Index, MetaData, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from planner.ledger.guard_state import GuardState
+from planner.guard_facts import GuardState
 from planner.ledger.step_state import StepState
 from planner.ledger.stored_values import StoredBody, StoredDate, StoredFlag, UtcDateTime
 
@@ -86,7 +86,8 @@ class ScheduleForecastTable(Base):
 
 class StepTable(Base):
     """moved: why it replaces another plan than its schedule says, empty if it does not. asked_because: why a person has
-    to approve it. never_asked: it was rolled back before the cluster was asked.
+    to approve it. never_asked: it was rolled back before the cluster was asked. withheld: why it last waited,
+    an empty object if it never did.
     """
 
     __tablename__ = "steps"
@@ -108,6 +109,7 @@ class StepTable(Base):
     moved: Mapped[str] = mapped_column(server_default=text("''"))
     asked_because: Mapped[str] = mapped_column(server_default=text("''"))
     never_asked: Mapped[bool] = mapped_column(server_default=false())
+    withheld: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
     __table_args__ = (
         Index(None, "topology", "state", "deploy_at"),
@@ -139,6 +141,18 @@ class OutcomeTable(Base):
     predicted: Mapped[dict[str, Any]]
     measured: Mapped[dict[str, Any]]
     violation_minutes: Mapped[int | None]
+
+
+class DeploymentSpeedTable(Base):
+    """What a job took in between two moments after a step's plan began to run, and the capacity that was predicted."""
+
+    __tablename__ = "deployment_speeds"
+
+    step_id: Mapped[str] = mapped_column(ForeignKey("steps.id"), primary_key=True)
+    from_s: Mapped[float] = mapped_column(primary_key=True)
+    until_s: Mapped[float]
+    taken_per_s: Mapped[float]
+    capacity_per_s: Mapped[float]
 
 
 class ObservationTable(Base):
@@ -199,7 +213,9 @@ class GuardLookTable(Base):
 
 
 class GuardActionTable(Base):
-    """What the guard did or advised. For advice, step_id is NULL and plan an empty object."""
+    """What the guard did or advised. For advice, step_id is NULL and plan an empty object. judgement: why it has its
+    verdict, an empty object while it has none.
+    """
 
     __tablename__ = "guard_actions"
 
@@ -209,14 +225,14 @@ class GuardActionTable(Base):
     diagnosis: Mapped[str]
     action: Mapped[str]
     operator: Mapped[str]
-    why: Mapped[str]
+    reason: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     step_id: Mapped[str | None] = mapped_column(ForeignKey("steps.id"))
     plan: Mapped[dict[str, Any]]
     before: Mapped[dict[str, Any]]
     expected: Mapped[dict[str, Any]]
     state: Mapped[str]
     judged_at: Mapped[datetime | None]
-    verdict: Mapped[str]
+    judgement: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     measured: Mapped[dict[str, Any]]
 
     __table_args__ = (
@@ -226,7 +242,9 @@ class GuardActionTable(Base):
 
 
 class GuardBlacklistTable(Base):
-    """Pairs that kept failing. lifted_at is NULL while one is barred; earlier failures do not count again."""
+    """Pairs that kept failing. failures: in a row; last: why the last one was one. lifted_at is NULL while a pair is
+    barred; earlier failures do not count again.
+    """
 
     __tablename__ = "guard_blacklist"
 
@@ -234,7 +252,8 @@ class GuardBlacklistTable(Base):
     diagnosis: Mapped[str] = mapped_column(primary_key=True)
     action: Mapped[str] = mapped_column(primary_key=True)
     since: Mapped[datetime]
-    why: Mapped[str]
+    failures: Mapped[int] = mapped_column(server_default=text("0"))
+    last: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     lifted_at: Mapped[datetime | None]
     lifted_by: Mapped[str]
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
+from planner.guard_facts import REASON, Reason
 from planner.ledger.step_state import FOLLOWS, Approval, Maker, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
 from planner.schedule_json import plan_to_json
@@ -69,6 +70,11 @@ def ask_because(session: Session, step_id: str, why: str) -> None:
 def note_never_asked(session: Session, step_id: str) -> None:
     """Store that a step was rolled back before the cluster was asked."""
     _change(session, step_id, StepState.ROLLED_BACK, {"never_asked": True})
+
+
+def note_withheld(session: Session, step_id: str, reason: Reason) -> None:
+    """Store why a step waits. Raises LedgerError unless it is withheld."""
+    _change(session, step_id, StepState.WITHHELD, {"withheld": REASON.to_json(reason)})
 
 
 def assume(

@@ -34,7 +34,7 @@ class HourlyCost:
 def measured_cost(profile: OperatorProfile) -> InstanceCost:
     """From the profile, for an instance that is always busy."""
     busy = profile.service_s > 0
-    cores = profile.cpu_s / profile.service_s if busy and profile.cpu_s is not None else None
+    cores = profile.cpu_s / profile.service_s + profile.idle_cores if busy and profile.cpu_s is not None else None
     memory_mib = profile.memory_mib
     if memory_mib is not None and profile.memory_mib_s:
         memory_mib = memory_mib + profile.memory_mib_s / profile.service_s if busy else None

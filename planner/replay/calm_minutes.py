@@ -14,7 +14,7 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.flow.linear import FULL
 from planner.clusters.fluid_queues import FluidNetwork
-from planner.clusters.simulator_course import MINUTE_S
+from planner.clusters.simulator_course import MINUTE_S, warms_up_until_s
 from planner.clusters.simulator_state import SimulatorState
 from planner.replay.load import Load
 from planner.replay.reality import Reality
@@ -63,7 +63,9 @@ class CalmMinutes:
         """Indices of the first calm minute from at_s on and of the one after the last, up to to_s and at most to the
         end of a span, and their network; None if the first minute is not calm. state: at at_s, except for its time.
         """
-        # Only the simulator tracks what a checkpoint covers.
+        # Only the simulator tracks a warm-up, and what a checkpoint covers.
+        if at_s < warms_up_until_s(state, self._reality.terms):
+            return None
         if at_s % MINUTE_S or at_s < state.down_until_s or any(state.content) or self._reality.terms.checkpoints:
             return None
         under = self._under

@@ -13,6 +13,7 @@ from modeling.inputs.topology import Topology
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import NO_DISRUPTION, HorizonPlanner
 from planner.horizon.prices import HOURLY_S, ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
@@ -171,6 +172,7 @@ class Contest:
             downtime_s=self.restart_s,
             limits=self.limits,
             model=self.model,
+            warm_up=self.engine.warm_up,
         )
 
     def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Policy:
@@ -185,8 +187,9 @@ class Contest:
             react_s,
             restore=engine.restore,
             replanned_s=self.forecast_every_s,
-            rescue_utilisation=self.limits.max_utilisation,
+            rescue_utilisation=self.guard_terms().utilisation,
             drain_s=self.guard_terms().drain_s,
+            warm_up=engine.warm_up,
         )
         limits = replace(self.limits, max_utilisation=self.headroom)
         planner = HorizonPlanner(
@@ -196,14 +199,10 @@ class Contest:
             self.rescale_h,
             pricing=self.pricing,
             disruption=self.disruption,
+            headroom=Headroom.of_usual_load(limits),
         )
         # Never bar an action: the next forecast plans again anyway.
-        guard = replace(
-            self.guard_terms(),
-            utilisation=self.limits.max_utilisation,
-            settle_s=GUARD_SETTLE_S,
-            blacklist_after=NEVER,
-        )
+        guard = replace(self.guard_terms(), settle_s=GUARD_SETTLE_S, blacklist_after=NEVER)
         return kind(name, planner, forecasts, self.allowed_share, Guard(self.topology, guard), self.variation)
 
 

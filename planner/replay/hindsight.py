@@ -201,7 +201,9 @@ def _downtimes_s(reality: Reality, ladder: Sequence[Mapping[str, int]]) -> Float
     plans = [PhysicalPlan(reality.topology.name, dict(plan)) for plan in ladder]
     restore_s = reality.terms.restore.between_s(reality.topology, plans)
     np.fill_diagonal(restore_s, np.inf if len(plans) > 1 else 0.0)
-    return np.asarray(reality.terms.downtime_s + restore_s.min(axis=0))
+    # What a warm-up loses counts as lost before it begins.
+    stopped_s = reality.terms.downtime_s + reality.terms.warm_up.whole_lost_s
+    return np.asarray(stopped_s + restore_s.min(axis=0))
 
 
 def _lags_min(max_lag_s: float, fine: int) -> tuple[Floats, int]:

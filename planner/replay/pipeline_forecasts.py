@@ -31,7 +31,7 @@ from forecasting.terms import ForecastTerms
 from planner.horizon.prices import HOURLY_S
 from planner.replay.known_history import between, known_at, known_events
 
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 """Raised when forecasters give another forecast for the same history."""
 
 KNOWN_AFTER_S = 300.0

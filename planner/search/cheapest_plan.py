@@ -12,7 +12,7 @@ from modeling.flow.limits import OperatorLimit
 from modeling.flow.plan_rates import check_load
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.least_on_site import fewest_on_site
-from modeling.least_parallelism import ROUNDING, Question, fewest_instances, least_count, least_instances
+from modeling.least_parallelism import ROUNDING, Question, fewest_instances_each, least_count, least_instances
 from modeling.least_within_latency import Begun, each_within_latency
 from modeling.remedies import beyond_parallelism
 from modeling.wording import count_of
@@ -40,16 +40,16 @@ def cheapest_plan(
 def cheapest_plans(
     model: PlanModel, loads_per_s: Sequence[Mapping[str, float]], limits: Limits, price: Mapping[str, float] = ALIKE
 ) -> list[PhysicalPlan | Excuse]:
-    """cheapest_plan for several loads, computed together if the limits bound latency."""
+    """cheapest_plan for several loads, computed together."""
     topology = model.topology
     most = {name: min(limits.max_instances, limits.max_parallelism.get(name, 2**31)) for name in topology.order}
     bounds, found = limits.latency_bounds_s, list[PhysicalPlan | Excuse]()
     slow: dict[int, Begun] = {}
     dear: list[int] = []
-    for at, load_per_s in enumerate(loads_per_s):
+    for load_per_s in loads_per_s:
         check_load(topology, model.profiles, load_per_s)
-        question = model.question(load_per_s, limits.max_utilisation, most, price)
-        counts = fewest_instances(question)
+    questions = [model.question(load_per_s, limits.max_utilisation, most, price) for load_per_s in loads_per_s]
+    for at, (question, counts) in enumerate(zip(questions, fewest_instances_each(questions), strict=True)):
         if isinstance(counts, str):
             found.append(_too_busy(question, counts, limits))
             continue

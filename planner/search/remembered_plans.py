@@ -51,17 +51,17 @@ class RememberedPlans:
         return self._known[key]
 
     def work_out(self, loads_per_s: Sequence[Mapping[str, float]]) -> None:
-        """Compute plans for several loads together if that is faster than one by one, which it is with a bound on
-        latency.
-        """
-        if not self.limits.latency_bounds_s:
-            return
+        """Compute plans for several loads together, which is faster than one by one."""
         several = {self._key(load): load for load in loads_per_s}
         new = [key for key in several if key not in self._known and self._between(key[0]) is None]
         found = cheapest_plans(self.model, [several[key] for key in new], self.limits, self.price)
         # Loads that no plan carries whole are computed on demand.
         whole = {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
         self._known |= whole
+        if self._ordered:
+            for key, plan in whole.items():
+                self._remember(key[0], plan)
+            return
         self._not_carried = min([self._not_carried, *(key[0] for key in new if key not in whole)])
         carried = (key[0] for key in whole if key[0] < self._not_carried)
         self._carried = max([self._carried, *carried])
@@ -85,7 +85,10 @@ class RememberedPlans:
         if self._monotone and share < 1.0:
             self._beyond = rate * (share + SHARE_ROUNDING), plan
         elif self._ordered:
-            at = bisect_left(self._rates, rate)
-            self._rates.insert(at, rate)
-            self._plans.insert(at, plan)
+            self._remember(rate, plan)
         return plan
+
+    def _remember(self, rate_per_s: float, plan: PhysicalPlan) -> None:
+        at = bisect_left(self._rates, rate_per_s)
+        self._rates.insert(at, rate_per_s)
+        self._plans.insert(at, plan)

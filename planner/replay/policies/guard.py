@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from modeling.inputs.topology import Topology
-from planner.guard.actions import Action, ActionKind, Schedule
+from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Pair, assessed
 from planner.guard.judgement import VerdictKind, judged, keeps_failing
 from planner.guard.look import Look, OperatorLook, Waiting
 from planner.guard.symptoms import calls_for_nothing
 from planner.guard.terms import GuardTerms
-from planner.guard.window import Window, window_of
+from planner.guard.window import MIN_LOOKS, Window, window_of
 from planner.guard.withheld import withheld
+from planner.guard_facts import ActionKind, Reason
 from planner.replay.policies.true_rates import MINUTE_S
 from planner.replay.policy import Decision, MinuteMetrics, Seen
 
@@ -39,6 +40,7 @@ class Guard:
 
     def __init__(self, topology: Topology, terms: GuardTerms) -> None:
         self._topology, self._terms = topology, terms
+        self._window_s = max(terms.window_s, MIN_LOOKS * MINUTE_S)
         self._open: _Open | None = None
         self._verdicts: dict[Pair, list[VerdictKind]] = defaultdict(list)
         self._barred = set[Pair]()
@@ -52,13 +54,13 @@ class Guard:
             return None
         if self._open is None and self._is_calm(seen):
             return None
-        window = self._window(seen)
+        window = self._window(seen, terms.warm_up.warm_s)
         if window is None:
             return None
         if self._open is not None:
             action = self._open.action
             if dict(seen.plan) == dict(action.plan or {}) and seen.running_since_s > self._open.decided_s:
-                verdict = judged(action.kind, action.diagnosis.kind, action.before, action.expected, window, terms)
+                verdict = judged(action.kind, action.before, action.expected, window, terms)
                 verdicts = self._verdicts[action.diagnosis.kind, action.kind]
                 verdicts.insert(0, verdict.kind)
                 if keeps_failing(verdicts, terms.blacklist_after):
@@ -66,32 +68,34 @@ class Guard:
                 else:
                     self._barred.discard((action.diagnosis.kind, action.kind))
             self._open = None
-        found = assessed(window, terms, Schedule(), self._barred, known_s - seen.running_since_s)
-        if found.action is None or found.action.plan is None:
+        assessment = assessed(window, terms, Schedule(), self._barred, known_s - seen.running_since_s)
+        chosen = assessment.action
+        if chosen is None or chosen.plan is None:
             return None
-        self._open = _Open(found.action, seen.at_s)
-        return Decision(found.action.plan, found.action.why)
+        self._open = _Open(chosen, seen.at_s)
+        return Decision(chosen.plan, f"{chosen.kind}: {chosen.diagnosis.kind}")
 
-    def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> str:
-        """Why a plan waits whose forecasts were issued at issued_s (epoch seconds); empty if it does not."""
+    def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> Reason | None:
+        """Why a plan waits whose forecasts were issued at issued_s (epoch seconds); None if it does not."""
         settles_s = 0.0
-        if self._open is not None and self._open.decided_s > issued_s:
+        if self._open is not None and seen.running_since_s > issued_s:
             action = self._open.action
             if action.kind is ActionKind.SCALE_UP and dict(action.plan or {}) == dict(seen.plan):
                 settles_s = seen.running_since_s + self._terms.settle_s - _known_s(seen)
         return withheld(plan, seen.plan, self._window(seen), self._terms, settles_s)
 
     def _is_calm(self, seen: Seen) -> bool:
-        known, rows = seen.measured, seen.measured.rows_of_last(self._terms.window_s, seen.running_since_s)
+        known, rows = seen.measured, seen.measured.rows_of_last(self._window_s, seen.running_since_s)
         if not known.start_s[rows].size:
             return True
         busiest = np.maximum(known.busy[rows], known.busiest[rows])
         several = np.array([seen.plan[name] > 1 for name in self._topology.order])
         return calls_for_nothing(busiest, known.suspended[rows], known.backlog[-1], several, self._terms)
 
-    def _window(self, seen: Seen) -> Window | None:
-        minutes = seen.measured.last(self._terms.window_s, seen.running_since_s)
-        looks, since = self._looked(minutes, seen.plan), _moment(seen.running_since_s)
+    def _window(self, seen: Seen, warms_up_s: float = 0.0) -> Window | None:
+        """warms_up_s: time after the start whose minutes do not count."""
+        minutes = seen.measured.last(self._window_s, seen.running_since_s)
+        looks, since = self._looked(minutes, seen.plan), _moment(seen.running_since_s + warms_up_s)
         return window_of(self._topology, looks, seen.plan, since, _moment(_known_s(seen)), self._terms.window_s)
 
     def _looked(self, minutes: MinuteMetrics, plan: Mapping[str, int]) -> list[Look]:

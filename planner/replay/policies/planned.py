@@ -7,6 +7,7 @@ missing instances between forecasts, until the next one.
 from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
+from math import inf
 
 import numpy as np
 
@@ -48,9 +49,11 @@ class Planned:
         self._planned_for: datetime | None = None
         self._due: deque[tuple[float, Announced, str]] = deque()
         self._began: int | None = None
+        self._at_first_s: float | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
         self._began = seen.measured.minutes if self._began is None else self._began
+        self._at_first_s = seen.running_since_s if self._at_first_s is None else self._at_first_s
         self._profiles.take(seen)
         forecasts = self._forecasts.at(seen.at_s)
         issued = max((each.issued_at for each in forecasts.values()), default=None)
@@ -100,8 +103,12 @@ class Planned:
         if self._profiles.refresh() or cv2 != self._planner.cheapest.model.arrival_cv2:
             self._planner.believe(self._profiles.profiles, cv2)
         waiting = float(seen.measured.backlog[-1].sum()) if seen.measured.minutes else 0.0
+        # The first plan ran long before the replay.
+        running_since_s = -inf if seen.running_since_s == self._at_first_s else seen.running_since_s
         planned = self._planner.planned(
-            forecasts, Present(seen.at_s, seen.plan, waiting, announced=announced), self._budget(seen)
+            forecasts,
+            Present(seen.at_s, seen.plan, waiting, announced=announced, running_since_s=running_since_s),
+            self._budget(seen),
         )
         if planned is None:
             return

@@ -229,6 +229,13 @@ class Checkpoints(_Answer):
     latest: LatestCheckpoints | None = None
 
 
+class CheckpointConfig(_Answer):
+    """GET /jobs/:id/checkpoints/config. state_backend: simple name of its class; versions before 1.14 have none."""
+
+    unaligned: Annotated[bool, Field(alias="unaligned_checkpoints")] = False
+    state_backend: str | None = None
+
+
 class TaskCheckpoint(_Answer):
     """state_bytes: full state of all subtasks of a vertex as written, even if the checkpoint is incremental."""
 

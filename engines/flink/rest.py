@@ -1,6 +1,7 @@
 """Flink's REST interface: one call a method."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar, Unpack
 from urllib.parse import urlencode
@@ -9,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from engines.flink.answers import (
     ENDED,
+    CheckpointConfig,
     CheckpointDetails,
     Checkpoints,
     CompletedSavepoint,
@@ -39,6 +41,20 @@ POLL_S = 2.0
 
 _CPU_TIME = "Status.JVM.CPU.Time"
 """In nanoseconds; -1 on a JVM that does not know it."""
+
+_GC_TIME = "Status.JVM.GarbageCollector.All.Time"
+"""In milliseconds, of all collectors; older versions do not have it."""
+
+_GC_COUNT = "Status.JVM.GarbageCollector.All.Count"
+
+
+@dataclass(frozen=True)
+class ProcessTimes:
+    """Seconds of a JVM since its start: CPU, and garbage collection in gc_pauses pauses. None if not reported."""
+
+    cpu_s: float | None
+    gc_s: float | None
+    gc_pauses: float | None = None
 
 
 class RequestRefusedError(Exception):
@@ -122,15 +138,24 @@ class FlinkRest(JsonServer):
         """All slots of the cluster, free or taken."""
         return sum(manager.slots for manager in self.task_managers())
 
-    def cpu_time_s(self, task_manager: str) -> float | None:
-        """CPU seconds of a task manager's JVM since its start, collected along with the counters of its subtasks. None
-        if it does not report them, or is gone.
+    def process_times(self, task_manager: str) -> ProcessTimes:
+        """Of a task manager's JVM since its start, collected along with the counters of its subtasks. Unknown if it
+        does not report them, or is gone.
         """
+        values = self._task_manager_metrics(task_manager, f"{_CPU_TIME},{_GC_TIME},{_GC_COUNT}")
+        if _CPU_TIME not in values:
+            # One missing name may empty the whole answer.
+            values = self._task_manager_metrics(task_manager, _CPU_TIME)
+        cpu_ns, gc_ms = values.get(_CPU_TIME, -1.0), values.get(_GC_TIME)
+        gc_s = None if gc_ms is None else gc_ms / 1e3
+        return ProcessTimes(cpu_ns / 1e9 if cpu_ns >= 0 else None, gc_s, values.get(_GC_COUNT))
+
+    def _task_manager_metrics(self, task_manager: str, names: str) -> dict[str, float]:
         try:
-            metrics = self._read(f"/taskmanagers/{task_manager}/metrics?get={_CPU_TIME}", list[MetricValue])
+            metrics = self._read(f"/taskmanagers/{task_manager}/metrics?get={names}", list[MetricValue])
         except RequestRefusedError:
-            return None
-        return next((metric.value / 1e9 for metric in metrics if metric.id == _CPU_TIME and metric.value >= 0), None)
+            return {}
+        return {metric.id: metric.value for metric in metrics}
 
     def configuration(self, jid: str) -> Mapping[str, str]:
         """Configuration of the job, including cluster options. Empty before Flink 1.16, which does not report it."""
@@ -150,6 +175,13 @@ class FlinkRest(JsonServer):
         except RequestRefusedError:
             return {}
         return {vertex_id: task.state_bytes for vertex_id, task in details.tasks.items()}
+
+    def checkpoint_config(self, jid: str) -> CheckpointConfig | None:
+        """None for a job without checkpoints."""
+        try:
+            return self._read(f"/jobs/{jid}/checkpoints/config", CheckpointConfig)
+        except RequestRefusedError:
+            return None
 
     def stopped_ms(self, jid: str, after_ms: int) -> int | None:
         """When the first rescale that began after that moment stopped the tasks.

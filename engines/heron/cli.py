@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from engines.bounded_command import OutputTooLongError, run_bounded
 from engines.http import Failure
 
 DRY_RUN_S = 120.0
@@ -14,7 +15,7 @@ UPDATE_S = 900.0
 """An update waits up to ten minutes for the new instances, and starts a JVM before and after."""
 
 Run = Callable[[Sequence[str], float], "subprocess.CompletedProcess[str]"]
-"""Runs a command with a timeout in seconds; raises like `subprocess.run`."""
+"""Runs a command with a timeout in seconds; raises like `run_bounded`."""
 
 _LOCKED = "update lock can not be obtained"
 """Heron's message while another update of the topology holds the lock, even if its process was killed."""
@@ -46,10 +47,6 @@ class UpdateRefusedError(Exception):
     """`heron update` ended with an error; the message is its own."""
 
 
-def run_command(call: Sequence[str], timeout_s: float) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
-
-
 class HeronCli:
     """Updates one topology. command: start of the command line: `heron` or its path, and options for every call.
 
@@ -57,7 +54,7 @@ class HeronCli:
     """
 
     def __init__(
-        self, command: Sequence[str], place: str, topology: str, failure: Failure, *, run: Run = run_command
+        self, command: Sequence[str], place: str, topology: str, failure: Failure, *, run: Run = run_bounded
     ) -> None:
         self._command = tuple(command)
         self._place, self._topology, self._failure, self._call = place, topology, failure, run
@@ -101,6 +98,11 @@ class HeronCli:
             raise self._failure(
                 f"{self._shown()} has not ended within {timeout_s:.0f} s and was stopped; see the scheduler's log, and "
                 "deploy again: what runs then is checked first"
+            ) from None
+        except OutputTooLongError as error:
+            raise self._failure(
+                f"{self._shown()}: {error.strerror}; see what its client prints, and deploy again: what runs then is "
+                "checked first"
             ) from None
         except OSError as error:
             raise self._failure(

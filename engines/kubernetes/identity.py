@@ -1,16 +1,21 @@
 """The identity used with the API server: a kubeconfig, or the service account of our pod."""
 
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engines.address import is_http_address
 from engines.deadline import waiting, within
 from engines.http import Failure
+from engines.kubernetes.login_program import beyond_its_bound, bound_logins
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
+    from kubernetes.client import ApiClient, Configuration
 
 
 LOGIN_S = 30.0
@@ -59,14 +64,19 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
     named = identity.kubeconfig is not None or identity.context is not None
     defaults = [Path(path).expanduser() for path in config.KUBE_CONFIG_DEFAULT_LOCATION.split(":")]
     default = defaults[0]
+    login_failures: list[str] = []
     try:
         if named or default.exists():
             further = [] if identity.kubeconfig else [path for path in defaults[1:] if path.exists()]
             for path in (identity.kubeconfig or default, *further):
                 check_regular(path, MAX_SECRET_BYTES)
-            file = None if identity.kubeconfig is None else str(identity.kubeconfig)
-            load = partial(config.load_kube_config, file, identity.context, settings, persist_config=False)
-            with waiting(f"the login of kubeconfig {identity.kubeconfig or default}", LOGIN_S):
+                for token in _token_files(path, yaml.safe_load(path.read_bytes())):
+                    check_regular(token, MAX_SECRET_BYTES)
+            load = partial(_load, identity, settings)
+            with (
+                waiting(f"the login of kubeconfig {identity.kubeconfig or default}", LOGIN_S),
+                _login_log(login_failures),
+            ):
                 within(LOGIN_S, load)
             for used in (settings.ssl_ca_cert, settings.cert_file, settings.key_file):
                 if used is not None:
@@ -79,7 +89,60 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
         raise failure(
             f"kubeconfig {identity.kubeconfig or default} cannot be read; see whether `kubectl` can use it"
         ) from None
+    if login_failures:
+        how = beyond_its_bound(login_failures[0], LOGIN_S) or "failed"
+        raise failure(
+            f"the program that kubeconfig {identity.kubeconfig or default} names for its login {how}; see whether "
+            "`kubectl` can use it"
+        )
+    if odd := _odd_settings(settings.host, (settings.api_key or {}).values()):
+        raise failure(f"kubeconfig {identity.kubeconfig or default} cannot be used: {odd}")
     return ApiClient(settings)
+
+
+def _load(identity: Identity, settings: "Configuration") -> None:
+    """As config.load_kube_config does, with login programs that are bounded, also when a token is renewed."""
+    from kubernetes import config
+    from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
+    merged = KubeConfigMerger(str(identity.kubeconfig or config.KUBE_CONFIG_DEFAULT_LOCATION)).config
+    if merged is None:
+        raise config.ConfigException("there is none")
+    bound_logins(merged, LOGIN_S)
+    KubeConfigLoader(merged, active_context=identity.context, config_base_path=None).load_and_set(settings)
+
+
+def _token_files(kubeconfig: Path, body: object) -> list[Path]:
+    """Files of tokens that users of a kubeconfig name. The client reads them whole, whatever they are."""
+    users = body.get("users") if isinstance(body, dict) else None
+    entries = [each.get("user") for each in users if isinstance(each, dict)] if isinstance(users, list) else []
+    files = [entry.get("tokenFile") for entry in entries if isinstance(entry, dict)]
+    return [kubeconfig.parent / file for file in files if isinstance(file, str)]
+
+
+@contextmanager
+def _login_log(failures: list[str]) -> Iterator[None]:
+    """Collect what the client logs about a login program, instead of showing it: it may repeat a secret."""
+
+    def keep(record: logging.LogRecord) -> bool:
+        if record.module == "kube_config":
+            failures.append(record.getMessage())
+        return record.module != "kube_config"
+
+    logging.root.addFilter(keep)
+    try:
+        yield
+    finally:
+        logging.root.removeFilter(keep)
+
+
+def _odd_settings(host: object, keys: Iterable[object]) -> str:
+    """What no request could be sent with; empty if nothing. Repeats neither, as both may hold a secret."""
+    if not isinstance(host, str) or not is_http_address(host):
+        return "the server of its context is no address (it is not shown); give it like https://host:6443"
+    if not all(isinstance(key, str) and key.isascii() and key.isprintable() for key in keys):
+        return "its token is not one line of printable ASCII (it is not shown); renew it"
+    return ""
 
 
 def _unusable(identity: Identity, default: Path, reason: str, *, named: bool) -> str:

@@ -244,7 +244,8 @@ class KubernetesServer:
         return body
 
     def _error(self, where: str, status: int, answer: Mapping[str, Any], text: str) -> Exception:
-        message = self._shown(answer.get("message") or text[:4000] or f"HTTP {status}")[:400]
+        said = answer.get("message")
+        message = self._shown((said if isinstance(said, str) else text[:4000]) or f"HTTP {status}")[:400]
         if status == 401:
             return self.failure(f"{self.place} does not accept the login (HTTP 401); renew the login of the kubeconfig")
         if status == 403 and (right := _LACKING_RIGHT.search(message)):
@@ -259,8 +260,10 @@ class KubernetesServer:
                 f"{self.place} has no {where} ({message}); correct its name in {field}, or create it", absent=True
             )
         if status == 409:
-            causes = (answer.get("details") or {}).get("causes") or ()
-            matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in causes if isinstance(cause, dict))
+            details = answer.get("details")
+            causes = details.get("causes") if isinstance(details, dict) else None
+            told = [cause for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
+            matches = (_OTHER_MANAGER.search(str(cause.get("message"))) for cause in told)
             managers = tuple(dict.fromkeys(match[1] for match in matches if match))
             return self._refusal(
                 f"{self.place} refuses the change of {where}: {message}", stale=not managers, managers=managers
@@ -293,7 +296,7 @@ def _date(headers: Mapping[str, str]) -> datetime:
     """The server's clock; ours if a proxy dropped the header."""
     try:
         return parsedate_to_datetime(headers["Date"]).astimezone(UTC)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return datetime.now(UTC)
 
 

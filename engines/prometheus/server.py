@@ -69,22 +69,15 @@ class PrometheusServer(JsonServer):
         """Labels and points of each series."""
         data = self._data(path, params)
         try:
-            if not isinstance(data, dict) or data["resultType"] != "matrix":
-                raise self.surprise(path, data)
-            series = []
-            for one in data["result"]:
-                if "histograms" in one:
-                    raise self.failure(
-                        f"{self.place}: {params['query']} has histograms; select a counter, such as one "
-                        "ending in _count"
-                    )
-                times_ms = np.array([round(float(point[0]) * 1000) for point in one["values"]], dtype=np.int64)
-                values = np.array([float(point[1]) for point in one["values"]], dtype=np.float64)
-                known = ~np.isnan(values)
-                series.append((tuple(sorted(dict(one["metric"]).items())), (times_ms[known], values[known])))
-        except (KeyError, TypeError, IndexError, AttributeError, OverflowError):
+            if not isinstance(data, dict) or data["resultType"] != "matrix" or not isinstance(data["result"], list):
+                raise TypeError
+            if not any("histograms" in one for one in data["result"]):
+                return [(_labels(one["metric"]), _points(one["values"])) for one in data["result"]]
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise self.surprise(path, data) from None
-        return series
+        raise self.failure(
+            f"{self.place}: {params['query']} has histograms; select a counter, such as one ending in _count"
+        )
 
     def _data(self, path: str, params: Mapping[str, str | list[str]]) -> object:
         status, body = self.get(path, params)
@@ -98,8 +91,43 @@ class PrometheusServer(JsonServer):
                 "a source needs a plain selector such as events_total, held_back any expression"
             )
         # Warnings about PromQL do not concern the data; any other (a store that did not answer) means missing data.
-        partial = [str(one) for one in body.get("warnings") or [] if not str(one).startswith("PromQL ")]
+        warnings = body.get("warnings") or []
+        if not isinstance(warnings, list):
+            raise self.surprise(path, warnings)
+        partial = [str(one) for one in warnings if not str(one).startswith("PromQL ")]
         if partial:
             reason = self.excerpt(partial[0], 300)
             raise self.failure(f"{self.place} answers {query} only in part: {reason}; see that all its stores answer")
         return body.get("data")
+
+
+def _labels(metric: object) -> Labels:
+    """Raises TypeError for what is no object of texts."""
+    if not isinstance(metric, dict) or not all(isinstance(value, str) for value in metric.values()):
+        raise TypeError
+    return tuple(sorted(metric.items()))
+
+
+def _points(pairs: object) -> Points:
+    """Of a list of [seconds, "value"]. Raises TypeError or ValueError for any other, and for times that do not rise."""
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
+        raise TypeError
+    times_ms = np.array([_milliseconds(at) for at, _ in pairs], dtype=np.int64)
+    values = np.array([_value(text) for _, text in pairs], dtype=np.float64)
+    if (np.diff(times_ms) <= 0).any():
+        raise ValueError
+    known = ~np.isnan(values)
+    return times_ms[known], values[known]
+
+
+def _milliseconds(seconds: object) -> int:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError
+    return round(seconds * 1000)
+
+
+def _value(text: object) -> float:
+    """Of a number as Go writes it. Python would also read 1_0 and digits of other scripts."""
+    if not isinstance(text, str) or "_" in text or not text.isascii():
+        raise TypeError
+    return float(text)

@@ -24,6 +24,7 @@ def plan_dag():
             from forescale.jobs.deploy import approved_steps
             from forescale.jobs.plan import plan as planned
             from forescale.orchestration.deploy_runs import create_deploy_runs
+            from forescale.orchestration.review_operator import to_review
             from forescale.settings import Settings
             from forescale.situation.workspace import Workspace
 
@@ -31,7 +32,7 @@ def plan_dag():
             made = planned(workspace, topology)
             # Steps that need no review do not wait for one.
             create_deploy_runs(approved_steps(workspace, made.schedule_id))
-            schedule = handed_over(made)
+            schedule = handed_over(to_review(made))
             outlet_events[SCHEDULES].extra = schedule
             return schedule
 
@@ -41,18 +42,17 @@ def plan_dag():
 
             from forescale.codec import taken_over
             from forescale.jobs.deploy import approved_steps
-            from forescale.jobs.plan import PlannedSchedule
             from forescale.jobs.review import review
             from forescale.orchestration.deploy_runs import create_deploy_runs
             from forescale.orchestration.edited_review import ask_again, edited
-            from forescale.orchestration.review_operator import ReviewAnswer
+            from forescale.orchestration.review_operator import ReviewAnswer, ScheduleToReview
             from forescale.settings import Settings
             from forescale.situation.workspace import Workspace
             from modeling.errors import ModelError
             from planner.errors import LedgerError, PlanError
 
             workspace, answer = Workspace(Settings()), taken_over(ReviewAnswer, decision)
-            schedule_id = taken_over(PlannedSchedule, schedule).schedule_id
+            schedule_id = taken_over(ScheduleToReview, schedule).schedule_id
             if answer.edit is not None:
                 try:
                     return [ask_again(edited(workspace, schedule_id, answer.edit, by=answer.by, why=answer.why))]

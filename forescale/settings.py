@@ -6,7 +6,7 @@ They come from the environment (`FORESCALE_…`), else from the file `forescale.
 import difflib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,25 +14,22 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from engines.address import can_be_taken_apart, is_http_address
-from engines.redaction import without_credentials, without_logins
+from engines.redaction import without_credentials
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 from forecasting.arrivals.storage.directory import Directory, s3_directory
 from forescale.cron import is_cron
 from forescale.places import IN_CHECKOUT, PROJECT, default_home
 from forescale.plain_numbers import PlainNumbers
+from forescale.setting_checks import odd_folder, odd_heap, odd_spark_master, odd_tracker, setting_shown
+from forescale.settings_file import PREFIX, SettingsFileError, misspelt_prefix, settings_lines
 
 SETTINGS_FILE = "forescale.env"
-PREFIX = "FORESCALE_"
 DATABASES = frozenset({"sqlite", "postgresql", "mysql", "mssql"})
 """URL schemes of the databases that MLflow can use."""
 
 
 SERVICES_OF = "FORESCALE_SERVICES_OF"
 """Environment variable of every local service with the folder it belongs to: no setting."""
-
-
-class SettingsFileError(ValueError):
-    """A settings file or an environment that cannot be used; names the place, the variable and the remedy."""
 
 
 def _in_home(folder: str, in_checkout: str, *, shared: bool) -> Callable[[dict[str, Any]], Path]:
@@ -124,7 +121,7 @@ class Settings(PlainNumbers, BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file of the home that those two name."""
         for variable in os.environ:
-            if variable.upper().startswith(PREFIX) and variable != SERVICES_OF:
+            if variable != SERVICES_OF:
                 _check_known(settings_cls, "the environment", variable)
         home = Path(init_settings().get("home") or env_settings().get("home") or default_home())
         try:
@@ -133,12 +130,19 @@ class Settings(PlainNumbers, BaseSettings):
             pass
         except OSError as error:
             raise SettingsFileError(
-                f"{home / SETTINGS_FILE} cannot be read: {error.strerror}; put a file of settings there"
+                f"{home / SETTINGS_FILE} cannot be read: {error.strerror}; put a file there that this user may read"
             ) from None
         try:
             return init_settings, env_settings, _HomeFile(settings_cls, env_file=home / SETTINGS_FILE)
         except UnicodeDecodeError:
             raise SettingsFileError(f"{home / SETTINGS_FILE} is not UTF-8; save it so") from None
+
+    @field_validator("home", "topologies", "mlruns", mode="before")
+    @classmethod
+    def _is_a_folder(cls, folder: Any) -> Any:
+        if isinstance(folder, str | Path) and (odd := odd_folder(folder)):
+            raise ValueError(odd)
+        return folder
 
     @field_validator("home", "topologies", "mlruns")
     @classmethod
@@ -149,21 +153,21 @@ class Settings(PlainNumbers, BaseSettings):
             raise ValueError(f"{folder} is a loop of links; name a folder") from None
         return folder
 
-    @field_validator("mlflow_ui")
-    @classmethod
-    def _is_shown_to_people(cls, url: str) -> str:
-        if "@" in url:
-            raise ValueError(
-                "has an @, and so perhaps a login, which every report would show; leave the login out (an @ "
-                "of the path is %40)"
-            )
-        return url
-
     @field_validator("airflow_url", "mlflow_ui", "scaling_url", "reports_url")
     @classmethod
     def _is_an_address(cls, url: str | None) -> str | None:
         if url is not None and not is_http_address(url):
             raise ValueError("is no address of a server (it is not shown); give it like https://host:port")
+        return url
+
+    @field_validator("mlflow_ui", "scaling_url", "reports_url")
+    @classmethod
+    def _is_shown_to_people(cls, url: str | None) -> str | None:
+        if url is not None and "@" in url:
+            raise ValueError(
+                "has an @, and so perhaps a login, which every report or message would show; leave the login out (an @ "
+                "of the path is %40)"
+            )
         return url
 
     @field_validator("mlflow_uri", "ledger_url", "airflow_database_url")
@@ -179,6 +183,13 @@ class Settings(PlainNumbers, BaseSettings):
             )
         return given
 
+    @field_validator("mlflow_uri")
+    @classmethod
+    def _is_of_mlflow(cls, uri: str | None) -> str | None:
+        if uri is not None and (odd := odd_tracker(uri)):
+            raise ValueError(odd)
+        return uri
+
     @field_validator("ledger_url", "airflow_database_url")
     @classmethod
     def _is_of_a_database(cls, url: SecretStr | None) -> SecretStr | None:
@@ -193,18 +204,22 @@ class Settings(PlainNumbers, BaseSettings):
     @classmethod
     def _is_cron(cls, cron: str) -> str:
         if cron != "none" and not is_cron(cron):
-            raise ValueError(
-                f"{without_logins(cron)[:40]!r} is no cron of five fields; give one such as '5 * * * *', or none"
-            )
+            raise ValueError(f"{setting_shown(cron)} is no cron of five fields; give one such as '5 * * * *', or none")
         return cron
 
     @field_validator("spark_memory")
     @classmethod
     def _is_an_amount(cls, memory: str) -> str:
-        if not re.fullmatch(r"[1-9][0-9]{0,9}([kmgtp]b?|b)?", memory.lower()):
-            shown = without_logins(memory)[:40]
-            raise ValueError(f"{shown!r} is no amount of memory; give it as Spark writes it, such as 1g or 512m")
+        if odd := odd_heap(memory):
+            raise ValueError(f"{setting_shown(memory)} {odd}")
         return memory
+
+    @field_validator("spark_master")
+    @classmethod
+    def _is_a_master(cls, master: str) -> str:
+        if odd := odd_spark_master(master):
+            raise ValueError(odd)
+        return master
 
     @field_validator("history_uri")
     @classmethod
@@ -280,11 +295,21 @@ class Settings(PlainNumbers, BaseSettings):
 class _HomeFile(DotEnvSettingsSource):
     """The settings file of a home. An unknown setting is an error: a misspelt one might change who decides."""
 
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        path = Path(str(self.env_file))
+        if not path.exists():
+            return {}
+        fields = self.settings_cls.model_fields.items()
+        secrets = {f"{PREFIX}{name.upper()}" for name, field in fields if "SecretStr" in str(field.annotation)}
+        return {name.lower(): value for name, value in settings_lines(path, secrets).items()}
+
     def __call__(self) -> dict[str, Any]:
         for variable, value in self.env_vars.items():
             name = variable.upper()
             if not name.startswith(PREFIX):
-                continue  # variables of Java, Spark or a cloud, for those who load the file into the environment
+                # Variables of Java, Spark or a cloud, for those who load the file into the environment.
+                _check_known(self.settings_cls, str(self.env_file), name)
+                continue
             field = name.removeprefix(PREFIX).lower()
             if field == "home":
                 raise SettingsFileError(f"{self.env_file}: {name} cannot stand in the home that it names; remove it")
@@ -295,7 +320,11 @@ class _HomeFile(DotEnvSettingsSource):
 
 
 def _check_known(settings_cls: type[BaseSettings], place: str, variable: str) -> None:
-    """Raises SettingsFileError that names the known setting with the nearest name."""
+    """Raises SettingsFileError that names the known setting with the nearest name, also for a misspelt prefix."""
+    if not variable.upper().startswith(PREFIX):
+        if meant := misspelt_prefix(variable, settings_cls.model_fields):
+            raise SettingsFileError(f"{place}: {variable} is no setting; did you mean {meant}? correct or remove it")
+        return
     field = variable.upper().removeprefix(PREFIX).lower()
     if field not in settings_cls.model_fields:
         nearest = difflib.get_close_matches(field, settings_cls.model_fields, n=1)

@@ -1,7 +1,7 @@
 """`forescale backtest`: what the whole method would have forecast for a trace, origin by origin."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,16 +17,14 @@ from forecasting.prediction_file import write_predictions
 from forecasting.prequential import Predicted, prequential, prequential_horizons_s, prequential_origins
 from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
-from forecasting.trace_file import read_trace
+from forecasting.terms import affordable_paths
+from forecasting.trace_file import read_local_trace
 from forescale.cli.forecast import horizon_text
 from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.cli.timezone_option import known_timezone
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
-
-MAX_NUMBERS = 20_000_000
-"""Bound on paths × steps of one forecaster: with many steps it draws fewer paths."""
 
 
 def backtest(
@@ -36,7 +34,11 @@ def backtest(
         Path | None, typer.Option("--events", help="YAML file with the section events of a topology file.")
     ] = None,
     timezone: Annotated[
-        str, typer.Option("--timezone", help="Time zone of its days, an IANA name such as Europe/Berlin.")
+        str,
+        typer.Option(
+            "--timezone",
+            help="Time zone of its days and of times without an offset, an IANA name such as Europe/Berlin.",
+        ),
     ] = UTC_NAME,
     origins: Annotated[
         int, typer.Option(min=1, max=10_000, help="Moments of forecasting, over the last two weeks.")
@@ -47,10 +49,16 @@ def backtest(
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with forecasts beside arrivals.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a trace: forecast at each origin from earlier arrivals alone, and score against what followed."""
+    """Score forecasts of a trace against what followed.
+
+    Each origin is forecast from earlier arrivals alone.
+    """
     check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
-    series = replace(read_trace(trace), timezone=known_timezone(timezone))
+    read = read_local_trace(trace, known_timezone(timezone))
+    series = read.series
+    if read.bare_times and series.timezone != UTC_NAME and not as_json:
+        plain(f"{read.bare_times} rows of {trace} have no offset: read as times of {series.timezone}")
     calendar = EventCalendar()
     if events is not None:
         calendar = event_calendar(read_events_file(events), series.start, series.end).of_source(series.source)
@@ -70,7 +78,7 @@ def backtest(
             chosen,
             horizons_s=horizons_s,
             quantiles=QUANTILES,
-            paths=max(100, min(paths, MAX_NUMBERS // steps)),
+            paths=affordable_paths(paths, steps),
             seed=seed,
             refusals=refusals,
             progress=None if as_json else status.update,

@@ -11,17 +11,18 @@ from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
+from forescale.cli.topology_argument import TopologyOption
 from forescale.files.shown import shown
 from forescale.jobs.calibrate import calibrate as calibrated
 from forescale.jobs.calibrate import track as kept
 from forescale.jobs.measured_samples import SampleSource
-from modeling.calibration import WARM_S
+from modeling.calibration.sifting import WARM_S
 from modeling.errors import ModelError
 
 
 def calibrate(
     context: typer.Context,
-    topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyOption,
     samples: Annotated[Path | None, typer.Option(help="Operator samples as CSV, or JSON (*.json).")] = None,
     flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface; with --job.")] = None,
     heron_tracker: Annotated[
@@ -56,7 +57,10 @@ def calibrate(
     track: Annotated[bool, typer.Option(help="Keep it as a model version in MLflow.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Measure service times, selectivities and needs of every operator, each with its 95 % interval."""
+    """Measure every operator, with 95 % intervals.
+
+    Service times, selectivities, CPU and memory.
+    """
     check_output("--out", out, ModelError)
     workspace = workspace_of(context)
     components = dict(_component(text) for text in component or ())

@@ -5,7 +5,8 @@ from typing import Any
 from forescale.codec import to_json
 from forescale.jobs.calibrate import CalibratedTopology
 from forescale.report.kit.drift_words import drift_remedy
-from modeling.calibration import CalibratedOperator, Marked
+from modeling.calibration.calibrated import CalibratedOperator
+from modeling.calibration.sifting import Marked
 
 
 def calibration_fields(calibration: CalibratedTopology) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from forescale.cli.output import console, plain, table
 from forescale.report.kit.drift_words import drift_remedy, drift_words
-from modeling.calibration import Calibrated, CalibratedOperator, Drift
+from modeling.calibration.calibrated import Calibrated, CalibratedOperator
+from modeling.calibration.drift import Drift
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR
 from modeling.wording import count_of
@@ -55,7 +56,10 @@ def _show_more(operator: CalibratedOperator) -> None:
             of_input = _with_interval(profile, f"input_selectivity[{out}][{stream}]", ratio)
             plain(f"{name}: {of_input} on {out} per tuple of {stream}")
     needs = {"cpu_s": " CPU s a tuple", "memory_mib": " MiB idle", "memory_mib_s": " MiB more per tuple a second"}
+    needs |= {"idle_cores": " cores without work", "container_idle_cores": " cores of its container without work"}
+    needs |= {"container_waking_cores": " cores of its container while it waits"}
     needs |= {"state_gib": " GiB of state", "gc_share": " of the time in garbage collection"}
+    needs |= {"gc_pause_s": " s a collection"}
     told = [
         _with_interval(profile, key, getattr(profile, key), unit)
         for key, unit in needs.items()

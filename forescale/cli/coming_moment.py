@@ -13,11 +13,12 @@ _BY_CLOCK = re.compile(r"(?:([a-z]{3})[a-z]*\.?\s+)?(\d{1,2}):(\d{2})", re.IGNOR
 
 def coming_moment(text: str, place: str, now: datetime, timezone: str) -> datetime:
     """The first moment after now at which clocks of the time zone show the given time, on the given weekday if any.
-    An ISO time is taken as it is, as UTC if it has no offset. Raises HistoryError that names the place.
+    An ISO time is taken as it is, as one of the time zone if it has no offset. Raises HistoryError that names the
+    place.
     """
     found = _BY_CLOCK.fullmatch(text.strip())
     if found is None:
-        return typed_moment(text, place)
+        return typed_moment(text, place, timezone=ZoneInfo(timezone))
     day, hour, minute = (found[1] or "").lower(), int(found[2]), int(found[3])
     if (day and day not in _DAYS) or hour > 23 or minute > 59:
         raise HistoryError(f"{place} {text[:40]!r} is no time; give it like 09:00, mon 09:00 or 2026-03-02T09:00")

@@ -18,7 +18,10 @@ def dags(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings."""
+    """Link the DAGs into a folder that Airflow reads.
+
+    Without a folder, prints the DAG bundle for Airflow's settings.
+    """
     from forescale.local.airflow.dag_links import link_dags
 
     links = [] if folder is None else link_dags(folder)

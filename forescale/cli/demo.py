@@ -28,7 +28,10 @@ def demo(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes."""
+    """The main job on a real trace; about two minutes.
+
+    With Airflow, Spark, MLflow and the cluster simulator.
+    """
     from forescale.local.demo.home import demo_settings, fresh_home
     from forescale.local.demo.run import run_demo
     from forescale.local.demo.span import FULL, QUICK
@@ -46,7 +49,10 @@ def demo(
 
 
 def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
-    """The same job, deployed to a real Flink on loopback; prediction against measurement; the guard."""
+    """The same job, deployed to a real Flink on loopback.
+
+    Compares prediction and measurement, and lets the guard heal a job that is too small.
+    """
     from forescale.cli.demo_flink_summary import show_flink
     from forescale.local.demo.flink_run import run_flink_demo
     from forescale.local.demo.home import demo_settings, fresh_home
@@ -72,7 +78,10 @@ def up(
     port: Port = 8080,
     mlflow_port: Port = 5000,
 ) -> None:
-    """Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C."""
+    """Airflow's and MLflow's web pages on loopback, until Ctrl-C.
+
+    Of a home, or with the demo's data.
+    """
     from forescale.local.up import Ports, home_to_serve
     from forescale.local.up import up as serve
 

@@ -3,11 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
+from forescale.cli.guard_json import action_json, turn_json
 from forescale.cli.output import console, plain, say_json, table
-from forescale.codec import to_json
 from forescale.local.demo.flink_healing import Healing
 from forescale.local.demo.flink_run import FlinkDemoResult
 from forescale.local.demo.guard_watch import WatchedTurn
+from forescale.report.kit.guard_words import judgement_words, reason_words, symptom_words
 
 
 def show_flink(result: FlinkDemoResult, *, as_json: bool) -> None:
@@ -65,10 +66,10 @@ def healing_json(healing: Healing) -> dict[str, Any]:
         "offered_per_s": healing.offered_per_s,
         "plan": healing.plan.brief(),
         "made_too_small": healing.too_small.brief(),
-        "action": None if watch.action is None else to_json(watch.action),
+        "action": None if watch.action is None else action_json(watch.action),
         "before": None if watch.before is None else _measured_json(watch.before),
         "after": None if watch.after is None else _measured_json(watch.after),
-        "turns": [{**_measured_json(each), **to_json(each.turn)} for each in watch.turns],
+        "turns": [{**_measured_json(each), **turn_json(each.turn)} for each in watch.turns],
     }
 
 
@@ -86,13 +87,13 @@ def show_healing(healing: Healing) -> None:
     columns = ["", "plan", "taken in", "waiting", "lag", "after the change"]
     console.print(table("what the guard measured", columns, rows))
     if watch.before is not None:
-        plain(f"it saw: {'; '.join(watch.before.turn.symptoms) or 'nothing'}")
+        plain(f"it saw: {'; '.join(map(symptom_words, watch.before.turn.symptoms)) or 'nothing'}")
     if watch.action is not None:
-        plain(f"it did: {watch.action.action} by step {watch.action.step_id}: {watch.action.why}")
+        plain(f"it did: {watch.action.action} by step {watch.action.step_id}: {reason_words(watch.action.reason)}")
     if watch.failure:
         plain(f"the guard did not heal the job: {watch.failure}")
     elif watch.action is not None:
-        plain(f"it was {watch.action.state}: {watch.action.verdict}")
+        plain(f"it was {watch.action.state}: {judgement_words(watch.action)}")
 
 
 def _plan(watched: WatchedTurn) -> str:

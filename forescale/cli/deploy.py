@@ -11,6 +11,7 @@ from forescale.cli.deployment_outcomes import outcome_json, outcome_table
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
+from forescale.cli.topology_argument import SomeTopology, TopologyName
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.plain_numbers import typed_count
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from forescale.situation.workspace import Workspace
 
 app = typer.Typer(help="Review and deploy.", no_args_is_help=True)
-Topology = Annotated[str, typer.Argument(help="Topology file, or its name.")]
 ScheduleId = Annotated[str, typer.Argument(help="Id of a schedule, see `forescale plan`.")]
 Why = Annotated[str, typer.Option(help="Kept in the ledger.")]
 
@@ -47,7 +47,7 @@ def step(
 
 
 @app.command()
-def due(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
+def due(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
     """Deploy every approved step whose time has come: by cron, without Airflow."""
     from forescale.jobs.deploy import deploy_due
 
@@ -70,7 +70,7 @@ def due(context: typer.Context, topology: Topology, as_json: AsJson = False) -> 
 @app.command()
 def plan(
     context: typer.Context,
-    topology: Topology,
+    topology: TopologyName,
     file: Annotated[Path | None, typer.Option(help="Plan file (YAML).")] = None,
     parallelism: Annotated[list[str] | None, typer.Option("--set", help="OPERATOR=INSTANCES; repeat it.")] = None,
     why: Why = "",
@@ -78,7 +78,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Deploy a plan of your own at once; operators that are not named keep their parallelism."""
-    from forescale.jobs.deploy import request_deployment
+    from forescale.jobs.requested_deployment import request_deployment
 
     workspace = workspace_of(context)
     asked = _parallelism(workspace, topology, file, parallelism or [])
@@ -98,7 +98,7 @@ def plan(
 @app.command("list")
 def list_steps(
     context: typer.Context,
-    topology: Annotated[str | None, typer.Argument(help="Topology file, or its name; all if none.")] = None,
+    topology: SomeTopology = None,
     as_json: AsJson = False,
 ) -> None:
     """Every step of a topology, or of all, and where it stands."""
@@ -136,18 +136,17 @@ def list_steps(
 @app.command()
 def outcomes(
     context: typer.Context,
-    topology: Topology,
+    topology: TopologyName,
     last: Annotated[int, typer.Option(min=1, max=1000, help="Number of deployments to show, the latest.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Measured beside predicted values of past deployments, and what planning learns from them."""
     from forescale.report.kit.decision_words import learned_words
-    from forescale.situation.learned_rescale import learned_planning
 
     workspace = workspace_of(context)
     config, ledger = workspace.config(topology), workspace.ledger
     known = ledger.outcomes(config.topology, limit=last)
-    learned = learned_planning(workspace.situation(config), ledger)
+    learned = workspace.situation(config).learned
     if as_json:
         say_json(
             {

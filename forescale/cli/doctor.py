@@ -9,6 +9,7 @@ import typer
 from forescale.cli.expected import EXPECTED
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
+from forescale.cli.topology_argument import SomeTopology
 from forescale.doctor.diagnosis import diagnosed
 from forescale.doctor.examination import CheckVerdict
 
@@ -17,13 +18,11 @@ SIGNS = {CheckVerdict.GOOD: "✔", CheckVerdict.BAD: "✘", CheckVerdict.UNCHECK
 
 def doctor(
     context: typer.Context,
-    topology: Annotated[
-        str | None, typer.Argument(help="Topology file, or its name; all in the folder if absent.")
-    ] = None,
+    topology: SomeTopology = None,
     fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check everything that a decision needs, in order; exits with 1 if anything fails."""
+    """Check everything a decision needs; exits with 1 on a failure."""
     findings = []
     for finding in diagnosed(workspace_of(context), EXPECTED, topology, fleet):
         findings.append(finding)

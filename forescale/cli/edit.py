@@ -28,7 +28,8 @@ def edit(
     override: Override = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give a step another plan or time, and show the effect on cost and violations."""
+    """Give a step another plan or time, and show the effect."""
+    from forescale.cli.schedule_answer import edit_answer
     from forescale.jobs.edit import edit as edited
 
     asked = parallelism_of("--plan", plan)
@@ -37,15 +38,17 @@ def edit(
     if not asked and at is None:
         raise PlanError("nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME")
     with console.status(f"editing step {step}"):
-        made = edited(
-            workspace_of(context),
-            step,
-            parallelism=asked,
-            deploy_at=None if at is None else moment_of("--at", at),
-            by=by or getpass.getuser(),
-            why=why,
-            approve=approve,
-            override=override,
+        made = edit_answer(
+            edited(
+                workspace_of(context),
+                step,
+                parallelism=asked,
+                deploy_at=None if at is None else moment_of("--at", at),
+                by=by or getpass.getuser(),
+                why=why,
+                approve=approve,
+                override=override,
+            )
         )
     if as_json:
         say_json(made)

@@ -17,15 +17,17 @@ from forescale.cli.ranking_json import ranking_fields
 from forescale.cli.ranking_tables import show_ranking
 from forescale.cli.source_options import MAX_PER_S, asked_loads, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholders
+from forescale.cli.topology_argument import TopologyOption
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
-from forescale.situation.grounds import grounds
+from forescale.situation.decision_grounds import variation_grounds
+from forescale.situation.grounds import grounds, warm_up_grounds
 from forescale.situation.situation import Situation
-from forescale.wiring.parts import limits_of
+from forescale.wiring.planning_terms import limits_of
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MAX_CV2, Profiles
@@ -33,9 +35,10 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
+from modeling.rescaling.warm_up import WARM
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.provenance import Ground
+from planner.provenance import Ground, Origin, Provenance, Quantity
 
 if TYPE_CHECKING:
     from forescale.report.whatif.whatif import WhatIf
@@ -46,7 +49,7 @@ MAX_IN_FULL = 8
 
 def evaluate(
     context: typer.Context,
-    topology: Annotated[str, typer.Option(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyOption,
     plan: Annotated[
         list[Path], typer.Option(help="Plan file (YAML or JSON), or a folder of some; several are ranked.")
     ],
@@ -98,7 +101,10 @@ def evaluate(
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Throughput, bottleneck, latency, resources and recovery of plans under a load."""
+    """What plans would do under a load, before any is deployed.
+
+    Throughput, bottleneck, latency, resources and recovery.
+    """
     check_page(plot, ModelError)
     paths = plan_paths(plan)
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
@@ -121,7 +127,7 @@ def evaluate(
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
     asked = asked_loads(load, quantile or [0.95], within_s, arrival_cv2)
-    loads = [evaluated_load(workspace, config, each) for each in asked]
+    loads = [evaluated_load(workspace, situation, each) for each in asked]
     if quantile and len(quantile) > 1:
         loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
     if plot is not None and len(loads) > 1:
@@ -129,6 +135,7 @@ def evaluate(
             f"--plot draws plans over one load, {len(loads)} are given; leave --plot out, or give one load"
         )
     placed = [*plans.values(), *([running] if running else [])]
+    learned = None if running is None else situation.learned
     terms = Terms(
         load=loads[0],
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
@@ -142,8 +149,11 @@ def evaluate(
         packed=partial(_packed, situation, running),
         draws=draws,
         seed=seed,
+        warm_up=WARM if learned is None else learned.warmed.warm_up,
     )
-    stands_on = grounds(situation)
+    stands_on = (*grounds(situation), *_variation(situation, loads[0], arrival_cv2))
+    if learned is not None:
+        stands_on = (*stands_on, *warm_up_grounds(situation, learned))
     if len(plans) == 1:
         name = next(iter(plans))
         by_load = [_evaluated(shape, profiles, plans, replace(terms, load=each)) for each in loads]
@@ -183,6 +193,14 @@ def evaluate(
         drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {count_of(len(plans), 'plan')}"
         plain(f"drawn in {plot}{drawn}")
     say_grounds(stands_on)
+
+
+def _variation(situation: Situation, load: EvaluatedLoad, option: float | None) -> tuple[Ground, ...]:
+    """Of how arrivals vary."""
+    if option is not None:
+        return (Ground(Quantity.VARIATION, Provenance(Origin.GIVEN, f"--arrival-cv2 {option:g}")),)
+    issued_at = None if load.peak is None else load.peak.issued_at
+    return variation_grounds(situation, situation.topology.sources, load.arrival_cv2, issued_at)
 
 
 def _packed(situation: Situation, running: PhysicalPlan | None, counts: Mapping[str, int]) -> PhysicalPlan | None:

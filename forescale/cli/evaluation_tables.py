@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from forescale.cli.output import console, plain, table
 from forescale.jobs.evaluation import Evaluation
-from forescale.report.kit.wording import balance
+from forescale.report.kit.wording import NBSP, balance, duration
 from modeling.estimate import Estimate
 from modeling.flow.limits import ContainerLimit, Limit, OperatorLimit
 from modeling.uncertainty.estimate_intervals import Interval
@@ -118,7 +118,7 @@ def _show_lag(evaluation: Evaluation) -> None:
         plain(f"a tuple that arrives now waits {seconds(evaluation.drain_wait_s)} behind the backlog")
 
 
-YEAR_S = 365 * 86400.0
+YEAR_S, LONG_S = 365 * 86400.0, 600.0
 
 
 def _interval(ends: Interval) -> str:
@@ -126,11 +126,17 @@ def _interval(ends: Interval) -> str:
 
 
 def seconds(value_s: float) -> str:
-    """In milliseconds below one second; `unstable` if infinite."""
+    """In milliseconds below one second, in larger units from ten minutes on; `unstable` if infinite.
+
+    >>> [seconds(each) for each in (0.0302, 95.0, 900.0, 3.5e4, 4e6)]
+    ['30.2 ms', '95 s', '15 min', '9 h 43 min', '46 d 7 h']
+    """
     if not math.isfinite(value_s):
         return "unstable"
     if value_s > YEAR_S:
         return "over a year"
+    if value_s >= LONG_S:
+        return duration(value_s).replace(NBSP, " ")
     return f"{value_s * 1e3:.3g} ms" if 0 < value_s < 1 else f"{value_s:.3g} s"
 
 

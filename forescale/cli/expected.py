@@ -5,7 +5,7 @@ from forescale.files.file_error import FileError
 from forescale.local.errors import LocalFlinkError, ServiceError
 from forescale.monitoring.errors import NotifyError, PushError
 from forescale.report.kit.error import ReportError
-from forescale.settings import SettingsFileError
+from forescale.settings_file import SettingsFileError
 from modeling.errors import ModelError
 from planner.errors import ClusterError, DeploymentFailed, LedgerError, PlanError
 

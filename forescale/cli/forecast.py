@@ -1,20 +1,22 @@
 """`forescale forecast`: forecast the peaks of a topology's sources."""
 
-from typing import Annotated
-
 import typer
 
 from forecasting.forecast import QUANTILES
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.topology_argument import TopologyName
 
 
 def forecast(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyName,
     as_json: AsJson = False,
 ) -> None:
-    """Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`."""
+    """Select and fit forecasters, and forecast; tracked in MLflow.
+
+    Backtests them first, and keeps the forecast for `forescale plan`.
+    """
     from forescale.jobs.forecast import forecast as forecasted
 
     with console.status(f"forecasting {topology}") as status:

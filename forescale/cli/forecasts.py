@@ -20,7 +20,7 @@ def forecasts(
     most_pages: Annotated[int, typer.Option(min=0, help="Pages of sources to write, the riskiest first.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page of each source's forecast, with the scores of past ones, and one of all series."""
+    """Write pages of all sources' forecasts and their past scores."""
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):

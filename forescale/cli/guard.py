@@ -9,13 +9,13 @@ from typer.core import TyperGroup
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds
+from forescale.cli.topology_argument import NamedTopology, TopologyName
+from planner.guard_facts import GuardState
 
 if TYPE_CHECKING:
     from forescale.jobs.guard import Guarding
     from forescale.situation.workspace import Workspace
     from planner.ledger.entries import GuardAction
-
-Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
 
 
 MAX_PAUSE_S = 300.0
@@ -32,7 +32,7 @@ class _LooksByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_LooksByDefault,
-    help="Watch the job between forecasts, and act or advise if it does not keep up.",
+    help="Watch the job between forecasts, and act or advise.",
     no_args_is_help=True,
 )
 
@@ -40,7 +40,7 @@ app = typer.Typer(
 @app.command()
 def look(
     context: typer.Context,
-    topology: Topology,
+    topology: TopologyName,
     once: Annotated[bool, typer.Option("--once", help="One turn; for cron, if the DAG guard is off.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Turns at intervals, until Ctrl-C.")] = False,
     every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
@@ -58,18 +58,20 @@ def look(
     with console.status(f"looking at {topology}"):
         turn = guard(workspace, topology)
     _say(turn, as_json=as_json)
-    if turn.action is not None and turn.action.state != "open":
+    if turn.action is not None and turn.action.state is not GuardState.OPEN:
         raise typer.Exit(1)
 
 
 @app.command()
-def show(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
+def show(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
     """Actions and advice of the guard with their verdicts, and the barred pairs."""
+    from forescale.cli.guard_json import record_json
     from forescale.jobs.guard import guard_record
+    from forescale.report.kit.guard_words import barred_words
 
     record = guard_record(workspace_of(context), topology)
     if as_json:
-        say_json(record)
+        say_json(record_json(record))
         return
     rows = [
         (f"{each.decided_at:%Y-%m-%d %H:%M:%S}", each.diagnosis, each.action, each.state, _outcome(each))
@@ -82,7 +84,7 @@ def show(context: typer.Context, topology: Topology, as_json: AsJson = False) ->
         plain(f"{title}: nothing done so far")
     for pair in record.barred:
         plain(
-            f"barred since {pair.since:%Y-%m-%d %H:%M} UTC: {pair.diagnosis} {pair.action} ({pair.why}); "
+            f"barred since {pair.since:%Y-%m-%d %H:%M} UTC: {pair.diagnosis} {pair.action} ({barred_words(pair)}); "
             f"`forescale guard lift {record.topology} {pair.diagnosis} {pair.action}` allows it again"
         )
 
@@ -90,17 +92,18 @@ def show(context: typer.Context, topology: Topology, as_json: AsJson = False) ->
 @app.command("lift")
 def lift_barred(
     context: typer.Context,
-    topology: Topology,
+    topology: NamedTopology,
     diagnosis: Annotated[str, typer.Argument(help="As `guard show` names it, like under-provisioned.")],
     action: Annotated[str, typer.Argument(help="As `guard show` names it, like scale-up.")],
     as_json: AsJson = False,
 ) -> None:
     """Allow an action under a diagnosis again after it kept failing."""
+    from forescale.cli.guard_json import barred_json
     from forescale.jobs.guard import lift
 
     lifted = lift(workspace_of(context), topology, diagnosis, action, by=getpass.getuser())
     if as_json:
-        say_json(lifted)
+        say_json(barred_json(lifted))
     else:
         plain(f"{lifted.action} under {lifted.diagnosis} is allowed again for {lifted.topology}")
 
@@ -129,18 +132,21 @@ def _watch(workspace: "Workspace", topology: str, every_s: float, *, as_json: bo
 
 def _say(turn: "Guarding", *, as_json: bool, grounds: bool = True) -> None:
     """grounds: say what the turn stands on; `--json` always has it."""
+    from forescale.cli.guard_json import turn_json
+    from forescale.report.kit.guard_words import judgement_words, reason_words, reasons_words
+
     if as_json:
-        say_json(turn)
+        say_json(turn_json(turn))
         return
     counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
-    plain(f"{turn.at:%Y-%m-%d %H:%M:%S} UTC: {counts}; {turn.why}")
+    plain(f"{turn.at:%Y-%m-%d %H:%M:%S} UTC: {counts}; {reasons_words(turn.reasons)}")
     for source, why in turn.unmeasured.items():
         plain(f"  arrivals at {source} are estimated: {why}")
     if turn.judged is not None:
         earlier = turn.judged
-        plain(f"  {earlier.action} of {earlier.decided_at:%H:%M:%S} was {earlier.state}: {earlier.verdict}")
+        plain(f"  {earlier.action} of {earlier.decided_at:%H:%M:%S} was {earlier.state}: {judgement_words(earlier)}")
     for advice in turn.advice:
-        plain(f"  advice, nothing is deployed: {advice.action} ({advice.why})")
+        plain(f"  advice, nothing is deployed: {advice.action} ({reason_words(advice.reason)})")
     if turn.action is not None:
         plain(f"  {turn.action.action} by step {turn.action.step_id}: {_state(turn.action)}")
     if grounds:
@@ -148,8 +154,13 @@ def _say(turn: "Guarding", *, as_json: bool, grounds: bool = True) -> None:
 
 
 def _state(action: "GuardAction") -> str:
-    return "deployed, its effect is judged later" if action.state == "open" else f"{action.state}, {action.verdict}"
+    from forescale.report.kit.guard_words import judgement_words
+
+    is_open = action.state is GuardState.OPEN
+    return "deployed, its effect is judged later" if is_open else f"{action.state}, {judgement_words(action)}"
 
 
 def _outcome(action: "GuardAction") -> str:
-    return f"{action.why}. {action.verdict}" if action.verdict else action.why
+    from forescale.report.kit.guard_words import judgement_words, reason_words
+
+    return ". ".join(filter(None, [reason_words(action.reason), judgement_words(action)]))

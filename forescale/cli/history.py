@@ -12,6 +12,7 @@ from forescale.cli.history_snapshots import snapshots
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.cli.series_copies import copies_words
+from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 from forescale.report.kit.wording import percent
 from modeling.wording import count_of
@@ -22,7 +23,7 @@ app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=Tru
 @app.command()
 def build(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyName,
     start: Annotated[str | None, typer.Option(help="ISO time; from where the history ends if absent.")] = None,
     end: Annotated[str | None, typer.Option(help="ISO time; now if absent.")] = None,
     as_json: AsJson = False,

@@ -9,10 +9,11 @@ import typer
 
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
-from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.history_options import Days, From, SnapshotId, To
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.series_copies import copies_words
+from forescale.cli.topology_argument import TopologyName
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
 from forescale.jobs.series_copies import current_copies
@@ -25,7 +26,7 @@ Named = Sequence[tuple[str, SourceQuality]]
 
 def check(
     context: typer.Context,
-    topology: Name,
+    topology: TopologyName,
     start: From = None,
     end: To = None,
     days: Days = None,
@@ -44,7 +45,7 @@ def check(
     checks = quality_checks(found, config.arrivals.quality)
     good = all(one.holds for one in checks)
     copies, unknown = current_copies(workspace, config)
-    suspects = recent_suspects(workspace, config, min(span.end, workspace.clock.now()))
+    suspects = recent_suspects(workspace.situation(config), min(span.end, workspace.clock.now()))
     measures = sorted(rows["measures"].unique().to_pylist())
     if as_json:
         body = {

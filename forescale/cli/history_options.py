@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-Name = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
 From = Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")]
 To = Annotated[str | None, typer.Option("--to", help="ISO time; the end of the history if absent.")]
 Days = Annotated[float | None, typer.Option(help="How many days: up to --to, or from --from on; 7 if absent.")]

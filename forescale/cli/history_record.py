@@ -11,9 +11,9 @@ import typer
 
 from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
-from forescale.cli.history_options import Name
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
+from forescale.cli.topology_argument import TopologyName
 from forescale.jobs.record import Readings, record_steadily
 from forescale.jobs.record import record as record_once
 from forescale.local.processes import signals_handled
@@ -25,7 +25,7 @@ NOTHING_TO_RECORD = (
 
 def record(
     context: typer.Context,
-    topology: Name,
+    topology: TopologyName,
     every: Annotated[float | None, typer.Option(help="Seconds between readings; one reading if absent.")] = None,
     for_s: Annotated[float | None, typer.Option("--for", help="Seconds to run for; until stopped if absent.")] = None,
     as_json: AsJson = False,

@@ -15,9 +15,10 @@ from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
-from forescale.cli.history_options import Days, From, Name, SnapshotId, To
+from forescale.cli.history_options import Days, From, SnapshotId, To
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
+from forescale.cli.topology_argument import TopologyName
 from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import PAGE_POINTS, BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
@@ -29,7 +30,7 @@ _KEYS_SHOWN = 10
 
 def show(
     context: typer.Context,
-    topology: Name,
+    topology: TopologyName,
     start: From = None,
     end: To = None,
     days: Days = None,

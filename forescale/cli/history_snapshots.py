@@ -7,12 +7,12 @@ import typer
 
 from forecasting.arrivals.storage.reading import read_commit
 from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
-from forescale.cli.history_options import Name
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, say_json, table
+from forescale.cli.topology_argument import TopologyName
 
 
-def snapshots(context: typer.Context, topology: Name, as_json: AsJson = False) -> None:
+def snapshots(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
     """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
     workspace = workspace_of(context)
     name = workspace.config(topology).topology

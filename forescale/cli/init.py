@@ -80,7 +80,10 @@ def init(
     spans: Annotated[int, typer.Option(min=1, help="Number of spans to watch Flink for.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Write a topology file from a running job, mark open questions, calibrate, and print the next command."""
+    """Write a topology file from a running job.
+
+    Marks what is still a question, calibrates, and prints the next command.
+    """
     check_output("--out", out, ModelError)
     timezone = None if timezone is None else known_timezone(timezone)
     workspace = workspace_of(run)

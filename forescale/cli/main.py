@@ -1,5 +1,7 @@
 """The entry point: imports the command that is asked for, and turns expected errors into one line and an exit code."""
 
+import gc
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -15,40 +17,60 @@ from pydantic_settings import SettingsError
 
 from engines.redaction import without_logins
 from forescale.cli.output import say_in_any_encoding, say_json
+from forescale.codec import to_json
 from forescale.files.shown import shown
 from forescale.plain_numbers import is_plain
-from forescale.settings import PREFIX
+from forescale.setting_checks import setting_shown
+from forescale.settings_file import PREFIX
 
-COMMANDS = {
-    "init": "Write a topology file from a running job, mark open questions, calibrate, and print the next command.",
-    "doctor": "Check everything that a decision needs, in order; exits with 1 if anything fails.",
-    "forecast": "Backtest, select and fit forecasters; track the forecast in MLflow; keep it for `forescale plan`.",
-    "forecasts": "Write a page of each source's forecast, with the scores of past ones, and one of all series.",
-    "peak": "Peak of the load until any moment, with its probability, by the newest forecast's joint paths.",
-    "backtest": "Replay a trace: forecast at each origin from earlier arrivals alone, and score against what followed.",
-    "calibrate": "Measure service times, selectivities and needs of every operator, each with its 95 % interval.",
-    "evaluate": "Throughput, bottleneck, latency, resources and recovery of plans under a load.",
-    "services": "Requests a second at which micro-services saturate, and the service that is short of threads or CPU.",
-    "pack": "Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`.",
-    "plan": "Propose a schedule for the newest forecast; nothing is deployed before it is approved.",
-    "edit": "Give a step another plan or time, and show the effect on cost and violations.",
-    "replay": "Replay policies over past arrivals, minute by minute, and score their cost and violations.",
-    "shadow": "Cost and violations by day in shadow mode, beside those of what really ran.",
-    "guard": "Watch the job between forecasts, and act or advise if it does not keep up.",
-    "metrics": "Metrics of forecasts, plans and deployments for Prometheus; exits with 1 if a topology cannot be read.",
-    "notify": "Send new incidents to the services of FORESCALE_NOTIFY_URLS; exits with 1 if one refuses.",
-    "prune": "Remove old runs, models, forecasts, reports and replays that are not in use; asks first.",
-    "report": "Write a schedule's HTML report again, with the outcomes since, and log it to MLflow.",
-    "reproduce": "Repeat an MLflow run's forecasts from its recorded history and model; exits with 1 if any differs.",
-    "demo": "The main job on a real trace, with Airflow, Spark, MLflow and the cluster simulator; about two minutes.",
-    "demo-flink": "The same job, deployed to a real Flink on loopback; prediction against measurement; the guard.",
-    "up": "Airflow's and MLflow's web pages on loopback, of a home or with the demo's data, until Ctrl-C.",
-    "history": "The arrival history of a topology.",
-    "deploy": "Review and deploy.",
-    "config": "A home, its settings and topology files.",
-    "dags": "Link the DAGs into a folder that Airflow reads; without one, print the DAG bundle for its settings.",
+GROUPS = {
+    "Begin": {
+        "init": "Write a topology file from a running job.",
+        "doctor": "Check everything a decision needs; exits with 1 on a failure.",
+        "config": "A home, its settings and topology files.",
+        "dags": "Link the DAGs into a folder that Airflow reads.",
+        "demo": "The main job on a real trace; about two minutes.",
+        "demo-flink": "The same job, deployed to a real Flink on loopback.",
+        "up": "Airflow's and MLflow's web pages on loopback, until Ctrl-C.",
+    },
+    "Every day": {
+        "history": "The arrival history of a topology.",
+        "forecast": "Select and fit forecasters, and forecast; tracked in MLflow.",
+        "plan": "Propose a schedule; nothing is deployed before approval.",
+        "edit": "Give a step another plan or time, and show the effect.",
+        "deploy": "Review and deploy.",
+        "guard": "Watch the job between forecasts, and act or advise.",
+    },
+    "Ask the model": {
+        "calibrate": "Measure every operator, with 95 % intervals.",
+        "evaluate": "What plans would do under a load, before any is deployed.",
+        "pack": "Which container holds which instance: a plan file.",
+        "services": "Requests a second at which micro-services saturate.",
+        "peak": "Peak of the load until any moment, with its probability.",
+    },
+    "Judge": {
+        "forecasts": "Write pages of all sources' forecasts and their past scores.",
+        "backtest": "Score forecasts of a trace against what followed.",
+        "replay": "Replay policies over past arrivals; cost and violations.",
+        "shadow": "Cost and violations in shadow mode, beside what really ran.",
+        "report": "Write a schedule's page again, with the outcomes since.",
+        "reproduce": "Repeat an MLflow run's forecasts; exits with 1 if any differs.",
+    },
+    "Run": {
+        "serve": "Offer the approved plan of now to KEDA, HTTP and Prometheus.",
+        "metrics": "Metrics of forecasts, plans and deployments for Prometheus.",
+        "notify": "Send new incidents to the services of FORESCALE_NOTIFY_URLS.",
+        "prune": "Remove old runs, models and pages not in use; asks first.",
+    },
 }
-"""The line of each command in `forescale --help`, known without importing the command."""
+"""The line of each command in `forescale --help`, known without importing the command, by what people do."""
+
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+
+COLLECTED_AFTER = 50_000
+"""New objects until Python looks for cycles among them. Its own 700 (2,000 since 3.12) costs a command a quarter of the
+time of its imports, whose objects all stay.
+"""
 
 MODULES = {"demo-flink": "demo", "up": "demo"}
 """Module in forescale.cli, where its name differs from the command's."""
@@ -59,19 +81,19 @@ def application(command: str | None) -> typer.Typer:
     app = typer.Typer(
         name="forescale",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
     app.callback()(_forescale)
-    for name, line in COMMANDS.items():
-        if name != command:
-            app.command(name, help=line)(_not_imported)
-            continue
-        module = import_module(f"forescale.cli.{MODULES.get(name, name)}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
-        else:
-            app.command(name)(getattr(module, name.replace("-", "_")))
+    for group, commands in GROUPS.items():
+        for name, line in commands.items():
+            if name != command:
+                app.command(name, help=line, rich_help_panel=group)(_not_imported)
+                continue
+            module = import_module(f"forescale.cli.{MODULES.get(name, name)}")
+            if hasattr(module, "app"):
+                app.add_typer(module.app, name=name, rich_help_panel=group)
+            else:
+                app.command(name, rich_help_panel=group)(getattr(module, name.replace("-", "_")))
     return app
 
 
@@ -96,12 +118,14 @@ def _not_imported() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Exits with 0, with 1 after an error (one line on standard error), or with 2 for wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(COLLECTED_AFTER)
     say_in_any_encoding()
     try:
         _check_text(given)
-        command = typer.main.get_command(application(next((word for word in given if not word.startswith("-")), None)))
+        words = given or _words_to_complete()
+        command = typer.main.get_command(application(next((word for word in words if not word.startswith("-")), None)))
         _take_plain_numbers(command)
-        command(args=given)
+        command(args=given, prog_name="forescale")
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
@@ -110,9 +134,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         message = without_logins(message)
         if "--json" in given:
-            say_json({"error": message})
+            say_json({"error": message, **_facts(error)})
         print(f"forescale: {message}", file=sys.stderr)
         sys.exit(1)
+
+
+def _words_to_complete() -> list[str]:
+    """The words after the program's name, where a shell asks what could follow them; bash has another variable."""
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()[1:]
+
+
+def _facts(error: Exception) -> dict[str, object]:
+    """What machines may read of an error beside its text."""
+    from planner.edit_facts import OverrideError
+    from planner.limits import BoundError
+
+    match error:
+        case BoundError():
+            excess = error.excess
+            of = {"operator": excess.operator} if excess.operator else {}
+            return {"field": excess.field, **of, "value": excess.value, "bound": excess.bound}
+        case OverrideError():
+            return {"passed": [to_json(limit) for limit in error.passed]}
+    return {}
 
 
 def _take_plain_numbers(command: Any) -> None:
@@ -161,7 +205,6 @@ def _expected(error: Exception) -> str | None:
         first = error.errors()[0]
         field, *within = [str(part) for part in first["loc"]]
         message = f"setting {PREFIX}{field.upper()}: {first['msg'].removeprefix('Value error, ')}"
-        # Repeat only values of plain fields: others, and addresses, may hold a password.
         alone = isinstance(first["input"], str | int | float) and not within and first["type"] != "value_error"
-        return message + (f" (given: {shown(first['input'])})" if alone else "")
+        return message + (f" (given: {setting_shown(first['input'])})" if alone else "")
     return None

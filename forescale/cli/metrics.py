@@ -25,7 +25,10 @@ def metrics(
     fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Metrics of forecasts, plans and deployments for Prometheus; exits with 1 if a topology cannot be read."""
+    """Metrics of forecasts, plans and deployments for Prometheus.
+
+    Exits with 1 if a topology cannot be read.
+    """
     from forescale.jobs.standings import named_standings
     from forescale.monitoring.exposition import openmetrics, push_metrics, samples, write_metrics
 

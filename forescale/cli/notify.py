@@ -21,7 +21,10 @@ def notify(
     fleet: Annotated[Path | None, typer.Option(help="Fleet file, which is no topology file of the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send new incidents to the services of FORESCALE_NOTIFY_URLS; exits with 1 if one refuses."""
+    """Send new incidents to the services of FORESCALE_NOTIFY_URLS.
+
+    Exits with 1 if one refuses.
+    """
     from forescale.monitoring.errors import NotifyError
     from forescale.monitoring.notify import notify as notified
 

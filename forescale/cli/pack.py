@@ -12,6 +12,7 @@ from forescale.cli.output import AsJson, check_output, console, plain, say_json,
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds
+from forescale.cli.topology_argument import TopologyName
 from forescale.files.packing_section import PackingSection
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.shown import shown
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def pack(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyName,
     packer: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +90,10 @@ def pack(
     out: Annotated[Path | None, typer.Option(help="Write the plan file here (.json or .yaml).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which container holds which instance: a plan file by one of the packers, for `forescale evaluate`."""
+    """Which container holds which instance: a plan file.
+
+    Made by one of the packers, for `forescale evaluate`.
+    """
     from forescale.jobs.pack import pack as packed
 
     if out is not None:

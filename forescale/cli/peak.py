@@ -8,6 +8,7 @@ from forescale.cli.coming_moment import coming_moment
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.cli.timezone_option import known_timezone
+from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ USUAL = (0.5, 0.95, 0.99)
 
 def peak(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyName,
     until: Annotated[
         str | None,
         typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; the end of the forecast if absent."),
@@ -35,7 +36,10 @@ def peak(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Peak of the load until any moment, with its probability, by the newest forecast's joint paths."""
+    """Peak of the load until any moment, with its probability.
+
+    By the joint paths of the newest forecast.
+    """
     from forescale.jobs.coming_peak import coming_peak
 
     workspace = workspace_of(context)

@@ -8,21 +8,19 @@ import typer
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds, say_placeholders
+from forescale.cli.topology_argument import HELP, ONLY, completed, only_topology
 from modeling.wording import count_of
-from planner.scaling_schedule import AlternativeKind
+from planner.scaling_schedule import COMPARED
 
 if TYPE_CHECKING:
-    from forescale.jobs.plan import ConsideredSchedule, PlannedSchedule, PlannedStep
-    from forescale.jobs.plan_all import PlannedFleet
+    from forescale.cli.schedule_answer import AlternativeAnswer, FleetAnswer, ScheduleAnswer, StepAnswer
     from forescale.situation.workspace import Workspace
     from modeling.inputs.physical_plan import PhysicalPlan
 
 
 def plan(
     context: typer.Context,
-    topology: Annotated[
-        str | None, typer.Argument(help="Topology file, or its name in the folder of topology files.")
-    ] = None,
+    topology: Annotated[str | None, typer.Argument(show_default=ONLY, help=HELP, autocompletion=completed)] = None,
     every: Annotated[bool, typer.Option("--all", help="Plan every topology of that folder.")] = False,
     fleet: Annotated[
         Path | None, typer.Option(help="With --all: fleet file (YAML) with the quotas that topologies share.")
@@ -39,7 +37,7 @@ def plan(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose a schedule for the newest forecast; nothing is deployed before it is approved."""
+    """Propose a schedule; nothing is deployed before approval."""
     if every:
         if topology is not None:
             raise typer.BadParameter(f"{topology} and --all are both given; leave one of them out")
@@ -49,16 +47,17 @@ def plan(
             raise typer.BadParameter("--workers and --spark exclude each other; the Spark master has its own workers")
         _plan_all(workspace_of(context), fleet, workers, spark, as_json)
         return
-    if topology is None:
-        raise typer.BadParameter("give a topology, or --all for every one of them")
     if fleet is not None or workers is not None or spark:
         raise typer.BadParameter("--fleet, --workers and --spark need --all; give it instead of the topology")
+    topology = only_topology(context, topology)
+    assert topology is not None
+    from forescale.cli.schedule_answer import schedule_answer
     from forescale.jobs.plan import plan as planned
 
     workspace = workspace_of(context)
     proposed = None if candidates is None else _proposed(workspace, topology, candidates)
     with console.status(f"planning for {topology}"):
-        made = planned(workspace, topology, proposed)
+        made = schedule_answer(planned(workspace, topology, proposed))
     if as_json:
         say_json(made)
         return
@@ -79,7 +78,7 @@ def _proposed(workspace: "Workspace", topology: str, candidates: Path) -> "dict[
     return {Path(path).name: plan for path, plan in read_plan_files(plan_paths([candidates]), shape).items()}
 
 
-def show_schedule(planned: "PlannedSchedule") -> None:
+def show_schedule(planned: "ScheduleAnswer") -> None:
     say_placeholders(planned.stands_on, planned.topology)
     price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
     plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
@@ -102,7 +101,7 @@ def show_schedule(planned: "PlannedSchedule") -> None:
         for step in planned.steps:
             plain(f"{step.step_id}: {_change(step)}")
     for other in (*planned.alternatives, *planned.candidates):
-        plain(f"{other.name}: {_cost(other) if other.kind is AlternativeKind.REACTIVE else ''}{other.excuse}")
+        plain(f"{other.name}: {_cost(other) if other.kind in COMPARED else ''}{other.excuse}")
     if planned.last_day is not None:
         from forescale.report.decision.last_day_words import last_day_sentences
 
@@ -112,13 +111,13 @@ def show_schedule(planned: "PlannedSchedule") -> None:
     say_grounds(planned.stands_on)
 
 
-def _cost(other: "ConsideredSchedule") -> str:
+def _cost(other: "AlternativeAnswer") -> str:
     """Of an alternative whose words compare it with nothing."""
     late, rescales = count_of(round(other.violation_minutes), "minute"), count_of(other.rescales, "rescale")
     return f"{other.cost_instance_hours:.0f} instance-hours, {late} in violation, {rescales}; "
 
 
-def _change(step: "PlannedStep") -> str:
+def _change(step: "StepAnswer") -> str:
     """The disruption that a step causes, and the cost of its plan."""
     told = [] if step.disruption is None else [str(step.disruption)]
     told.append(f"down for {step.downtime_s:.3g} s")
@@ -130,6 +129,7 @@ def _change(step: "PlannedStep") -> str:
 def _plan_all(workspace: "Workspace", fleet: Path | None, workers: int | None, spark: bool, as_json: bool) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+    from forescale.cli.schedule_answer import fleet_answer
     from forescale.jobs.plan_all import plan_all
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -141,7 +141,7 @@ def _plan_all(workspace: "Workspace", fleet: Path | None, workers: int | None, s
                 bars[what] = progress.add_task(what, total=of)
             progress.update(bars[what], completed=done, total=of)
 
-        made = plan_all(workspace, fleet, workers=workers, spark=spark, progress=advance)
+        made = fleet_answer(plan_all(workspace, fleet, workers=workers, spark=spark, progress=advance))
     if as_json:
         say_json(made)
     else:
@@ -150,7 +150,7 @@ def _plan_all(workspace: "Workspace", fleet: Path | None, workers: int | None, s
         raise typer.Exit(1)
 
 
-def _show_fleet(fleet: "PlannedFleet") -> None:
+def _show_fleet(fleet: "FleetAnswer") -> None:
     rows = [
         (
             each.topology,

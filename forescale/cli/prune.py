@@ -24,7 +24,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove old runs, models, forecasts, reports and replays that are not in use; asks first."""
+    """Remove old runs, models and pages not in use; asks first.
+
+    Forecasts, reports and replays too.
+    """
     from forescale.jobs.prune import Retention, prunable
     from forescale.jobs.prune import prune as pruned
 

@@ -112,7 +112,7 @@ def replay(
     ] = 0.001,
     as_json: AsJson = False,
 ) -> None:
-    """Replay policies over past arrivals, minute by minute, and score their cost and violations."""
+    """Replay policies over past arrivals; cost and violations."""
     check_output("--out", out, PlanError)
     check_page(plot, PlanError)
     if topology is None and is_trace_name(arrivals):

@@ -13,7 +13,10 @@ def report(
     schedule: Annotated[str, typer.Argument(help="Id of a schedule, see `forescale plan`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write a schedule's HTML report again, with the outcomes since, and log it to MLflow."""
+    """Write a schedule's page again, with the outcomes since.
+
+    Logs it to MLflow.
+    """
     from forescale.jobs.report import report as reported
 
     path = reported(workspace_of(context), schedule)

@@ -13,7 +13,10 @@ def reproduce(
     run: Annotated[str, typer.Argument(help="Id of the MLflow run, see `forescale forecast`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Repeat an MLflow run's forecasts from its recorded history and model; exits with 1 if any differs."""
+    """Repeat an MLflow run's forecasts; exits with 1 if any differs.
+
+    From its recorded history and model.
+    """
     from forescale.jobs.reproduce import reproduce as reproduced
 
     with console.status(f"making the forecasts of run {run} again") as status:

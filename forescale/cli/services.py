@@ -9,6 +9,7 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholders
+from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 from forescale.files.typed_plan import parallelism_of
 from forescale.jobs.services import saturation
@@ -20,7 +21,7 @@ from planner.provenance import Quantity
 
 def services(
     context: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")],
+    topology: TopologyName,
     replicas: Annotated[str, typer.Option(help="SERVICE=REPLICAS,… of every service.")],
     threads: Annotated[
         str, typer.Option(help="SERVICE=THREADS,… of one replica, where others than the topology file's.")
@@ -38,7 +39,10 @@ def services(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Requests a second at which micro-services saturate, and the service that is short of threads or CPU."""
+    """Requests a second at which micro-services saturate.
+
+    Names the service that is short of threads or CPU.
+    """
     workspace = workspace_of(context)
     situation = workspace.situation(topology)
     config, shape = situation.config, situation.topology

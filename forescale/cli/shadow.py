@@ -9,13 +9,12 @@ from typer.core import TyperGroup
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds, say_placeholders
+from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 from planner.errors import PlanError
 
 if TYPE_CHECKING:
     from forescale.jobs.shadow import Shadow
-
-Topology = Annotated[str, typer.Argument(help="Topology file, or its name in the folder of topology files.")]
 
 
 class _ShowsByDefault(TyperGroup):
@@ -28,7 +27,7 @@ class _ShowsByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_ShowsByDefault,
-    help="Cost and violations by day in shadow mode, beside those of what really ran.",
+    help="Cost and violations in shadow mode, beside what really ran.",
     no_args_is_help=True,
 )
 
@@ -36,7 +35,7 @@ app = typer.Typer(
 @app.command()
 def show(
     context: typer.Context,
-    topology: Topology,
+    topology: TopologyName,
     days: Annotated[
         int | None, typer.Option(min=1, max=36500, help="Number of days to show, the latest; all if absent.")
     ] = None,
@@ -65,7 +64,7 @@ def show(
 
 
 @app.command()
-def observe(context: typer.Context, topology: Topology, as_json: AsJson = False) -> None:
+def observe(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
     """Record what the cluster runs now: every few minutes by cron, if the DAG shadow is off."""
     from forescale.jobs.observe import observe as observed
     from forescale.report.kit.wording import duration

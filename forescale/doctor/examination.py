@@ -17,7 +17,7 @@ class CheckVerdict(StrEnum):
 @dataclass(frozen=True)
 class Finding:
     """of: the topology, empty for what all topologies share. detail: what was found. remedy: what helps, empty where
-    nothing is wrong or the detail says it.
+    nothing is wrong, and where the detail is the text of an error, which says it.
     """
 
     of: str
@@ -98,9 +98,7 @@ def _run_check(check: Check, expected: Expected) -> tuple[CheckVerdict, str, str
         )
     except Exception as error:  # noqa: BLE001 - a defect in one check must not hide what the others found
         if isinstance(error, (*expected, OSError, ValueError)):
-            # Errors of this project end with the remedy.
-            detail, _, remedy = " ".join(str(error).split()).rpartition("; ")
-            return CheckVerdict.BAD, detail or remedy, remedy if detail else ""
+            return CheckVerdict.BAD, " ".join(str(error).split()), ""  # errors of this project name the remedy
         return CheckVerdict.BAD, f"{type(error).__name__}: {error}", "this is a defect of forescale; report it"
 
 

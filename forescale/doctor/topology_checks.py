@@ -213,7 +213,7 @@ def _history_quality(patient: Patient) -> str:
 
 def _lost_events(patient: Patient) -> str:
     """No span of the history looks like an outage that nobody declared."""
-    suspects = recent_suspects(patient.workspace, patient.config, patient.now)
+    suspects = recent_suspects(patient.workspace.situation(patient.config), patient.now)
     if suspects:
         raise AilmentError(
             "; ".join(suspect_words(each) for each in suspects),
@@ -285,6 +285,8 @@ def _cluster(patient: Patient) -> str:
 
 def _rights(patient: Patient) -> str:
     section = patient.config.cluster
+    if patient.config.planning.served:
+        raise NotUsedError("in planning.mode: serve nothing is changed, so that no right to it is needed")
     may_rescale = cluster_kind(section).may_rescale
     if may_rescale is None:
         raise NotUsedError(f"clusters of kind {section.kind} do not report who may rescale")

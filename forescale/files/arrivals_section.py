@@ -1,5 +1,7 @@
 """The section `arrivals` of a topology file: where arrivals are read from, and how complete their history must be."""
 
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
@@ -17,7 +19,7 @@ from engines.address import is_http_address
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.counting.event_files import EventColumns
 from forecasting.arrivals.grid import DAY_S
-from forescale.files.bounded_numbers import Moment, NotNegative, Positive
+from forescale.files.bounded_numbers import Moment, NotNegative, Positive, Timeout
 from forescale.files.events_section import TimeZone
 from forescale.files.http_access import EnvironmentVariable, HttpAccess, http_address, secret
 from forescale.plain_numbers import PlainNumbers
@@ -78,6 +80,27 @@ class EventsEntry(_Arrivals):
     span_s: NotNegative = 0
     measures: Measures = Measures.OFFERED
 
+    @field_validator("path", "coverage")
+    @classmethod
+    def _holds_no_login(cls, path: str | None) -> str | None:
+        if path is not None and "://" in path and "@" in path.split("://", 1)[1].split("/", 1)[0]:
+            raise ValueError("has a login in it (it is not shown); give the keys as Spark takes them, not in the path")
+        return path
+
+    @field_validator("columns")
+    @classmethod
+    def _differ_from_time(cls, columns: EventColumns) -> EventColumns:
+        for alone in ("time", "weight"):
+            column = columns.named().get(alone)
+            if shared := [role for role, name in columns.named().items() if name == column and role != alone]:
+                raise ValueError(f"{alone} and {shared[0]} are both column {column!r}; name another for one of them")
+        return columns
+
+
+Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+_OF_A_SECRET = re.compile(r"password|secret|jaas|oauthbearer\.(config|assertion\.private)|\.pem$", re.IGNORECASE)
+"""Names of Kafka's settings whose values are or hold secrets."""
+
 
 class KafkaEntry(_Arrivals):
     """Topics, counted by their offsets. topics: source → topic or topics. settings: of the client, as in librdkafka.
@@ -88,11 +111,11 @@ class KafkaEntry(_Arrivals):
 
     kind: Literal["kafka"]
     servers: str
-    topics: dict[str, str | list[str]]
+    topics: dict[str, Topic | Annotated[list[Topic], Field(min_length=1)]]
     settings: dict[str, str] = {}
     group: Annotated[str, Field(min_length=1)] | None = None
     password_env: EnvironmentVariable | None = None
-    timeout_s: Positive = 30
+    timeout_s: Timeout = 30
     settle_s: NotNegative = 10
 
     @field_validator("servers")
@@ -106,10 +129,18 @@ class KafkaEntry(_Arrivals):
                 )
         return servers
 
+    @field_validator("topics")
+    @classmethod
+    def _are_read_once(cls, topics: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
+        for source, named in topics.items():
+            if isinstance(named, list) and (twice := [name for name, times in Counter(named).items() if times > 1]):
+                raise ValueError(f"{source} names {twice[0]} twice, which would count it twice; name it once")
+        return topics
+
     @field_validator("settings")
     @classmethod
     def _holds_no_secret(cls, settings: dict[str, str]) -> dict[str, str]:
-        if secret := [name for name in settings if "password" in name or "secret" in name or name.endswith(".pem")]:
+        if secret := [name for name in settings if _OF_A_SECRET.search(name)]:
             raise ValueError(
                 f"{secret[0]} is a secret; put it into an environment variable and name that: password_env"
             )
@@ -145,7 +176,7 @@ class PrometheusEntry(_OverHttp):
     """
 
     kind: Literal["prometheus"]
-    queries: dict[str, str]
+    queries: dict[str, Annotated[str, Field(pattern=r"\S")]]
     measures: Measures = Measures.THROUGHPUT
     scrape_interval_s: Positive = 15
     max_gap_s: Positive | None = None

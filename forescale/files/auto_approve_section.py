@@ -1,13 +1,15 @@
 """`planning.auto_approve` of a topology file: changes small enough to be deployed without approval by a person."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from forescale.files.bounded_numbers import NotNegative
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.physical_plan import MAX_PARALLELISM
-from planner.auto_approval import ApprovalBounds
+
+if TYPE_CHECKING:
+    from planner.auto_approval import ApprovalBounds
 
 
 class AutoApproveSection(PlainNumbers, BaseModel):
@@ -26,7 +28,7 @@ class AutoApproveSection(PlainNumbers, BaseModel):
 
     @model_validator(mode="after")
     def _bounds_something(self) -> "AutoApproveSection":
-        if self.bounds == ApprovalBounds():
+        if not self.model_dump(exclude_none=True):
             raise ValueError(
                 "no bound is given, so everything would be approved; give max_step, max_cost_instance_hours, "
                 "max_cost_price or max_violation_probability, or leave the section out"
@@ -34,7 +36,9 @@ class AutoApproveSection(PlainNumbers, BaseModel):
         return self
 
     @property
-    def bounds(self) -> ApprovalBounds:
+    def bounds(self) -> "ApprovalBounds":
+        from planner.auto_approval import ApprovalBounds
+
         return ApprovalBounds(
             self.max_step, self.max_cost_instance_hours, self.max_violation_probability, self.max_cost_price
         )

@@ -18,19 +18,13 @@ from pydantic import (
 from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.public_holidays import holidays_installed, public_holidays, refuse_unknown_place
 from forecasting.local_time import local_days, local_instant, zone
+from forescale.files.bounded_numbers import is_written_out
 from forescale.plain_numbers import PlainNumbers
 
 YEARS = range(1970, 2201)
 
 Name = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^\S")]
 Sources = Annotated[list[Name], Field(min_length=1)]
-
-
-def _is_written_out(given: Any) -> Any:
-    # pydantic would read a bare number as seconds since 1970.
-    if not isinstance(given, str | datetime.date):
-        raise ValueError("is no date or time; write it out, such as 2026-11-27 or 2026-11-27 18:00")
-    return given
 
 
 def _has_a_time(given: Any) -> Any:
@@ -51,8 +45,8 @@ def _is_a_zone(name: str) -> str:
 
 
 InOurDays = AfterValidator(_is_in_our_days)
-Day = Annotated[datetime.date, BeforeValidator(_is_written_out), InOurDays]
-Moment = Annotated[datetime.datetime, BeforeValidator(_has_a_time), BeforeValidator(_is_written_out), InOurDays]
+Day = Annotated[datetime.date, BeforeValidator(is_written_out), InOurDays]
+Moment = Annotated[datetime.datetime, BeforeValidator(_has_a_time), BeforeValidator(is_written_out), InOurDays]
 TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_is_a_zone)]
 
 

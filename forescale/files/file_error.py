@@ -59,6 +59,7 @@ def _sentence(file: object, problem: "ErrorDetails") -> str:
         return f"{file}: {field} is not a known field; remove it or correct its name"
     message = problem["msg"].removeprefix("Value error, ")
     given = problem["input"]
-    # Repeat only plain values: a whole section may hold an address with a password.
-    alone = isinstance(given, str | int | float) and problem["type"] != "value_error"
+    # Repeat only plain values: a whole section may hold an address with a password, and so may a text where true or
+    # false stands.
+    alone = isinstance(given, str | int | float) and problem["type"] not in ("value_error", "bool_parsing")
     return f"{file}: {field}: {message}" + (f" (given: {shown(given)})" if alone else "")

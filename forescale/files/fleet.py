@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -11,7 +11,9 @@ from forescale.files.file_error import FileError, field_errors
 from forescale.files.yaml_fields import yaml_fields
 from forescale.plain_numbers import PlainNumbers
 from modeling.wording import count_of
-from planner.fleet.terms import FleetTerms, Quota, Stagger
+
+if TYPE_CHECKING:
+    from planner.fleet.terms import FleetTerms
 
 Count = Annotated[int, Field(ge=1, le=10**9)]
 EXAMPLE = "see docs/fleet-planning.md for one"
@@ -90,8 +92,10 @@ def sections_of_a_fleet(fields: Collection[str]) -> list[str]:
     return [] if "topology" in fields else [name for name in FleetEntry.model_fields if name in fields]
 
 
-def read_fleet_file(path: Path, topologies: Collection[str]) -> FleetTerms:
+def read_fleet_file(path: Path, topologies: Collection[str]) -> "FleetTerms":
     """topologies: names of all planned topologies. Raises FileError naming file, field, value and remedy."""
+    from planner.fleet.terms import FleetTerms, Quota, Stagger
+
     body = yaml_fields(path, "fleet file", EXAMPLE)
     with field_errors(path):
         entry = FleetEntry.model_validate(body)

@@ -29,12 +29,10 @@ class FreezeWindow(PlainNumbers, BaseModel):
     @field_validator("from_", "until", mode="before")
     @classmethod
     def _is_a_clock_time(cls, given: object) -> object:
-        # YAML 1.1 reads an unquoted 18:00 as a base-60 number, and pydantic reads that as seconds.
-        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 24 * 60:
-            return time(given // 60, given % 60)
+        # pydantic reads a number as seconds.
         if isinstance(given, int | float):
             raise ValueError(f'{given} is no clock time; give one like "18:00", and "00:00" for midnight')
-        return given
+        return f"0{given}" if isinstance(given, str) and given[1:2] == ":" else given
 
     @field_validator("from_", "until")
     @classmethod

@@ -1,21 +1,37 @@
 """Login and certificates for a server over HTTP, in a section of a topology file."""
 
 import os
+import re
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, model_validator
 
 from engines.address import is_http_address
-from engines.http import Connection
 from forecasting.bounded_file import bounded_text
-from forescale.files.bounded_numbers import Positive
+from forescale.files.bounded_numbers import Timeout
 from forescale.plain_numbers import PlainNumbers
+
+if TYPE_CHECKING:
+    from engines.http import Connection
 
 MAX_TOKEN_BYTES = 64 << 10
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
-EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+def _is_a_name(name: str) -> str:
+    """Raises ValueError, without repeating it: whoever mistakes the field writes the secret itself into it."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(
+            "is no name of an environment variable (it is not shown); give the name, not the secret itself"
+        )
+    return name
+
+
+EnvironmentVariable = Annotated[
+    str, AfterValidator(_is_a_name), Field(json_schema_extra={"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"})
+]
 
 AbsolutePath = Annotated[str, Field(pattern="^/")]
 
@@ -38,7 +54,7 @@ class HttpAccess(PlainNumbers, BaseModel):
     token_env: EnvironmentVariable | None = None
     headers_env: dict[HeaderName, EnvironmentVariable] = {}
     ca_file: AbsolutePath | None = None
-    timeout_s: Positive = 30
+    timeout_s: Timeout = 30
 
     @model_validator(mode="after")
     def _authorizes_once(self) -> Self:
@@ -53,8 +69,10 @@ class HttpAccess(PlainNumbers, BaseModel):
             headers["Authorization"] = SecretStr(f"Bearer {_sent(self.token_env).get_secret_value()}")
         return headers
 
-    def connection(self) -> Connection:
+    def connection(self) -> "Connection":
         """Raises ValueError if the environment lacks a header."""
+        from engines.http import Connection
+
         return Connection(headers=self.headers(), ca_file=self.ca_file, timeout_s=self.timeout_s)
 
 
@@ -84,8 +102,10 @@ class MutualAccess(HttpAccess):
             headers["Authorization"] = SecretStr(f"Bearer {_token(Path(self.token_file))}")
         return headers
 
-    def connection(self) -> Connection:
+    def connection(self) -> "Connection":
         """Raises ValueError if the environment or the file lacks a secret."""
+        from engines.http import Connection
+
         shown = Connection(certificate_file=self.certificate_file, key_file=self.key_file)
         return super().connection() | shown
 
@@ -112,8 +132,8 @@ def _sent(variable: str) -> SecretStr:
     value = secret(variable).get_secret_value().strip()
     if not (value and value.isascii() and value.isprintable()):
         raise ValueError(
-            f"the environment variable {variable} is sent as a header, and is empty or not one line of printable "
-            "ASCII; correct it"
+            f"the environment variable {_named(variable)} is sent as a header, and is empty or not one line of "
+            "printable ASCII; correct it"
         )
     return SecretStr(value)
 
@@ -121,5 +141,15 @@ def _sent(variable: str) -> SecretStr:
 def secret(variable: str) -> SecretStr:
     """The value of an environment variable. Raises ValueError if it is not set."""
     if variable not in os.environ:
-        raise ValueError(f"the environment variable {variable}, which should hold a secret, is not set; set it")
+        raise ValueError(f"the environment variable {_named(variable)}, which should hold a secret, is not set; set it")
     return SecretStr(os.environ[variable])
+
+
+def _named(variable: str) -> str:
+    """The name if it is set or written as names of variables are; a secret in its place is not shown.
+
+    >>> _named("SHOP_TOKEN"), _named("ghp_16C7e42F292c6912E7")
+    ('SHOP_TOKEN', '(not shown, as it may be the secret itself)')
+    """
+    usual = variable in os.environ or (variable.isupper() and not re.search(r"[0-9]{4}", variable))
+    return variable if usual else "(not shown, as it may be the secret itself)"

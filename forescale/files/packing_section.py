@@ -1,16 +1,17 @@
 """`packing` of a topology file: which packer places its plans, in which containers of which nodes."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forescale.files.bounded_numbers import AllInstances
 from forescale.plain_numbers import PlainNumbers
-from modeling.inputs.site import Site
 from planner.errors import PlanError
-from planner.packing.offer import Offer, offered_nodes, padding_of, site_nodes
-from planner.packing.registry import PACKERS
-from planner.pricing.site_prices import SitePrices
+
+if TYPE_CHECKING:
+    from modeling.inputs.site import Site
+    from planner.packing.offer import Offer
+    from planner.pricing.site_prices import SitePrices
 
 Count = AllInstances
 
@@ -40,6 +41,8 @@ class PackingSection(PlainNumbers, BaseModel):
     @field_validator("packer")
     @classmethod
     def _is_known(cls, packer: str) -> str:
+        from planner.packing.registry import PACKERS  # most topology files have no such section
+
         if packer not in PACKERS:
             raise ValueError(f"no packer {packer!r}; known are {', '.join(PACKERS)}")
         return packer
@@ -52,8 +55,10 @@ class PackingSection(PlainNumbers, BaseModel):
             )
         return self
 
-    def offer(self, site: Site, prices: SitePrices) -> Offer:
+    def offer(self, site: "Site", prices: "SitePrices") -> "Offer":
         """Raises PlanError for a node that the site does not know, or that has no price where others have one."""
+        from planner.packing.offer import Offer, offered_nodes, padding_of, site_nodes
+
         known = site_nodes(site)
         if self.nodes and known and (unknown := sorted(set(self.nodes) - known)):
             raise PlanError(

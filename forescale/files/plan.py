@@ -1,7 +1,6 @@
 """A physical plan as a YAML or JSON file: `topology`, `parallelism` per operator and, if wanted, `containers`."""
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.json_keys import unique_keys
 from forescale.files.yaml_fields import yaml_fields
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.physical_plan import MAX_PARALLELISM, Container, Instance, PhysicalPlan
@@ -57,17 +57,9 @@ def _json_fields(path: Path) -> dict[str, Any]:
     """Read as JSON, tens of times faster than as YAML. Empty if it is not JSON: the YAML reader then says why."""
     if path.suffix.lower() == ".json":
         with suppress(OSError, ValueError, RecursionError):
-            body = json.loads(bounded_text(path), object_pairs_hook=_unique)
+            body = json.loads(bounded_text(path), object_pairs_hook=unique_keys)
             return body if isinstance(body, dict) else {}
     return {}
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises ValueError for a duplicate key."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a key is given twice")
-    return fields
 
 
 def check_plan_path(path: Path) -> None:

@@ -20,21 +20,24 @@ class Planning(PlainNumbers, BaseModel):
     in violation; or price_per_violation_minute, in instance-hours. If neither is given, allow is a tenth of 1 -
     quantile. quantile: of the peaks that steps report as their load. max_utilisation: limit for the busiest instance;
     None leaves that to the budget. max_latency_s: mean end to end; max_p95_latency_s: its p95.
-    downtime_s: of a rescale. lead_s: from asking for instances until they are there. min_dwell_s: from the end of a
-    rescale until the next may be asked for. max_catch_up_s: how long a deployment waits for the backlog to drain.
-    rescale_cost_instance_hours: what avoiding one rescale is worth; added to it, started_cost_instance_hours per
-    instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for state that moves to another
-    instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from the history.
+    downtime_s: of a rescale. warm_up_s: from when a plan runs until the job is at full speed; None: learnt, until then
+    120 where a change starts the whole job anew, else 0. lead_s: from asking for instances until they are there.
+    min_dwell_s: from the end of a rescale until the next may be asked for. max_catch_up_s: how long a deployment waits
+    for the backlog to drain. rescale_cost_instance_hours: what avoiding one rescale is worth; added to it,
+    started_cost_instance_hours per instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for
+    state that moves to another instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from
+    the history.
     deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. stale_s: older
     forecasts are not used. review_s: from a decision to the first step that needs approval. mode: shadow plans and
     reports, but neither it nor the guard deploys anything; floor raises the running plan to its plans, and leaves
-    anything above them to others. auto_approve: bounds within which no approval is needed; None: everything needs
+    anything above them to others; serve is the same where a scaler asks `forescale serve` for its floor, and nothing is
+    deployed. auto_approve: bounds within which no approval is needed; None: everything needs
     approval.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["act", "shadow", "floor"] = "act"
+    mode: Literal["act", "shadow", "floor", "serve"] = "act"
     stale_s: Positive = 3 * 3600
     allow: Annotated[float, Field(ge=0, le=1)] | None = None
     price_per_violation_minute: Positive | None = None
@@ -44,6 +47,7 @@ class Planning(PlainNumbers, BaseModel):
     max_p95_latency_s: Positive | None = None
     max_lag_s: Positive = 180
     downtime_s: NotNegative = 30
+    warm_up_s: NotNegative | None = None
     lead_s: NotNegative = 300
     min_dwell_s: NotNegative = 300
     max_catch_up_s: Positive = 600
@@ -104,9 +108,15 @@ class Planning(PlainNumbers, BaseModel):
 
     @property
     def floor(self) -> bool:
-        return self.mode == "floor"
+        """Whether plans are lower bounds."""
+        return self.mode in ("floor", "serve")
+
+    @property
+    def served(self) -> bool:
+        """Whether a scaler of the cluster asks for its lower bounds."""
+        return self.mode == "serve"
 
     @property
     def guard_mode(self) -> Literal["act", "advise", "off"]:
-        """In shadow mode the guard only advises."""
-        return "advise" if self.shadow and self.guard.mode == "act" else self.guard.mode
+        """In shadow mode, and where a scaler acts by what it is offered, the guard only advises."""
+        return "advise" if (self.shadow or self.served) and self.guard.mode == "act" else self.guard.mode

@@ -4,6 +4,7 @@ Its fields are those of `OperatorProfile`: a field added there is read, written 
 code.
 """
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +14,16 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from forecasting.bounded_file import bounded_text
 from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.json_keys import unique_keys
 from forescale.plain_numbers import PlainNumbers, odd_number
+from modeling.calibration.parameters import parameters
 from modeling.errors import ModelError
 from modeling.inputs.checked import check_streams
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
+
+ROUNDING = 1e-6
+"""By which a value may lie beyond its interval, as a share of it: people round what they write down."""
 
 
 class ProfilesEntry(PlainNumbers, BaseModel):
@@ -48,6 +54,20 @@ class ProfilesEntry(PlainNumbers, BaseModel):
             for name, profile in operators.items()
         }
         return {**body, "operators": named}
+
+
+def _check_intervals(profiles: Profiles) -> None:
+    """Raises ModelError for an interval that does not hold the value that it belongs to."""
+    for operator, profile in profiles.items():
+        of_cv2 = () if profile.service_cv2_interval is None else (("service_cv2", profile.service_cv2_interval),)
+        values = parameters(profile)
+        for name, (low, high) in (*profile.intervals.items(), *of_cv2):
+            value = values[name].value if name in values else low
+            if not low - ROUNDING * abs(low) <= value <= high + ROUNDING * abs(high):
+                raise ModelError(
+                    f"operators.{operator}: the interval of {name}, {low:g} to {high:g}, does not hold its value "
+                    f"{value:g}; correct one of them, or leave the interval out"
+                )
 
 
 def _in_words_of_now(profile: dict[str, Any]) -> dict[str, Any]:
@@ -86,9 +106,19 @@ def read_profile_file(
         raise FileError(f"profile file {name} cannot be read: {error}; check the path") from None
     with field_errors(name, "; see docs/topology-file.md"):
         entry = ProfilesEntry.model_validate_json(text)
+        _check_keys(name, text)
+        _check_intervals(entry.operators)
         if topology is not None:
             _check(entry.topology, entry.operators, topology)
         return entry.operators
+
+
+def _check_keys(file: str, text: str) -> None:
+    """Raises FileError for a key that is given twice, of which pydantic takes the last."""
+    try:
+        json.loads(text, object_pairs_hook=unique_keys)
+    except ValueError as error:
+        raise FileError(f"profile file {file}: {error}") from None
 
 
 def measured_at(path: Path) -> datetime | None:
@@ -115,9 +145,14 @@ def _check(of: str, profiles: Profiles, topology: Topology) -> None:
         check_streams(topology, profiles[operator])
 
 
-def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> None:
-    """Atomic: the file is the old one or the new one."""
+def profile_text(topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> str:
+    """What a profile file holds."""
     entry = ProfilesEntry.model_construct(
         schema_version=2, topology=topology, measured_at=measured_at, operators=profiles
     )
-    write_whole(entry.model_dump_json(indent=2, exclude={"operators": {"__all__": {"operator"}}}), path)
+    return entry.model_dump_json(indent=2, exclude={"operators": {"__all__": {"operator"}}})
+
+
+def write_profile_file(path: Path, topology: str, profiles: dict[str, OperatorProfile], measured_at: str) -> None:
+    """Atomic: the file is the old one or the new one."""
+    write_whole(profile_text(topology, profiles, measured_at), path)

@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from forecasting.bounded_file import bounded_text
 from forescale.files.bounded_numbers import MAX_MEASURED
 from forescale.files.file_error import FileError, field_errors
+from forescale.files.json_keys import unique_keys
 from forescale.plain_numbers import is_plain
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
+from modeling.inputs.features import Feature
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
@@ -59,11 +61,14 @@ class _SampleEntry(BaseModel):
     cpu_s: NotNegative | None = None
     memory_mib: NotNegative | None = None
     gc_s: NotNegative | None = None
+    gc_pauses: NotNegative | None = None
+    features: Annotated[tuple[Feature, ...], Field(strict=False)] = ()
     state_gib: NotNegative | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = None
     container: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     container_cpu_s: NotNegative | None = None
     container_cores: Annotated[float, Field(gt=0, le=MAX_MEASURED)] | None = None
+    arrivals: NotNegative | None = None
 
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
@@ -110,7 +115,7 @@ def _of_json(path: Path, text: str, topology: Topology) -> Iterator[PlacedSample
 
     try:
         # Not by pydantic: it accepts NaN, which is not JSON, and does not say on which line an error is.
-        body = json.loads(text, parse_constant=refused)
+        body = json.loads(text, parse_constant=refused, object_pairs_hook=unique_keys)
     except FileError:
         raise
     except (ValueError, RecursionError) as error:

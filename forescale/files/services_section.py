@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engines.prometheus.server import selector_with_suffix
 from forescale.plain_numbers import PlainNumbers
 from modeling.services.pools import MAX_THREADS
 
@@ -30,6 +29,8 @@ class ServicesSection(PlainNumbers, BaseModel):
     @field_validator("requests")
     @classmethod
     def _are_selectors(cls, requests: dict[str, str]) -> dict[str, str]:
+        from engines.prometheus.server import selector_with_suffix
+
         for selector in requests.values():
             selector_with_suffix(selector, "_count")
         return requests

@@ -45,11 +45,13 @@ class ContainersEntry(_Strict):
 
 class NodeEntry(_Strict):
     """service_factor: factor by which service times are longer here than where they were measured. price_per_hour:
-    while it holds a container, in the currency of containers.
+    while it holds a container, in the currency of containers. bandwidth_mbit_per_s: of its network card, each way, for
+    all its links together.
     """
 
     service_factor: Factor = 1.0
     price_per_hour: NotNegative | None = None
+    bandwidth_mbit_per_s: Positive | None = None
 
 
 class LinkEntry(_Strict):
@@ -113,7 +115,7 @@ class SiteEntry(_Strict):
 @dataclass(frozen=True)
 class SiteFile:
     """The site, how plans are changed there, and its prices. rescales_known: whether the file says how long rescales
-    take; otherwise the engine's usual values apply.
+    take; otherwise the engine's usual values apply. buffers_known: whether it says when buffers are sent.
     """
 
     site: Site
@@ -124,6 +126,7 @@ class SiteFile:
     prices: SitePrices = field(default_factory=SitePrices)
     parallel_restore: bool = False
     rescales_known: bool = False
+    buffers_known: bool = False
 
     def change_from(self, running: PhysicalPlan) -> PlanChange:
         return PlanChange(
@@ -164,6 +167,11 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         },
         buffer_timeout_s=entry.buffer_timeout_s,
         serialisation_s={name: stream.serialisation_s for name, stream in entry.streams.items()},
+        card_mbit_per_s={
+            name: node.bandwidth_mbit_per_s
+            for name, node in entry.nodes.items()
+            if node.bandwidth_mbit_per_s is not None
+        },
     )
     given = entry.rescale
     speeds = {"save_s_per_gib": given.save_s_per_gib, "restore_s_per_gib": given.restore_s_per_gib}
@@ -184,4 +192,5 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         prices,
         given.parallel_restore,
         "rescale" in entry.model_fields_set,
+        "buffer_timeout_s" in entry.model_fields_set,
     )

@@ -4,8 +4,9 @@ field by field.
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -25,7 +26,11 @@ from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+
+if TYPE_CHECKING:
+    from modeling.rescaling.warm_up import WarmUp
 
 MAX_OPERATORS = 300
 MAX_STREAMS = 3000
@@ -48,11 +53,29 @@ class CallsEntry(_Strict):
     call_cv2: NotNegative = 1.0
 
 
+class PausesEntry(_Strict):
+    """Pauses in which each instance takes nothing: length_s seconds, every interval_s, for checkpoints or compaction.
+    Those of garbage collection are measured.
+    """
+
+    interval_s: Annotated[float, Field(gt=0, le=1e6)]
+    length_s: Annotated[float, Field(gt=0, le=1e6)]
+
+    @model_validator(mode="after")
+    def _works_between(self) -> "PausesEntry":
+        if self.length_s >= self.interval_s:
+            raise ValueError(
+                f"length_s {self.length_s:g} leaves no time for work in interval_s {self.interval_s:g}; shorten it"
+            )
+        return self
+
+
 class OperatorEntry(_Strict):
     """Declared values of an operator, used until calibration measures them. service_s: busy seconds of one instance per
     tuple. key_shares: of the heavy keys; distinct_keys: total number of keys; key_type: Java type of the keys, which
-    decides their instances. calls: to another system, several of an instance at once. state_gib: keyed state of the
-    whole operator. cores, memory_mib: reserved for one instance; price_per_hour: of one, in any currency.
+    decides their instances. calls: to another system, several of an instance at once. pauses: of each instance.
+    state_gib: keyed state of the whole operator. cores, memory_mib: reserved for one instance; price_per_hour: of one,
+    in any currency.
     """
 
     service_s: NotNegative
@@ -62,6 +85,7 @@ class OperatorEntry(_Strict):
     distinct_keys: Annotated[int, Field(ge=1, le=10**15)] | None = None
     key_type: KeyType | None = None
     calls: CallsEntry | None = None
+    pauses: PausesEntry | None = None
     state_gib: Amount = 0.0
     cores: Amount | None = None
     memory_mib: Amount | None = None
@@ -164,6 +188,16 @@ class TopologyConfig(_Strict):
         return self.arrivals_section
 
     @property
+    def warm_up(self) -> "WarmUp":
+        """Declared, or assumed by where the topology runs: of new JVMs unless plans change without a restart."""
+        from modeling.rescaling.warm_up import NEW_JVM, WARM  # what counts arrivals needs neither
+
+        declared_s = self.planning.warm_up_s
+        if declared_s is not None:
+            return replace(NEW_JVM, warm_s=declared_s) if declared_s else WARM
+        return NEW_JVM if self.cluster_section is None or self.cluster_section.starts_cold else WARM
+
+    @property
     def cluster(self) -> ClusterSection:
         """Raises FileError if the file has none."""
         if self.cluster_section is None:
@@ -221,6 +255,7 @@ class TopologyConfig(_Strict):
                 known = ", ".join(self.operators)
                 raise ValueError(f"{field} names the unknown operator {unknown[0]!r}; known are {known}")
         self._check_least()
+        self._check_horizon()
         self._check_siblings()
         sources = self.as_topology().sources
         arrivals = self.arrivals_section
@@ -234,6 +269,20 @@ class TopologyConfig(_Strict):
                     f"{field} names {unknown[0]!r}, which is no source of the topology; they are {', '.join(sources)}"
                 )
         return self
+
+    def _check_horizon(self) -> None:
+        """Raises ValueError if nothing that is forecast could be acted on in time, or the operators have no room."""
+        lead_s, downtime_s, horizon_s = self.planning.lead_s, self.planning.downtime_s, self.forecast.horizon_s
+        if lead_s + downtime_s >= horizon_s:
+            raise ValueError(
+                f"planning.lead_s {lead_s:g} and downtime_s {downtime_s:g} reach beyond forecast.horizon_s "
+                f"{horizon_s}, so every plan would come too late; lower them or raise the horizon"
+            )
+        if self.planning.max_instances < len(self.operators):
+            raise ValueError(
+                f"planning.max_instances is {self.planning.max_instances}, and each of {len(self.operators)} operators "
+                "needs an instance; raise it"
+            )
 
     def _check_siblings(self) -> None:
         """Raises ValueError if a source is its own sibling, or a sibling in this file is unknown."""
@@ -292,6 +341,7 @@ class TopologyConfig(_Strict):
                 keys=entry.keys(),
                 state_gib=entry.state_gib,
                 calls=None if entry.calls is None else Calls(**entry.calls.model_dump()),
+                pauses=None if entry.pauses is None else Pauses(**entry.pauses.model_dump()),
             )
             for name, entry in self.operators.items()
         }

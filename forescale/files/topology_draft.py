@@ -149,7 +149,10 @@ def _stream(each: DescribedStream, mixed: Mapping[str, Sequence[str]], *, leaves
     fields["selectivity"] = 1.0 if each.selectivity is None else _rounded(each.selectivity)
     questions = [each.question] if each.question else []
     if each.selectivity is None and leaves_a_source:
-        questions.append("how many tuples does the source emit per arrival? One is assumed, and never measured")
+        questions.append(
+            "how many tuples does the source emit per arrival? One is assumed; calibration measures it if the engine "
+            "counts what the source takes in"
+        )
     elif each.selectivity is None:
         questions.append("how many tuples out per tuple in? Calibration measures it")
     if each.upstream in mixed:

@@ -103,7 +103,7 @@ class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
     """Refuses duplicate keys in a mapping: YAML forbids them, PyYAML takes the last one.
 
     Words such as true and no stay text, from which a field that is true or false is read: as a Python bool, they would
-    be numbers to every other field, and names no longer names.
+    be numbers to every other field, and names no longer names. So does 8:00, which is 480 to YAML 1.1.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own attribute
@@ -122,6 +122,8 @@ class _UniqueKeysLoader(_Loader):  # type: ignore[misc]
             return node.value
         if node.tag in _NUMBERS:
             _check_number(node)
+            if ":" in node.value:
+                return node.value
         try:
             return super().construct_object(node, deep)
         except yaml.YAMLError:

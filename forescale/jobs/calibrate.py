@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forecasting.errors import TrackingError
 from forescale.files.atomic import write_whole
-from forescale.files.profile import measured_at, read_profile_file, write_profile_file
+from forescale.files.profile import measured_at, profile_text, read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.jobs.unlike_look import settled_look
@@ -23,7 +23,9 @@ from forescale.situation.known_profiles import (
 )
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
-from modeling.calibration import WARM_S, Calibrated, Drift, calibrated, drifts
+from modeling.calibration.calibrated import Calibrated, calibrated
+from modeling.calibration.drift import Drift, drifts
+from modeling.calibration.sifting import WARM_S
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.wording import count_of
@@ -87,10 +89,12 @@ def calibrate(
     now, before = workspace.clock.now(), against or profile_path(config, workspace.settings)
     before_at = measured_at(before) if before.exists() and not afresh else None
     in_force = kept_profiles(config, workspace.settings)
-    write_profile_file(path, config.topology, made.profiles, now.isoformat())
-    changed = tuple(drifts(known, made.profiles))
+    text = profile_text(config.topology, made.profiles, now.isoformat())
     if path == profile_path(config, workspace.settings) and _differs(in_force, made.profiles):
-        write_whole(hashlib.sha256(path.read_bytes()).hexdigest()[:12], drift_path(config, workspace.settings))
+        # First: once the profiles are kept, whoever calibrates again after a kill no longer sees that they differ.
+        write_whole(hashlib.sha256(text.encode()).hexdigest()[:12], drift_path(config, workspace.settings))
+    write_whole(text, path)
+    changed = tuple(drifts(known, made.profiles))
     age_s = None if before_at is None else (now - before_at).total_seconds()
     unsettled_s = age_s if changed and age_s is not None and age_s < SETTLED_S else None
     return CalibratedTopology(config, path, made, changed, now, source.brief, unsettled_s)

@@ -50,7 +50,7 @@ def coming_peak(
         )
     begin = start or max(now, *(each.start for each in forecasts.values()))
     until = end or last
-    joint = joint_forecasts(workspace, config, forecasts)
+    joint = joint_forecasts(workspace.situation(config), workspace.ledger, forecasts)
     per_s = {
         source: {quantile: peak_between_per_s(each, begin, until, quantile) for quantile in quantiles}
         for source, each in forecasts.items()

@@ -1,49 +1,23 @@
-"""Deployment of a schedule's step, and of a plan that a person requests."""
+"""Deployment of the steps that are due: of a schedule, and of plans that a person requested."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
-from forescale.codec import Moment
-from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.deployment_lock import deployment_lock
-from forescale.jobs.planning_case import changes_before
+from forescale.jobs.step_to_deploy import StepToDeploy
+from forescale.report.kit.guard_words import reason_words
 from forescale.situation.known_guard import known_guard
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import (
-    change_terms_of,
-    planned_limits_of,
-    rules_of,
-)
-from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.rescaling.state_restore import NO_RESTORE
 from planner.clusters.cluster import Cluster
+from planner.clusters.offered_cluster import OfferedCluster
 from planner.deployment import Deployment, Patience, deploy_step
-from planner.edit_facts import LimitPassed
-from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
-from planner.horizon.horizon_plan import Change, Present
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker
 from planner.withheld_steps import withheld_because, withhold
-
-logger = logging.getLogger(__name__)
-
-GOOD_FOR = timedelta(hours=1)
-"""How long after its time a requested plan may still be deployed."""
-
-
-@dataclass(frozen=True)
-class StepToDeploy:
-    """An approved step of the ledger."""
-
-    step_id: str
-    deploy_at: Moment
 
 
 @dataclass(frozen=True)
@@ -57,79 +31,6 @@ class DueSteps:
     deployed: tuple[Deployment, ...]
     failed: Mapping[str, str]
     held: Mapping[str, str] = field(default_factory=dict)
-
-
-def request_deployment(
-    workspace: Workspace,
-    topology: str,
-    *,
-    parallelism: Mapping[str, int],
-    deploy_at: datetime | None,
-    by: str,
-    request_id: str,
-    why: str = "",
-    override: bool = False,
-) -> StepToDeploy:
-    """Record a plan that a person requests as an approved step; once per request_id.
-
-    Operators that `parallelism` does not name keep their running parallelism. deploy_at: None for at once. In shadow
-    mode it is deployed too: only forescale itself does not act there, and what people deploy is what really runs.
-    override: limits that protect the job may be exceeded, for a reason that is recorded. Raises ModelError for an
-    invalid plan, PlanError for a time that is past or has no zone, and for exceeded limits without override.
-    """
-    config = workspace.config(topology)
-    clock, ledger = workspace.clock, workspace.ledger
-    known = ledger.hand_made_step(config.topology, request_id)
-    if known is not None and parallelism.items() <= known.plan.parallelism.items():
-        return StepToDeploy(known.id, known.deploy_at)  # already checked at the first request
-    now = clock.now()
-    deploy_at = now if deploy_at is None else _checked(deploy_at, now)
-    running = workspace.cluster(config).state().plan
-    plan = PhysicalPlan(config.topology, {**running.parallelism, **parallelism})
-    check_bounds(plan, config.as_topology(), planned_limits_of(config.planning))
-    passed = _limits_passed(workspace, config, running, plan, deploy_at)
-    check_override(passed, override=override, why=why)
-    step_id = ledger.record_hand_made_step(
-        request_id,
-        plan,
-        replaces=running,
-        deploy_at=deploy_at,
-        expires_at=deploy_at + GOOD_FOR,
-        at=now,
-        by=by,
-        why=f"asked for by {by}"
-        + (f" ({why.strip()})" if why.strip() else "")
-        + (f", which overrides: {'; '.join(map(str, passed))}" if passed else ""),
-    )
-    return StepToDeploy(step_id, ledger.step(step_id).deploy_at)
-
-
-def _limits_passed(
-    workspace: Workspace,
-    config: TopologyConfig,
-    running: PhysicalPlan,
-    plan: PhysicalPlan,
-    deploy_at: datetime,
-) -> tuple[LimitPassed, ...]:
-    """Limits that the change from the running plan exceeds; the running plan itself exceeds none."""
-    if plan.same_parallelism(running):
-        return ()
-    planning, restore = config.planning, NO_RESTORE
-    try:
-        learned = learned_planning(workspace.situation(config), workspace.ledger.past_damage())
-        planning, restore = learned.planning, learned.restore
-    except FileError as error:  # a damaged file must not prevent a deployment by hand
-        logger.warning("limits of %s are judged by its file alone: %s", config.topology, error)
-    at_s = deploy_at.timestamp()
-    return limits_passed(
-        [Change(plan, at_s)],
-        0,
-        config.as_topology(),
-        change_terms_of(planning, config.forecast.every_s, restore),
-        Present(at_s, running.parallelism, changes=changes_before(workspace.ledger, config.topology, deploy_at)),
-        rules_of(config.planning, deploy_at, deploy_at + timedelta(days=1)),
-        config.planning.min_parallelism,
-    )
 
 
 def deploy(workspace: Workspace, step_id: str) -> Deployment:
@@ -155,6 +56,8 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
     cluster = workspace.cluster(config)
     _refuse_withheld(step, config, workspace, cluster)
     planning = config.planning
+    if planning.served:
+        cluster = OfferedCluster(cluster, clock)
     patience = Patience(planning.deploy_timeout_s, hold_s=planning.hold_s, catch_up_s=planning.max_catch_up_s)
     deployment = deploy_step(
         step_id,
@@ -164,7 +67,7 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
         by="deploy",
         patience=patience,
         backlogs=recorded_backlogs(config, cluster, ledger, clock),
-        floor_within=planning.max_instances if planning.floor else None,
+        floor_within=planning.max_instances if planning.floor and not planning.served else None,
     )
     if deployment.undone:
         raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
@@ -216,17 +119,11 @@ def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
 
 def _refuse_withheld(step: StepEntry, config: TopologyConfig, workspace: Workspace, cluster: Cluster) -> None:
     ledger, now = workspace.ledger, workspace.clock.now()
-    step = ledger.take_withheld_places(step, at=now, by="deploy")
+    step = ledger.take_skipped_places(step, at=now, by="deploy")
     topology, terms = config.as_topology(), known_guard(workspace, config).terms
-    if why := withheld_because(step, topology, terms, ledger, cluster, now):
-        raise StepWithheld(withhold(step, why, ledger, now, "deploy"))
-
-
-def _checked(deploy_at: datetime, now: datetime) -> datetime:
-    if deploy_at.tzinfo is None:
-        raise PlanError(f"deploy time {deploy_at.isoformat()} has no time zone; give it like 2026-03-01T06:45:00+00:00")
-    if deploy_at < now - timedelta(minutes=1):
-        raise PlanError(
-            f"deploy time {deploy_at.isoformat()} is past, it is {now.isoformat()}; leave it out to deploy at once"
+    if (reason := withheld_because(step, topology, terms, ledger, cluster, now)) is not None:
+        withhold(step, reason, ledger, now, "deploy")
+        raise StepWithheld(
+            f"step {step.id} ({step.plan.brief()}) is withheld: {reason_words(reason)}; it is tried again until the "
+            f"next schedule or {step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
         )
-    return deploy_at.astimezone(UTC)

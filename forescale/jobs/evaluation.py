@@ -18,6 +18,8 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import combined_change, excuses
+from modeling.rescaling.plan_change import PlanChange
+from modeling.rescaling.warm_up import WARM, WarmUp
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
@@ -56,7 +58,8 @@ class Evaluation:
 @dataclass(frozen=True)
 class Terms:
     """The terms under which plans are evaluated. targets: max_utilisation is headroom to keep, which excuses mention
-    and which is no violation. draws: of the parameters' errors; seed: reproduces them.
+    and which is no violation. draws: of the parameters' errors; seed: reproduces them. warm_up: after a change from the
+    running plan.
     """
 
     load: EvaluatedLoad
@@ -67,6 +70,12 @@ class Terms:
     packed: Packed | None = None
     draws: int = 400
     seed: int = 7
+    warm_up: WarmUp = WARM
+
+    @property
+    def change(self) -> PlanChange | None:
+        """None if nothing runs that a plan would replace."""
+        return None if self.running is None else replace(self.where.change_from(self.running), warm_up=self.warm_up)
 
 
 def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms: Terms) -> Evaluation:
@@ -74,7 +83,6 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     load, where = terms.load, terms.where
     rates_per_s, site, cv2 = load.rate_per_s, where.site, load.arrival_cv2
     max_lag_s = float("inf") if terms.targets.max_lag_s is None else terms.targets.max_lag_s
-    change = None if terms.running is None else where.change_from(terms.running)
     told = evaluate(
         topology,
         profiles,
@@ -82,7 +90,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         rates_per_s,
         arrival_cv2=cv2,
         site=site,
-        change=change,
+        change=terms.change,
         backlog=terms.backlog,
         percentiles=True,
     )
@@ -97,7 +105,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         step_s,
         parameter_draws(profiles, rng, terms.draws),
         replace(terms.targets, max_utilisation=None),
-        downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
+        downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s + told.rescale.lost_s,
         backlog_s=_waiting_s(told, terms.backlog),
         arrival_cv2=cv2,
         site=site,

@@ -9,10 +9,10 @@ import numpy as np
 
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
-from forescale.files.topology import TopologyConfig
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.newest_forecasts import newest_forecasts, recorded_forecast
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from modeling.arrays import Floats
 from modeling.errors import ModelError
@@ -64,9 +64,9 @@ class EvaluatedLoad:
     notes: tuple[str, ...] = ()
 
 
-def evaluated_load(workspace: Workspace, config: TopologyConfig, wanted: AskedLoad) -> EvaluatedLoad:
+def evaluated_load(workspace: Workspace, situation: Situation, wanted: AskedLoad) -> EvaluatedLoad:
     """Raises ModelError for a source given twice, and for a forecast of another topology."""
-    newest: dict[str, Forecast] = {}
+    config, newest = situation.config, dict[str, Forecast]()
     if wanted.newest:
         entries = newest_forecasts(config, workspace.ledger)
         newest = {source: recorded_forecast(entry) for source, entry in entries.items()}
@@ -88,7 +88,7 @@ def evaluated_load(workspace: Workspace, config: TopologyConfig, wanted: AskedLo
     # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
     cv2 = config.planning.arrival_cv2 if wanted.arrival_cv2 is None else wanted.arrival_cv2
-    arrivals = measured_arrivals(workspace, config.topology, forecasts, cv2)
+    arrivals = measured_arrivals(situation, forecasts, cv2)
     if not forecasts:
         return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
@@ -96,7 +96,7 @@ def evaluated_load(workspace: Workspace, config: TopologyConfig, wanted: AskedLo
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
-    joint = joint_forecasts(workspace, config, forecasts, within_s)
+    joint = joint_forecasts(situation, workspace.ledger, forecasts, within_s)
     paths = demand_paths(joint.forecasts, within_s)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))

@@ -8,7 +8,7 @@ import glob
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -125,13 +125,18 @@ def _forecasts(
         if entry is not None and _readable(entry):
             entries[source] = entry
     wanted = [one for one in every if one.order.source not in entries]
+    batch: TrackedBatch | None = None
+    made: dict[str, ForecastEntry] = {}
     if wanted:
         kept = {one.order.source: one.order.trained for one in every if one.version is not None}
-        made, failed = _made_batch(workspace, wanted, kept, request, config, progress)
+        in_use = {entry.model_version for entry in known.values()}
+        batch, made, failed = _made_batch(workspace, wanted, kept, request, config, in_use, progress)
         entries |= made
         failures |= failed
     for source in sorted(entries):
         ledger.record_forecast(entries[source])
+    if batch is not None and made:
+        _close(workspace.tracker, batch)
     write_failures(workspace.settings.forecasts_dir / config.topology, now, failures)
     if not entries:
         told = "; ".join(f"{source}: {cause}" for source, cause in failures.items())
@@ -249,11 +254,13 @@ def _made_batch(
     kept: Mapping[str, Path],
     request: ForecastRequest,
     config: TopologyConfig,
+    in_use: Collection[str],
     progress: Progress | None,
-) -> tuple[dict[str, ForecastEntry], dict[str, str]]:
-    """Make the forecasts as one batch: entries by source, and causes of failure by source.
+) -> tuple[TrackedBatch, dict[str, ForecastEntry], dict[str, str]]:
+    """Make the forecasts as one batch: entries by source, and causes of failure by source. It is to be closed.
 
-    kept: folders of models trained earlier and still in use, by source: a new version includes them.
+    kept: folders of models trained earlier and still in use, by source: a new version includes them. in_use: versions
+    of models whose forecasts the ledger has.
     """
     tracker = workspace.tracker
     trained = tuple(one.order.source for one in wanted if one.version is None)
@@ -288,7 +295,7 @@ def _made_batch(
             histories={one.order.source: one.series for one in wanted} if len(wanted) <= FEW else {},
             drifts=drifts,
         )
-        tracker.finish(batch, content)
+        tracker.finish(batch, content, in_use=in_use)
     except BaseException as error:
         _undo(tracker, batch, orders, error)
         raise
@@ -302,7 +309,15 @@ def _made_batch(
         for one, outcome in zip(wanted, outcomes, strict=True)
         if outcome.forecast is not None
     }
-    return entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
+    return batch, entries, {outcome.source: outcome.failure for outcome in outcomes if outcome.failure}
+
+
+def _close(tracker: MlflowTracker, batch: TrackedBatch) -> None:
+    """The forecasts are recorded: a run that stays open is closed by a later one."""
+    try:
+        tracker.close(batch)
+    except TrackingError as error:
+        log.warning("run %s is not closed: %s", batch.run_id, error)
 
 
 def _undo(tracker: MlflowTracker, batch: TrackedBatch, orders: Sequence[ForecastTask], error: BaseException) -> None:

@@ -13,11 +13,10 @@ import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.drift import ForecastDrift
-from forecasting.errors import ForecastError, HistoryError, TrackingError
+from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forecasting.outlook import SeriesOutlook, by_risk
-from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.codec import handed_over, taken_over
 from forescale.files.atomic import write_whole
 from forescale.files.safe_name import safe_name
@@ -43,7 +42,6 @@ MAX_PAGES = 100
 """Pages written at once, of the riskiest sources: each has some megabytes, with its scripts."""
 FLEET_PAGE = "forecasts.html"
 TOPOLOGY_PAGES = "forecasts.json"
-_MAX_REFUSED = 3
 
 
 @dataclass(frozen=True)
@@ -211,40 +209,21 @@ def _latest(history: ArrivalSeries | None, forecast: Forecast | None, now: datet
         return np.empty(0)
 
 
-class _RunLinks:
-    """Links to MLflow runs. After a few failures MLflow is no longer asked, since each failure takes time."""
-
-    def __init__(self, tracker: MlflowTracker) -> None:
-        self._tracker = tracker
-        self._refused = 0
-
-    def of(self, forecast: Forecast) -> str:
-        """Link to the forecast's run, empty if there is none."""
-        if not forecast.run_id or self._refused >= _MAX_REFUSED:
-            return ""
-        try:
-            return self._tracker.run_url(forecast.run_id)
-        except TrackingError as error:
-            self._refused += 1
-            logger.warning("the page on the forecast of %s has no link to MLflow: %s", forecast.source, error)
-            return ""
-
-
 def _written(workspace: Workspace, series: Sequence[_Series], max_pages: int) -> dict[tuple[str, str], Path]:
     """The pages of the riskiest sources, by topology and source."""
-    links = _RunLinks(workspace.tracker)
     shown = {(one.row.topology, one.row.source): one for one in series if one.report is not None}
     riskiest = by_risk(one.row for one in shown.values())[:max_pages]
-    return {(row.topology, row.source): _page(workspace, shown[row.topology, row.source], links) for row in riskiest}
+    return {(row.topology, row.source): _page(workspace, shown[row.topology, row.source]) for row in riskiest}
 
 
-def _page(workspace: Workspace, series: _Series, links: _RunLinks) -> Path:
+def _page(workspace: Workspace, series: _Series) -> Path:
     assert series.report is not None
     forecast = series.report.newest
     # Sample paths are large, and only the page needs them.
     with suppress(ForecastError):
         forecast = read_forecast(series.folder)
-    report = replace(series.report, newest=forecast, link=links.of(forecast))
+    link = workspace.tracker.run_url(forecast.run_id) if forecast.run_id else ""
+    report = replace(series.report, newest=forecast, link=link)
     return write_whole(render_forecast_page(report), forecast_page_file(workspace, forecast.topology, forecast.source))
 
 

@@ -9,6 +9,7 @@ from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.deployment_lock import deployment_lock
+from forescale.report.kit.guard_words import reasons_words
 from forescale.situation.grounds import measured_grounds
 from forescale.situation.known_guard import known_guard
 from forescale.situation.workspace import Workspace
@@ -16,9 +17,8 @@ from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.engines.registry import cluster_kind
 from planner.deployment import Patience
 from planner.errors import PlanError
-from planner.guard.actions import ActionKind
-from planner.guard.diagnoses import DiagnosisKind
 from planner.guard.terms import GuardTerms
+from planner.guard_facts import ActionKind, Diagnosis, DiagnosisKind, Reason, Symptom
 from planner.guarding import Guarded, GuardTurn, guard_turn
 from planner.ledger.entries import BarredPair, GuardAction
 from planner.provenance import Ground
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Guarding:
-    """One turn of the guard. plan: running parallelism. why: conclusion from symptoms and diagnoses.
+    """One turn of the guard. plan: running parallelism. reasons: conclusions from symptoms and diagnoses.
 
     action: begun in this turn; judged: earlier action that got its verdict in this turn; advice: what only people can
     do, or what the guard would do if it were to act. unmeasured: reason by source whose arrivals are estimated.
@@ -39,9 +39,9 @@ class Guarding:
     at: Moment
     mode: str
     plan: Mapping[str, int]
-    symptoms: tuple[str, ...]
-    diagnoses: tuple[str, ...]
-    why: str
+    symptoms: tuple[Symptom, ...]
+    diagnoses: tuple[Diagnosis, ...]
+    reasons: tuple[Reason, ...]
     action: GuardAction | None
     judged: GuardAction | None
     advice: tuple[GuardAction, ...]
@@ -79,7 +79,7 @@ def guard(workspace: Workspace, topology: str) -> Guarding:
     known = known_guard(workspace, config)
     guarded = replace(_guarded(config, known.terms), alone=partial(deployment_lock, workspace))
     turn = guard_turn(guarded, ledger, cluster, clock, recorded_backlogs(config, cluster, ledger, clock))
-    logger.info("guard of %s: %s", config.topology, turn.why)
+    logger.info("guard of %s: %s", config.topology, reasons_words(turn.reasons))
     return _guarding(turn, mode, known.stands_on)
 
 
@@ -137,9 +137,9 @@ def _guarding(turn: GuardTurn, mode: str, known: Iterable[Ground]) -> Guarding:
         turn.at,
         mode,
         turn.plan,
-        () if found is None else tuple(symptom.text for symptom in found.symptoms),
-        () if found is None else tuple(f"{each.kind}: {each.why}" for each in found.diagnoses),
-        turn.why,
+        () if found is None else found.symptoms,
+        () if found is None else found.diagnoses,
+        turn.reasons,
         turn.action,
         turn.judged,
         turn.advice,

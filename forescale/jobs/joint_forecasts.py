@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 
-from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import Forecast
 from forecasting.joined_paths import JoinedForecasts, compared_s, joined_forecasts
-from forescale.files.topology import TopologyConfig
 from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.jobs.past_forecasts import known_by
-from forescale.situation.workspace import Workspace
+from forescale.situation.situation import Situation
 from planner.ledger.ledger import Ledger
 
 MAX_LISTED = 15_000
@@ -19,7 +17,7 @@ MAX_PAST = 120
 
 
 def joint_forecasts(
-    workspace: Workspace, config: TopologyConfig, forecasts: Mapping[str, Forecast], within_s: int | None = None
+    situation: Situation, ledger: Ledger, forecasts: Mapping[str, Forecast], within_s: int | None = None
 ) -> JoinedForecasts:
     """Join them by the ledger's past forecasts and the history; the note says if these are not enough.
 
@@ -27,15 +25,14 @@ def joint_forecasts(
     """
     if len(forecasts) < 2:
         return JoinedForecasts(forecasts)
-    since = min(each.trained_from for each in forecasts.values())
+    config, since = situation.config, min(each.trained_from for each in forecasts.values())
     until = max(each.start for each in forecasts.values())
     try:
-        history = read_history(workspace.settings.history_dir, config.topology, start=since, end=until)
+        history = situation.history.between(since, until).in_local_time(config.timezones)
     except HistoryError as error:
         return JoinedForecasts(forecasts, f"sample paths of sources are paired as they come: {error}")
-    history = history.in_local_time(config.timezones)
     known = {source: known_by(history, source, config.events, until) for source in forecasts}
-    past = _past(workspace.ledger, config.topology, forecasts, compared_s(forecasts, within_s))
+    past = _past(ledger, config.topology, forecasts, compared_s(forecasts, within_s))
     return joined_forecasts(forecasts, known, within_s, past)
 
 

@@ -6,12 +6,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from forecasting.arrivals.history import ArrivalHistory
-from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import guard_terms_of
+from forescale.wiring.planning_terms import guard_terms_of
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
@@ -34,9 +32,9 @@ def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry)
     config, schedule, topology = situation.config, entry.schedule, situation.topology
     end = schedule.made_at.replace(second=0, microsecond=0)
     start = end - DAY
-    terms = day_terms(situation, workspace.ledger)
+    terms = day_terms(situation)
     try:
-        history = read_history(workspace.settings.history_dir, config.topology, start=start, end=end)
+        history = situation.history.between(start, end)
         _check_whole(history, topology.sources, start, end)
         load = minute_load(history.series, may_be_silent=True)
         plans, unknown = _plans(workspace.ledger, entry, load.start)
@@ -49,13 +47,13 @@ def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry)
         return None
 
 
-def day_terms(situation: Situation, ledger: Ledger) -> DayTerms:
+def day_terms(situation: Situation) -> DayTerms:
     """Terms of planning now, with what past deployments teach."""
-    learned = learned_planning(situation, ledger)
+    learned = situation.learned
     planning = learned.planning
     return DayTerms(
         learned.engine,
-        guard_terms_of(situation.config, learned.engine.whole_s, situation.model),
+        guard_terms_of(situation.config, learned.engine.whole_s, situation.model, learned.warmed.warm_up),
         planning.min_parallelism,
         planning.allowed_share,
         planning.price_per_violation_minute,

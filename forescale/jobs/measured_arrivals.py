@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.report.kit.decision_words import arrival_words
-from forescale.situation.workspace import Workspace
+from forescale.situation.decision_grounds import VARIATION_SPAN
+from forescale.situation.situation import Situation
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
 from planner.decision_basis import ArrivalFacts
-
-SPAN = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -30,14 +27,14 @@ class MeasuredArrivals:
 
 
 def measured_arrivals(
-    workspace: Workspace, topology: str, forecasts: Mapping[str, Forecast], given: float | None = None
+    situation: Situation, forecasts: Mapping[str, Forecast], given: float | None = None
 ) -> MeasuredArrivals:
     """Measured at the sources of these forecasts, from their training data; given: overrides the measurement."""
     if given is not None or not forecasts:
         return MeasuredArrivals(1.0 if given is None else given)
     until = max(forecast.trained_to for forecast in forecasts.values())
     try:
-        series = read_history(workspace.settings.history_dir, topology, start=until - SPAN, end=until).series
+        series = situation.history.between(until - VARIATION_SPAN, until).series
     except HistoryError as error:
         return MeasuredArrivals(1.0, (ArrivalFacts("", detail=str(error)),))
     found = {

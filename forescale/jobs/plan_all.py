@@ -16,7 +16,6 @@ from forescale.files.fleet import read_fleet_file
 from forescale.files.topology import TopologyConfig, read_topology_file, topology_files
 from forescale.jobs.fleet_standing import standing
 from forescale.jobs.plan import (
-    PlannedSchedule,
     PlanRequest,
     earlier_schedule,
     kept,
@@ -27,15 +26,16 @@ from forescale.jobs.plan import (
 )
 from forescale.jobs.planning_case import PlanningCase
 from forescale.jobs.planning_lock import planning_all
+from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
-from forescale.report.kit.schedule_words import near_words
+from forescale.situation.known_situation import recalibrated
 from forescale.situation.workspace import Workspace
 from modeling.excuse import Excuse
 from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.fleet.grants import granted
 from planner.fleet.holding import Holding
-from planner.fleet.shortage import QUOTA, Shortage, excuse, shortages
+from planner.fleet.shortage import Shortage, excuse, shortages
 from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
@@ -45,16 +45,15 @@ from planner.scaling_schedule import ScalingSchedule
 
 @dataclass(frozen=True)
 class PlannedFleet:
-    """schedules: by name of the planned topology. failures: why a topology was not planned. short: what was not
-    granted, and which topologies have it. moved: rescales made earlier than needed, to be apart from others; stuck:
-    those that remain close to each other. uncounted: topologies whose instances are unknown.
+    """schedules: by name of the planned topology. failures: why a topology was not planned. moved: rescales made
+    earlier than needed, to be apart from others; stuck: those that remain close to each other. uncounted: topologies
+    whose instances are unknown.
     """
 
-    schedules: tuple[PlannedSchedule, ...]
+    schedules: tuple[ProposedSchedule, ...]
     failures: Mapping[str, str]
-    short: Mapping[str, str]
-    moved: tuple[str, ...]
-    stuck: tuple[str, ...]
+    moved: tuple[NearRescale, ...]
+    stuck: tuple[NearRescale, ...]
     uncounted: tuple[str, ...]
 
 
@@ -64,8 +63,8 @@ class _Shared:
 
     schedules: Mapping[str, ScalingSchedule]
     failures: Mapping[str, str]
-    moved: tuple[str, ...] = ()
-    stuck: tuple[str, ...] = ()
+    moved: tuple[NearRescale, ...] = ()
+    stuck: tuple[NearRescale, ...] = ()
 
 
 def plan_all(
@@ -114,7 +113,6 @@ def plan_all(
     return PlannedFleet(
         tuple(recorded.values()),
         {**failures, **failed},
-        {name: reason for name in keep if (reason := _short(answers[name]))},
         shared.moved,
         shared.stuck,
         tuple(sorted(uncounted)),
@@ -146,7 +144,7 @@ def _request(workspace: Workspace, config: TopologyConfig) -> PlanRequest:
 
 def _planned(workspace: Workspace, request: PlanRequest) -> tuple[PlanningCase, ScalingSchedule]:
     forecasts = request.forecasts()
-    case = request_case(workspace, request, forecasts)
+    _, case = request_case(workspace, request, forecasts)
     return case, request_schedule(workspace, request, case, forecasts)
 
 
@@ -155,15 +153,12 @@ def _planned_again(workspace: Workspace, task: tuple[PlanRequest, PlanningCase, 
     return request_schedule(workspace, request, case, request.forecasts(), at_most)
 
 
-def _recorded(workspace: Workspace, task: tuple[PlanRequest, ScheduleEntry | ScalingSchedule]) -> PlannedSchedule:
+def _recorded(workspace: Workspace, task: tuple[PlanRequest, ScheduleEntry | ScalingSchedule]) -> ProposedSchedule:
     (request, made), ledger = task, workspace.ledger
     entry = kept(request, made, ledger) if isinstance(made, ScalingSchedule) else made
-    return published(workspace, request, entry, request.forecasts())
-
-
-def _short(made: ScheduleEntry | ScalingSchedule) -> str:
-    schedule = made if isinstance(made, ScalingSchedule) else made.schedule
-    return "; ".join(each.reason for each in schedule.excuses if each.target == QUOTA)
+    return published(
+        workspace, request, recalibrated(request.situation, workspace.settings), entry, request.forecasts()
+    )
 
 
 def _standing(workspace: Workspace, config: TopologyConfig) -> Holding | None:
@@ -249,8 +244,8 @@ def _under(
     return _Shared(
         schedules,
         failures,
-        tuple(map(near_words, apart.moved)),
-        tuple(map(near_words, chain.from_iterable(apart.stuck.values()))),
+        tuple(apart.moved),
+        tuple(chain.from_iterable(apart.stuck.values())),
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 
 from forecasting.forecast import Forecast
@@ -13,18 +14,24 @@ from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_arrivals import measured_arrivals
 from forescale.jobs.review_time import ReviewTime, review_time, waits_for_review
 from forescale.jobs.rungs import Basis
-from forescale.jobs.violation_budget import paced_budget
+from forescale.jobs.violation_budget import budget_facts, record_lags
 from forescale.situation.decision_grounds import decision_grounds
 from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import drift_digest
-from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.known_situation import recalibrated
 from forescale.situation.plan_pricing import PricedPlans
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
-from forescale.wiring.parts import change_terms_of, disruption_prices_of, headroom_of, planned_limits_of, rules_of
+from forescale.wiring.planning_terms import (
+    change_terms_of,
+    disruption_prices_of,
+    headroom_of,
+    rules_of,
+)
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster, ClusterState, Status
-from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
+from planner.decision_basis import NOTHING_KNOWN, CalibrationFacts, DecisionBasis
 from planner.errors import ClusterError, PlanError
 from planner.horizon.budget import Budget
 from planner.horizon.headroom import Headroom
@@ -99,10 +106,19 @@ class PlanningCase:
         if self.review is None:
             return made
         if self.review.is_short(made):
-            rules = replace(self.rules, asked_from_s=self.present.at_s + self.review.review_s)
-            later = self.schedule(self._planned(planner, forecasts, rules))
+            later = self.schedule(self._planned(planner, forecasts, self._reviewed_rules()))
             made = later if waits_for_review(made, later) else made
         return replace(made, review_s=self.review.review_s)
+
+    def planned_as(self, made: ScalingSchedule, forecasts: Mapping[str, Forecast]) -> HorizonPlan:
+        """The best turns, with time for a review if that schedule leaves it. Raises as `decided`."""
+        waits = self.review is not None and not self.review.is_short(made)
+        rules = self._reviewed_rules() if waits else self.rules
+        return self._planned(self._planner(), forecasts, rules)
+
+    def _reviewed_rules(self) -> ChangeRules:
+        review_s = 0.0 if self.review is None else self.review.review_s
+        return replace(self.rules, asked_from_s=self.present.at_s + review_s)
 
     def _planned(self, planner: HorizonPlanner, forecasts: Mapping[str, Forecast], rules: ChangeRules) -> HorizonPlan:
         candidates = [plan.parallelism for plan in self.candidates.values()]
@@ -185,24 +201,38 @@ def changes_before(ledger: Ledger, topology: str, now: datetime) -> tuple[float,
     return tuple(at.timestamp() for at in moments if now - timedelta(days=1) < at <= now)
 
 
+@dataclass(frozen=True)
+class CalibratedSituation:
+    """facts: of the calibration."""
+
+    situation: Situation
+    facts: CalibrationFacts = NOTHING_KNOWN.calibration
+
+
+def calibrated_situation(workspace: Workspace, situation: Situation, cluster: Cluster) -> CalibratedSituation:
+    """Calibrated on the cluster now, with the lags that the cluster has recorded."""
+    measured = planning_profiles(workspace, situation.config, cluster, situation.past.at)
+    record_lags(situation.config, workspace.ledger, cluster, situation.past.at)
+    return CalibratedSituation(recalibrated(situation, workspace.settings), measured.facts)
+
+
 def planning_case(
     workspace: Workspace,
-    config: TopologyConfig,
+    calibrated: CalibratedSituation,
     cluster: Cluster,
     forecasts: Mapping[str, Forecast],
     start: Start,
-    now: datetime,
     question: DecisionBasis = NOTHING_KNOWN,
 ) -> PlanningCase:
-    """The case, calibrated on the cluster now, with what past deployments teach. question: what it is to answer."""
-    calibration = planning_profiles(workspace, config, cluster, now)
-    situation = workspace.situation(config)
-    learned = learned_planning(situation, workspace.ledger)
+    """question: what it is to answer."""
+    situation = calibrated.situation
+    config, now = situation.config, situation.past.at
+    learned = situation.learned
     planning = learned.planning
     priced = situation.priced
-    arrivals = measured_arrivals(workspace, config.topology, forecasts, planning.arrival_cv2)
-    terms = change_terms_of(planning, config.forecast.every_s, learned.restore)
-    paced = paced_budget(config, workspace.ledger, cluster, now)
+    arrivals = measured_arrivals(situation, forecasts, planning.arrival_cv2)
+    terms = change_terms_of(planning, config.forecast.every_s, learned.restore, learned.warmed.warm_up)
+    budget = situation.budget
     # The backlog that a shadow would have is not the measured one.
     waiting = {} if planning.shadow else recorded_backlogs(config, cluster, workspace.ledger, workspace.clock)()
     present = Present(
@@ -212,29 +242,30 @@ def planning_case(
         0.0 if start.running_since is None else start.running_since.timestamp() + terms.apart_s,
         announced_turns(workspace.ledger, config, now),
         changes_before(workspace.ledger, config.topology, now),
+        -inf if start.running_since is None else start.running_since.timestamp(),
     )
     return PlanningCase(
         replace(situation.model, arrival_cv2=arrivals.arrival_cv2),
-        planned_limits_of(planning),
+        situation.limits,
         terms,
         planning.rescale_cost_instance_hours,
         planning.min_parallelism,
         present,
-        paced.budget,
+        budget,
         rules_of(planning, now, max(each.end for each in forecasts.values())),
         start.plan,
         planning.quantile,
         replace(
             question,
-            calibration=calibration.facts,
+            calibration=calibrated.facts,
             arrivals=arrivals.facts,
             learned=learned.facts,
             prices=priced.facts,
-            budget=paced.facts,
+            budget=budget_facts(planning, budget),
             stands_on=(
                 *grounds(situation),
-                *rescale_grounds(situation, learned),
-                *decision_grounds(situation, forecasts, paced.budget, now),
+                *rescale_grounds(situation),
+                *decision_grounds(situation, forecasts, arrivals.arrival_cv2),
             ),
         ),
         priced=priced,

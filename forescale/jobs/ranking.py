@@ -47,7 +47,6 @@ def ranking(
     costs no downtime. Raises ModelError if a load or profile does not fit the topology.
     """
     topology, where = config.as_topology(), terms.where
-    change = None if terms.running is None else where.change_from(terms.running)
     rates_per_s = {source: np.array([load.rate_per_s[source] for load in loads]) for source in loads[0].rate_per_s}
     paths_per_s = {source: np.stack([_paths(load, source) for load in loads]) for source in loads[0].rate_per_s}
     found = candidates(
@@ -59,7 +58,7 @@ def ranking(
         loads[0].step_s or STEADY_S,
         _draws(profiles, terms),
         terms.targets,
-        change=change,
+        change=terms.change,
         backlog=terms.backlog,
         arrival_cv2=loads[0].arrival_cv2,
         site=where.site,

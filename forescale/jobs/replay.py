@@ -19,17 +19,16 @@ from forescale.codec import Moment
 from forescale.files.events_section import event_calendar
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.kept_replays import KeptReplays, digest_of
-from forescale.jobs.measured_arrivals import SPAN
 from forescale.jobs.replay_engine import GivenRescale, engine_terms
 from forescale.jobs.replay_terms import Deviations, ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
+from forescale.situation.decision_grounds import VARIATION_SPAN
 from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import unmeasured_notes
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.wiring.instance_costs import instance_costs
-from forescale.wiring.parts import disruption_prices_of, limits_of, planned_limits_of
+from forescale.wiring.planning_terms import disruption_prices_of, limits_of, planned_limits_of
 from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.provenance import Ground
@@ -133,7 +132,7 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
     notes += unmeasured_notes(believed)
     max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
     given = GivenRescale(request.lead_s, request.downtime_s, request.restore_s_per_gib)
-    learned = learned_planning(situation, workspace.existing_ledger)
+    learned = situation.learned
     engine, engine_notes = engine_terms(learned, given, situation.site.file, believed)
     notes += engine_notes
     priced = situation.priced
@@ -218,7 +217,7 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         tuple(scores(timeline)),
         tuple(differences(timeline, request.against)) if request.against is not None else (),
         tuple(notes),
-        stands_on=(*grounds(situation), *given.grounds(rescale_grounds(situation, learned))),
+        stands_on=(*grounds(situation), *given.grounds(rescale_grounds(situation))),
     )
 
 
@@ -337,4 +336,4 @@ def _every_s(request: ReplayRequest, config: TopologyConfig) -> int:
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:
     # Plans depend on it only if latency is bounded; a constant variation makes the search faster.
     bounded = limits_of(config.planning).latency_bounds_s
-    return Variation(series, SPAN, config.planning.arrival_cv2) if bounded else POISSON
+    return Variation(series, VARIATION_SPAN, config.planning.arrival_cv2) if bounded else POISSON

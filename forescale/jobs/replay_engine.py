@@ -19,12 +19,16 @@ class GivenRescale:
     restore_s_per_gib: float | None = None
 
     def grounds(self, known: Iterable[Ground]) -> tuple[Ground, ...]:
-        """Of downtime and lead time: what is known of them, and what options give instead."""
-        options = {Quantity.DOWNTIME: ("--downtime", self.downtime_s), Quantity.LEAD: ("--lead", self.lead_s)}
+        """Of a rescale: what is known of it, and what options give instead."""
+        options = {
+            Quantity.DOWNTIME: ("--downtime", self.downtime_s),
+            Quantity.LEAD: ("--lead", self.lead_s),
+            Quantity.RESTORE: ("--restore-s-per-gib", self.restore_s_per_gib),
+        }
         return tuple(
             each if value is None else replace(each, provenance=Provenance(Origin.GIVEN, f"{option} {value:g}"))
             for each in known
-            for option, value in [options[each.quantity]]
+            for option, value in [options.get(each.quantity, ("", None))]
         )
 
 

@@ -17,12 +17,12 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
-from forescale.jobs.shadow import accrued_days
-from forescale.jobs.violation_budget import past_minutes
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.report.kit.local_time import LocalTime
+from forescale.situation.past import accrued_days, past_minutes
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from modeling.errors import ModelError
@@ -54,8 +54,9 @@ def report(workspace: Workspace, schedule_id: str) -> Path:
     outcome = _outcome(workspace, config, made)
     if outcome is not None:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
-    last_day = day_before(workspace, workspace.situation(config), made)
-    path = write_schedule_report(workspace, config, made, basis.forecasts, outcome=outcome, last_day=last_day)
+    situation = workspace.situation(config)
+    last_day = day_before(workspace, situation, made)
+    path = write_schedule_report(workspace, situation, made, basis.forecasts, outcome=outcome, last_day=last_day)
     track_schedule(workspace, basis.entries, made, path)
     return path
 
@@ -84,9 +85,9 @@ def track_schedule(
     plans = " | ".join(f"{step.deploy_at:%m-%d %H:%M} {step.plan.brief()}" for step in made.schedule.steps)
     tags = {"schedule": made.id, "plans": plans or f"hold {made.schedule.current.brief()}"}
     try:
-        for entry in entries.values():
-            tracker.link_decision(entry.run_id, tags)
-            tracker.log_report(entry.run_id, report)
+        for run_id in dict.fromkeys(entry.run_id for entry in entries.values()):  # one batch forecasts many sources
+            tracker.link_decision(run_id, tags)
+            tracker.log_report(run_id, report)
         _track_outcomes(workspace, made)
     except TrackingError as error:
         logger.warning("schedule %s and its report are not in MLflow: %s", made.id, error)
@@ -99,13 +100,13 @@ def _track_outcomes(workspace: Workspace, made: ScheduleEntry) -> None:
     for schedule_id in dict.fromkeys((made.id, *last)):
         ended = ledger.steps(schedule_id=schedule_id, states=(StepState.VERIFIED, StepState.ROLLED_BACK))
         if tags := {f"outcome {step.position}": f"{step.state}: {step.reason}" for step in ended}:
-            for forecast in ledger.forecasts_of(schedule_id):
-                workspace.tracker.link_decision(forecast.run_id, tags)
+            for run_id in dict.fromkeys(forecast.run_id for forecast in ledger.forecasts_of(schedule_id)):
+                workspace.tracker.link_decision(run_id, tags)
 
 
 def write_schedule_report(
     workspace: Workspace,
-    config: TopologyConfig,
+    situation: Situation,
     entry: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
     *,
@@ -116,9 +117,9 @@ def write_schedule_report(
 
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
-    planning, schedule = config.planning, entry.schedule
+    config, schedule = situation.config, entry.schedule
+    planning = config.planning
     max_utilisation = planning.max_utilisation or 1.0
-    situation = workspace.situation(config)
     profiles, model = situation.profiles, situation.model
     peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
 
@@ -138,7 +139,7 @@ def write_schedule_report(
     decision = DecisionReport(
         schedule_id=entry.id,
         schedule=schedule,
-        history=_recent_history(workspace, config, schedule.made_at),
+        history=_recent_history(situation, schedule.made_at),
         forecasts=forecasts,
         capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_running()) if peak else (),
         profiles=profiles,
@@ -149,7 +150,7 @@ def write_schedule_report(
         if peak
         else {},
         declared=config.declared_profiles(),
-        links=_run_links(workspace, forecasts),
+        links={source: workspace.tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id},
         states={number: str(step.state) for number, step in enumerate(workspace.ledger.steps(schedule_id=entry.id))},
         outcome=outcome,
         shadow_days=_shadow_days(workspace.ledger, entry) if entry.shadow else None,
@@ -178,12 +179,12 @@ def _shadow_days(ledger: Ledger, entry: ScheduleEntry) -> tuple[ShadowDay, ...]:
     return () if span is None else accrued_days(ledger, span, entry.schedule.topology)
 
 
-def _recent_history(workspace: Workspace, config: TopologyConfig, made_at: datetime) -> ArrivalHistory | None:
+def _recent_history(situation: Situation, made_at: datetime) -> ArrivalHistory | None:
     """The last two days before the decision; None if they are unknown."""
     try:
-        return read_history(workspace.settings.history_dir, config.topology, start=made_at - RECENT, end=made_at)
+        return situation.history.between(made_at - RECENT, made_at)
     except HistoryError as error:
-        logger.warning("the report of %s shows no arrivals: %s", config.topology, error)
+        logger.warning("the report of %s shows no arrivals: %s", situation.config.topology, error)
         return None
 
 
@@ -196,16 +197,6 @@ def _planned_peak_per_s(
     if ahead is None:
         raise PlanError(f"schedule of {schedule.topology!r} has no forecast beyond {schedule.made_at}; plan again")
     return dict(zip(sources, ahead.peak_per_s(schedule.quantile).tolist(), strict=True))
-
-
-def _run_links(workspace: Workspace, forecasts: Mapping[str, Forecast]) -> dict[str, str]:
-    """MLflow run per source; empty while the tracking server does not answer, so that the report is still written."""
-    tracker = workspace.tracker
-    try:
-        return {source: tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id}
-    except TrackingError as error:
-        logger.warning("the report has no links to MLflow: %s", error)
-        return {}
 
 
 def _outcome(workspace: Workspace, config: TopologyConfig, entry: ScheduleEntry) -> DecisionOutcome | None:

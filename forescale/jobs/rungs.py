@@ -7,18 +7,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory
-from forecasting.arrivals.store import read_history
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecast import HORIZONS_S, Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.outage_shape import MAX_SHARE
-from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
-from forescale.jobs.suspected_outages import known_events, suspects_if_known
+from forescale.jobs.suspected_outages import LOOKED_AT, known_events, suspects_if_known
+from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
 from planner.fallback import unusable
@@ -47,24 +46,35 @@ class Basis:
         )
 
 
-def planning_basis(workspace: Workspace, config: TopologyConfig, now: datetime) -> Basis:
+def planning_basis(workspace: Workspace, situation: Situation, now: datetime) -> Basis:
     """The best available rung, with why it is no better. A missing, old, short or unreadable forecast lowers the rung.
     A history that breaks its quality bounds is reported and not used for a profile; so are spans that look like an
     undeclared outage, which the forecasts have learnt. Raises LedgerError only.
     """
-    basis = _basis(workspace, config, now)
+    # All that planning reads of the history lies within this span, so that it is read once.
+    situation.history.reach(now - _widest(situation.config), now)
+    basis = _basis(workspace, situation, now)
     suspects = tuple(
         Cause(CauseKind.SUSPECTED_OUTAGE, each.source, each.share, MAX_SHARE, at=each.start, other_at=each.end)
-        for each in suspects_if_known(workspace, config, now)
+        for each in suspects_if_known(situation, now)
     )
     return replace(basis, causes=(*basis.causes, *suspects))
 
 
-def _basis(workspace: Workspace, config: TopologyConfig, now: datetime) -> Basis:
+def _widest(config: TopologyConfig) -> timedelta:
+    """Several sources are joined by their past errors, over the whole training data."""
+    return LOOKED_AT if len(config.as_topology().sources) == 1 else max(LOOKED_AT, _learnt(config))
+
+
+def _learnt(config: TopologyConfig) -> timedelta:
+    return timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s)
+
+
+def _basis(workspace: Workspace, situation: Situation, now: datetime) -> Basis:
+    config = situation.config
     entries = newest_known(config, workspace.ledger)
     usable, causes = _usable(config, entries, now)
-    learnt = timedelta(days=config.forecast.train_days, seconds=config.forecast.step_s) if causes else RECENT
-    history = _history(workspace, config, now, learnt)
+    history = _history(situation, now, _learnt(config) if causes else RECENT)
     poor = {} if isinstance(history, Cause) else _below_bounds(workspace, config, history, now)
     if not causes:
         amiss = (history,) if isinstance(history, Cause) else tuple(poor.values())
@@ -148,11 +158,10 @@ def _grid(forecast: Forecast) -> tuple[datetime, int, tuple[int, ...]]:
     return forecast.start, forecast.step_s, forecast.paths_per_s.shape
 
 
-def _history(workspace: Workspace, config: TopologyConfig, now: datetime, span: timedelta) -> ArrivalHistory | Cause:
+def _history(situation: Situation, now: datetime, span: timedelta) -> ArrivalHistory | Cause:
     """The history of this span before now, or why there is none."""
     try:
-        history = read_history(workspace.settings.history_dir, config.topology, start=now - span, end=now)
-        return history.in_local_time(config.timezones)
+        return situation.history.between(now - span, now).in_local_time(situation.config.timezones)
     except HistoryError as error:
         return Cause(CauseKind.NO_HISTORY, detail=str(error))
 
@@ -197,6 +206,8 @@ def _profiles(
 
     Raises _NoProfileError if a source's history is not good enough.
     """
+    from forecasting.profile_forecast import profile_forecast  # all forecasters, which a plan by a forecast leaves out
+
     terms, issued_at = _terms(config, beside), now if beside is None else beside.issued_at
     made: dict[str, tuple[Path, Forecast]] = {}
     for source in sources:

@@ -11,14 +11,12 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.observe import in_shadow_mode
 from forescale.situation.grounds import grounds, rescale_grounds
 from forescale.situation.known_profiles import unmeasured_notes
-from forescale.situation.learned_rescale import learned_planning
+from forescale.situation.past import accrued_days
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from modeling.errors import ModelError
 from planner.errors import PlanError
 from planner.ledger.entries import ShadowDay
-from planner.ledger.ledger import Ledger
-from planner.ledger.shadow_records import ShadowSpan
 from planner.provenance import Ground
 from planner.shadow.accrual import DAY, ShadowWorld, accrued_day, midnight, whole_days
 from planner.shadow.comparison import Comparison, compared
@@ -77,13 +75,8 @@ def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> S
         compared(kept),
         {day.isoformat(): why for day, why in pending.items()},
         tuple(_notes(situation, kept)),
-        (*grounds(situation), *rescale_grounds(situation, learned_planning(situation, ledger))),
+        (*grounds(situation), *rescale_grounds(situation)),
     )
-
-
-def accrued_days(ledger: Ledger, span: ShadowSpan, topology: str) -> tuple[ShadowDay, ...]:
-    """Days of this span: a topology may have been in shadow mode before."""
-    return tuple(day for day in ledger.shadow.days(topology) if midnight(day.day) >= span.start)
 
 
 def accrue(workspace: Workspace, config: TopologyConfig) -> dict[date, str]:
@@ -123,8 +116,7 @@ def _series(workspace: Workspace, config: TopologyConfig) -> dict[str, ArrivalSe
 def _world(workspace: Workspace, config: TopologyConfig) -> ShadowWorld:
     """The simulated world, with the downtime and lead time that the shadow's schedules assume."""
     situation = workspace.situation(config)
-    learned = learned_planning(situation, workspace.ledger)
-    return ShadowWorld(situation.model, learned.engine, learned.planning.max_lag_s)
+    return ShadowWorld(situation.model, situation.learned.engine, config.planning.max_lag_s)
 
 
 def _check_whole(config: TopologyConfig, series: Mapping[str, ArrivalSeries], day: date) -> None:

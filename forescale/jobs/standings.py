@@ -15,10 +15,8 @@ from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import read_forecast_pages
 from forescale.jobs.past_forecasts import ForecastTopology, PastForecasts, forecasts_of_source, past_forecasts
-from forescale.jobs.violation_budget import recorded_budget
 from forescale.report.overview.topology_page import Decided
 from forescale.situation.known_profiles import profile_path
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
 from forescale.standing import SourceStanding, Standing, Standings
 from planner.errors import LedgerError
@@ -89,13 +87,14 @@ def standing(workspace: Workspace, name: str, config: Config, sources: Sources) 
         busy=_busy(ledger, name),
     )
     if isinstance(config, TopologyConfig):
-        profiles = profile_path(config, workspace.settings)
+        profiles, situation = profile_path(config, workspace.settings), workspace.situation(config, now)
+        situation = situation.with_ledger(ledger)
         stands = replace(
             stands,
             sources=sources(workspace, ledger, config, now),
             calibrated_at=measured_at(profiles) if profiles.exists() else None,
-            learned=learned_planning(workspace.situation(config), ledger).learned,
-            budget=recorded_budget(config, ledger, now),
+            learned=situation.learned.learned,
+            budget=situation.budget,
             timezone=config.local_timezone,
         )
     else:

@@ -3,24 +3,25 @@
 import logging
 from datetime import datetime, timedelta
 
-from forecasting.arrivals.store import read_history
 from forecasting.errors import CalendarError, HistoryError
 from forecasting.events.calendar import EventCalendar
 from forecasting.outage_shape import MAX_SPAN_S, SuspectedOutage, suspected_outages
 from forescale.files.events_section import EventEntry, event_calendar
 from forescale.files.topology import TopologyConfig
-from forescale.situation.workspace import Workspace
+from forescale.situation.situation import Situation
 
 logger = logging.getLogger(__name__)
 
 ASKED_ABOUT = timedelta(days=28)
 """Spans that ended earlier are not asked about: they hardly count in a forecast."""
+LOOKED_AT = ASKED_ABOUT + timedelta(seconds=MAX_SPAN_S)
+"""A span of the longest kind may have ended just within ASKED_ABOUT."""
 
 
-def recent_suspects(workspace: Workspace, config: TopologyConfig, now: datetime) -> tuple[SuspectedOutage, ...]:
+def recent_suspects(situation: Situation, now: datetime) -> tuple[SuspectedOutage, ...]:
     """By source, in order of time. Raises HistoryError if there is no history."""
-    known = now - ASKED_ABOUT - timedelta(seconds=MAX_SPAN_S)
-    history = read_history(workspace.settings.history_dir, config.topology, start=known, end=now)
+    config, known = situation.config, now - LOOKED_AT
+    history = situation.history.between(known, now)
     events = known_events(config, known, now)
     return tuple(
         span
@@ -31,10 +32,10 @@ def recent_suspects(workspace: Workspace, config: TopologyConfig, now: datetime)
     )
 
 
-def suspects_if_known(workspace: Workspace, config: TopologyConfig, now: datetime) -> tuple[SuspectedOutage, ...]:
+def suspects_if_known(situation: Situation, now: datetime) -> tuple[SuspectedOutage, ...]:
     """As recent_suspects; none without a history."""
     try:
-        return recent_suspects(workspace, config, now)
+        return recent_suspects(situation, now)
     except HistoryError:
         return ()
 

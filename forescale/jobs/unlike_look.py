@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from forescale.files.profile import measured_at, read_profile_file, write_profile_file
-from modeling.calibration import Calibrated, Drift, drifts
+from modeling.calibration.calibrated import Calibrated
+from modeling.calibration.drift import Drift, drifts
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 
 

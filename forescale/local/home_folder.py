@@ -10,7 +10,8 @@ from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError
 from forescale.local.airflow.dag_links import link_dags
 from forescale.places import bundled
-from forescale.settings import PREFIX, SETTINGS_FILE, Settings
+from forescale.settings import SETTINGS_FILE, Settings
+from forescale.settings_file import PREFIX
 
 HEAD = f"""\
 # Settings of this home, read by every command whose FORESCALE_HOME is this folder. A variable of the environment has

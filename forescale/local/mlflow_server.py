@@ -43,7 +43,7 @@ def tables_of_runs(url: str) -> dict[str, str]:
     }
 
 
-def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 60) -> None:
+def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 300) -> None:
     """Raises ServiceError if the server has ended or does not answer in time."""
     deadline = time.monotonic() + timeout_s
     while True:

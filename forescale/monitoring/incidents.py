@@ -13,13 +13,14 @@ from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
 from forescale.report.kit.decision_words import RUNGS, causes_words, reason_words
+from forescale.report.kit.guard_words import reason_words as guard_words
 from forescale.standing import Standing
 from forescale.web.addresses import decision_path, overview_path, topology_path
 from planner.decision_basis import Rung
+from planner.guard_facts import GuardState
 from planner.ledger.entries import StepEntry
-from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import WAITING, Moved, StepState
 
 LOOKED_BACK = timedelta(days=3)
 """Older events are not reported, for instance by a new installation."""
@@ -125,16 +126,25 @@ def _failure(step: StepEntry, ledger: Ledger) -> str:
 
 
 def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
-    """Actions of the guard. Advice is not an incident: nothing was done."""
+    """Actions of the guard, with the step that each contradicts. Advice is not an incident: nothing was done."""
+    waiting = ledger.steps(topology=standing.topology, states=WAITING)
+    against = [step for step in waiting if step.moved is Moved.AGAINST_GUARD]
     for action in ledger.guard.actions(standing.topology):
         if action.state is not GuardState.ADVISED and standing.at - action.decided_at <= LOOKED_BACK:
+            steps = [step for step in against if dict(step.replaces.parallelism) == dict(action.plan)]
+            contradicted = [
+                f"Step {step.id} of {step.deploy_at:%a %H:%M} UTC ({step.plan.brief()}) {reason_words(step)}. "
+                f"Veto it if it should not: forescale deploy veto {step.id}\n"
+                for step in steps
+            ]
+            why = guard_words(action.reason)
             yield Incident(
                 standing.topology,
                 IncidentKind.GUARD,
-                (action.id,),
+                (action.id, *(f"{action.id} against {step.id}" for step in steps)),
                 f"{standing.topology}: the guard acted",
-                f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {action.why}\n"
-                f"See: forescale guard show {standing.topology}",
+                f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {why}\n"
+                f"{''.join(contradicted)}See: forescale guard show {standing.topology}",
                 topology_path(standing.topology),
             )
 

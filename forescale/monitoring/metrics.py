@@ -10,8 +10,8 @@ from typing import Literal
 
 from forescale.standing import SourceStanding, Standing
 from planner.decision_basis import Rung
+from planner.guard_facts import GuardState
 from planner.horizon.budget import Budget
-from planner.ledger.guard_state import GuardState
 from planner.scaling_schedule import ScalingSchedule
 
 MINUTE_S = 60

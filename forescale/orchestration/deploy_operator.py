@@ -37,7 +37,7 @@ class DeployStep(BaseOperator):
         """Called by Airflow once the trigger fires."""
         from airflow.sdk.exceptions import TaskDeferred
 
-        from forescale.jobs.deploy import StepToDeploy
+        from forescale.jobs.step_to_deploy import StepToDeploy
         from forescale.orchestration.deploy_outcome import shown_outcome
         from forescale.situation.workspace import Workspace
         from planner.errors import DeploymentUnderWay, StepWithheld

@@ -9,7 +9,7 @@ from forecasting.arrivals.grid import typed_moment
 from forescale.orchestration.overriding import check_may_override
 
 if TYPE_CHECKING:
-    from forescale.jobs.deploy import StepToDeploy
+    from forescale.jobs.step_to_deploy import StepToDeploy
     from forescale.situation.workspace import Workspace
 
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
@@ -59,10 +59,10 @@ def requested_step(workspace: "Workspace", form: Mapping[str, Any], *, run_id: s
     Raises ValueError if the form names both a step and a plan, or neither, or a step made in shadow mode, or if the
     plan is invalid or exceeds limits; LedgerError for an unknown step.
     """
-    from forescale.jobs.deploy import StepToDeploy, request_deployment
-    from planner.deployment import refuse_shadow
-
     if form["step_id"]:
+        from forescale.jobs.step_to_deploy import StepToDeploy
+        from planner.deployment import refuse_shadow
+
         if any(form[name] for name in FORM if name != "step_id"):
             raise ValueError(f"the form names step {form['step_id']} and a plan as well; give one of them")
         step = workspace.ledger.step(form["step_id"])
@@ -70,6 +70,8 @@ def requested_step(workspace: "Workspace", form: Mapping[str, Any], *, run_id: s
         return StepToDeploy(step.id, step.deploy_at)
     if not (form["topology"] and form["parallelism"]):
         raise ValueError("the form names nothing to deploy; give a step_id, or a topology and its parallelism")
+    from forescale.jobs.requested_deployment import request_deployment
+
     if form["override"]:
         check_may_override(workspace.settings, by)
     return request_deployment(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from forescale.orchestration.dag_runs import create_run
 
 if TYPE_CHECKING:
-    from forescale.jobs.deploy import StepToDeploy
+    from forescale.jobs.step_to_deploy import StepToDeploy
 
 
 def run_id_of(step_id: str) -> str:

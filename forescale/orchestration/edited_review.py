@@ -9,21 +9,23 @@ from forescale.orchestration.overriding import check_may_override
 from planner.errors import PlanError
 
 if TYPE_CHECKING:
-    from forescale.jobs.edit import EditedSchedule
+    from forescale.jobs.proposed_schedule import ProposedSchedule
     from forescale.orchestration.review_operator import TypedEdit
     from forescale.situation.workspace import Workspace
 
 
-def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "EditedSchedule":
+def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "ProposedSchedule":
     """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for an impossible edit."""
     from forescale.jobs.edit import edit
 
-    step, plan, at = typed.step.strip(), typed.plan.strip(), typed.at.strip()
+    step, plan, at = typed.step, typed.plan, typed.at
     if not step:
-        raise PlanError("no step is named to edit; give its number, counted from 1, or its id")
+        raise PlanError(
+            "Edit is empty; give the step's number and its plan or time, like '2 count=8 at 2026-03-02 08:30'"
+        )
     if not (plan or at):
-        raise PlanError("nothing to edit; give a plan (OPERATOR=INSTANCES) or a time")
-    if override := _overrides(typed.override.strip()):
+        raise PlanError(f"Edit names step {shown(step)} alone; give it a plan (OPERATOR=INSTANCES) or a time (at TIME)")
+    if typed.override:
         check_may_override(workspace.settings, by)
     return edit(
         workspace,
@@ -32,18 +34,11 @@ def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: 
         deploy_at=moment_of("at", at) if at else None,
         by=by,
         why=why,
-        override=override,
+        override=typed.override,
     )
 
 
-def _overrides(typed: str) -> bool:
-    """Raises PlanError for any answer but yes and an empty one."""
-    if typed.lower() not in ("", "yes", "no"):
-        raise PlanError(f"Override is {shown(typed)}; give yes, or leave it empty")
-    return typed.lower() == "yes"
-
-
-def ask_again(edited_schedule: "EditedSchedule") -> str:
+def ask_again(edited_schedule: "ProposedSchedule") -> str:
     """Start a run of `plan`, which finds the edited schedule as the newest for the same forecasts and asks for its
     review; a newer forecast replaces it. Returns the id of the run, one per edited schedule. Must run inside an Airflow
     task.

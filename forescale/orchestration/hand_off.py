@@ -10,7 +10,7 @@ from airflow.sdk import Asset, Param, task
 ARRIVAL_HISTORY = Asset("arrival_history")
 FORECASTS = Asset("forecasts")
 SCHEDULES = Asset("schedules")
-"""Each event's extra is the job's result as written by `forescale.codec`; at least {"topology": name}."""
+"""Each event's extra is what its task hands over, as written by `forescale.codec`; at least {"topology": name}."""
 
 RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries of every task, for a cluster or database that does not answer for a moment. Jobs are idempotent."""
@@ -39,7 +39,7 @@ def topologies(params: Mapping[str, Any], triggering_asset_events: Mapping[Any, 
 @task(outlets=[FORECASTS], trigger_rule="one_failed", map_index_template="{{ task.op_kwargs['topology'] }}")
 def plan_anyway(topology: str, dag_run: Any, outlet_events: Any) -> None:
     """Runs after the tasks of one topology if one of them failed: it starts `plan` with the forecasts at hand
-    (docs/decision.md, "What is planned by"). It is skipped if they succeed, so that nothing is planned twice.
+    (docs/planning.md, "What is planned by"). It is skipped if they succeed, so that nothing is planned twice.
     """
     outlet_events[FORECASTS].extra = {"topology": topology, "failed": f"{dag_run.dag_id} {dag_run.run_id}"}
 

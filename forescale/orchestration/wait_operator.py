@@ -23,7 +23,7 @@ class WaitForClock(BaseOperator):
         self.step = step
 
     def execute(self, context: Any) -> None:
-        from forescale.jobs.deploy import StepToDeploy
+        from forescale.jobs.step_to_deploy import StepToDeploy
 
         deploy_at = taken_over(StepToDeploy, self.step).deploy_at.isoformat()
         settings = Settings()

@@ -1,33 +1,61 @@
 """What a decision stands on besides what plans carry: load, limits, freezes, events, and the budget that is left."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from forecasting.forecast import Forecast
-from forescale.files.planning_section import Planning
-from forescale.situation.grounds import TOPOLOGY_FILE
-from forescale.situation.situation import ASSUMED, Situation
-from planner.horizon.budget import Budget
+from forescale.situation.grounds import HISTORY
+from forescale.situation.situation import Situation
+from modeling.queueing.bursts import Arrivals
 from planner.limits import Limits
-from planner.provenance import Ground, Origin, Provenance, Quantity
+from planner.provenance import ASSUMED, TOPOLOGY_FILE, Ground, Origin, Provenance, Quantity
 
 FORECAST = "forecast"
 LEDGER = "lags in the ledger"
-_LIMITS = frozenset(field.name for field in fields(Limits))
+VARIATION_SPAN = timedelta(days=7)
+"""The newest part of the training data, in which the variability of arrivals is measured."""
+_WITH_DEFAULTS = (
+    "max_instances",
+    "max_lag_s",
+    "rescale_cost_instance_hours",
+    "min_dwell_s",
+    "max_catch_up_s",
+    "review_s",
+    "stale_s",
+)
+"""Fields of `planning` whose default decides a number; without the others nothing is bounded."""
+_LIMITS = frozenset(field.name for field in fields(Limits)) | {*_WITH_DEFAULTS, "min_parallelism", "max_step"}
 _BUDGETS = frozenset({"allow", "quantile"})
 
 
 def decision_grounds(
-    situation: Situation, forecasts: Mapping[str, Forecast], budget: Budget, now: datetime
+    situation: Situation,
+    forecasts: Mapping[str, Forecast],
+    arrival_cv2: float | Arrivals,
 ) -> tuple[Ground, ...]:
-    """Of the load and of `rule_grounds`."""
-    return (*_of_load(forecasts), *rule_grounds(situation, budget, now))
+    """Of the load, of how arrivals vary, and of `rule_grounds`. arrival_cv2: as plans are judged with."""
+    trained_to = max((forecast.trained_to for forecast in forecasts.values()), default=None)
+    variation = variation_grounds(situation, forecasts, arrival_cv2, trained_to)
+    return (*_of_load(forecasts), *variation, *rule_grounds(situation))
 
 
-def rule_grounds(situation: Situation, budget: Budget, now: datetime) -> tuple[Ground, ...]:
-    """Of limits, freezes, events, and the budget: what is left of it now."""
-    return (*_of_rules(situation), _of_budget(situation.config.planning, budget, now))
+def variation_grounds(
+    situation: Situation, sources: Iterable[str], arrival_cv2: float | Arrivals, until: datetime | None
+) -> tuple[Ground, ...]:
+    """Of how arrivals vary within a step. arrival_cv2: as plans are judged with. until: end of what it was measured
+    in.
+    """
+    if situation.config.planning.arrival_cv2 is not None:
+        return (Ground(Quantity.VARIATION, TOPOLOGY_FILE),)
+    by_source = arrival_cv2.by_source if isinstance(arrival_cv2, Arrivals) else {}
+    measured = Provenance(Origin.MEASURED, HISTORY, until, VARIATION_SPAN.days)
+    return tuple(Ground(Quantity.VARIATION, measured if each in by_source else ASSUMED, (each,)) for each in sources)
+
+
+def rule_grounds(situation: Situation) -> tuple[Ground, ...]:
+    """Of limits, freezes, events, and the budget: what is left of it. Raises LedgerError."""
+    return (*_of_rules(situation), _of_budget(situation))
 
 
 def _of_load(forecasts: Mapping[str, Forecast]) -> Iterator[Ground]:
@@ -38,16 +66,21 @@ def _of_load(forecasts: Mapping[str, Forecast]) -> Iterator[Ground]:
 
 def _of_rules(situation: Situation) -> Iterator[Ground]:
     planning = situation.config.planning
-    yield Ground(Quantity.LIMITS, TOPOLOGY_FILE if planning.model_fields_set & _LIMITS else ASSUMED)
+    declared = [name for name in type(planning).model_fields if name in planning.model_fields_set & _LIMITS]
+    if declared:
+        yield Ground(Quantity.LIMITS, TOPOLOGY_FILE, tuple(declared))
+    if assumed := [name for name in _WITH_DEFAULTS if name not in declared]:
+        yield Ground(Quantity.LIMITS, ASSUMED, tuple(assumed))
     if planning.freeze:
         yield Ground(Quantity.FREEZES, TOPOLOGY_FILE)
     if situation.config.events:
         yield Ground(Quantity.EVENTS, TOPOLOGY_FILE)
 
 
-def _of_budget(planning: Planning, budget: Budget, now: datetime) -> Ground:
+def _of_budget(situation: Situation) -> Ground:
+    budget = situation.budget
     if budget.price_h is not None:
         return Ground(Quantity.BUDGET, TOPOLOGY_FILE)
     if budget.past_minutes:
-        return Ground(Quantity.BUDGET, Provenance(Origin.MEASURED, LEDGER, now, int(budget.past_minutes)))
-    return Ground(Quantity.BUDGET, TOPOLOGY_FILE if planning.model_fields_set & _BUDGETS else ASSUMED)
+        return Ground(Quantity.BUDGET, Provenance(Origin.MEASURED, LEDGER, situation.past.at, int(budget.past_minutes)))
+    return Ground(Quantity.BUDGET, TOPOLOGY_FILE if situation.config.planning.model_fields_set & _BUDGETS else ASSUMED)

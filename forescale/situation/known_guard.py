@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.situation.grounds import grounds, rescale_grounds
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import guard_terms_of
+from forescale.wiring.planning_terms import guard_terms_of
 from planner.errors import LedgerError, PlanError
 from planner.guard.terms import GuardTerms
 from planner.plan_model import PlanModel
@@ -35,9 +34,11 @@ def known_guard(workspace: Workspace, config: TopologyConfig) -> KnownGuard:
     try:
         situation = workspace.situation(config)
         model, stands_on = situation.model, grounds(situation)
-        learned = learned_planning(situation, workspace.ledger.past_damage())
-        downtime_s, stands_on = learned.engine.whole_s, (*stands_on, *rescale_grounds(situation, learned))
+        situation = situation.with_ledger(workspace.ledger.past_damage())
+        learned = situation.learned
+        downtime_s, stands_on = learned.engine.whole_s, (*stands_on, *rescale_grounds(situation))
+        warm_up = learned.warmed.warm_up
     except (FileError, LedgerError, PlanError) as error:
         logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
-        downtime_s = config.planning.downtime_s
-    return KnownGuard(guard_terms_of(config, downtime_s, model), stands_on)
+        downtime_s, warm_up = config.planning.downtime_s, config.warm_up
+    return KnownGuard(guard_terms_of(config, downtime_s, model, warm_up), stands_on)

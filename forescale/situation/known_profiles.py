@@ -67,19 +67,36 @@ def known_profiles(config: TopologyConfig, earlier: Profiles) -> dict[str, Opera
 
 def _known(topology: Topology, declared: OperatorProfile, measured: OperatorProfile) -> OperatorProfile:
     known = without_lost_streams(topology, measured)
-    # Selectivities of sources are declared, never measured.
-    ratios = known.selectivity if topology.inputs(known.operator) else {}
+    # Selectivities of sources are declared, except those that the engine counts.
+    counted = {stream for stream in known.selectivity if f"selectivity[{stream}]" in measured.intervals}
+    ratios = {s: ratio for s, ratio in known.selectivity.items() if s in counted or topology.inputs(known.operator)}
     # Engines report no busy time of some sources: the stored value was declared, perhaps by an earlier file.
-    timed = "service_s" in measured.intervals or measured.service_s_error > 0
+    timed = is_timed(measured)
     return replace(
         known,
         service_s=known.service_s if timed else declared.service_s,
         selectivity={stream: ratios.get(stream, ratio) for stream, ratio in declared.selectivity.items()},
         keys=declared.keys or known.keys,
         state_gib=known.state_gib if "state_gib" in measured.intervals else declared.state_gib or known.state_gib,
-        service_cv2=_cv2(declared, measured),
+        service_cv2=measured.service_cv2
+        if is_spread_measured(declared.service_cv2, measured)
+        else declared.service_cv2,
         calls=_calls(declared, measured),
+        pauses=declared.pauses,
     )
+
+
+def is_timed(profile: OperatorProfile) -> bool:
+    """Whether its service time was measured."""
+    return "service_s" in profile.intervals or profile.service_s_error > 0
+
+
+def is_spread_measured(declared_cv2: float, measured: OperatorProfile) -> bool:
+    """Whether its service_cv2 was measured; a maximum leaves a declared value below it in force."""
+    if measured.service_cv2_interval is None:
+        return False
+    low, high = measured.service_cv2_interval
+    return low > 0 or declared_cv2 > high
 
 
 def _calls(declared: OperatorProfile, measured: OperatorProfile) -> Calls | None:
@@ -88,11 +105,3 @@ def _calls(declared: OperatorProfile, measured: OperatorProfile) -> Calls | None
     if declared.calls is None or known is None or "calls.call_s" not in measured.intervals:
         return declared.calls
     return known if known.concurrency == declared.calls.concurrency else declared.calls
-
-
-def _cv2(declared: OperatorProfile, measured: OperatorProfile) -> float:
-    """The declared value, unless it was measured or the declared one is above its maximum."""
-    if measured.service_cv2_interval is None:
-        return declared.service_cv2
-    low, high = measured.service_cv2_interval
-    return declared.service_cv2 if low == 0 and declared.service_cv2 <= high else measured.service_cv2

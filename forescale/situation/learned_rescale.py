@@ -1,35 +1,35 @@
-"""Downtime and lead time learnt from a topology's past deployments, used instead of the file's."""
+"""Downtime, lead time and warm-up learnt from a topology's past deployments, used instead of the file's."""
 
 import logging
 from dataclasses import dataclass, replace
 
 from forescale.files.planning_section import Planning
-from forescale.situation.situation import Situation
+from forescale.files.site import SiteFile
+from forescale.files.topology import TopologyConfig
+from forescale.situation.past import Past
+from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
-from planner.decision_basis import LearnedFacts
+from planner.decision_basis import LearnedFacts, WarmUpFacts
 from planner.learned_rescale import LearnedRescale, MeasuredDeployment, learned_rescale
+from planner.learned_warm_up import LearnedWarmUp, learned_warm_up
 from planner.ledger.entries import Outcome, StepEntry
-from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import StepState
 
 logger = logging.getLogger(__name__)
-
-NEWEST = 20
-"""Number of deployments to learn from: older ones reflect another cluster or another size of the job."""
 
 
 @dataclass(frozen=True)
 class LearnedPlanning:
     """planning: the file's section with the learnt lead time and the learnt downtime, without the part that state
-    restore adds; unchanged if too little is known. facts: the values used, the number of deployments behind them, and
-    the file's values.
+    restore adds; unchanged if too little is known. warmed: how the job warms up. facts: the values used, the number of
+    deployments behind them, and the file's values.
     """
 
     planning: Planning
     learned: LearnedRescale
+    warmed: LearnedWarmUp
     facts: LearnedFacts
     restore: StateRestore = NO_RESTORE
 
@@ -44,18 +44,17 @@ class LearnedPlanning:
             state_gib=restore.state_gib,
             restored=restore.restored,
             parallel_restore=restore.parallel,
+            warm_up=self.warmed.warm_up,
         )
 
 
-def learned_planning(situation: Situation, ledger: Ledger | None) -> LearnedPlanning:
-    """Learn from the newest verified deployments of the topology; undone or refused ones teach nothing. The state is
-    that of the profiles in force. ledger: None if there is none yet.
-    """
-    config, known = situation.config, situation.profiles
-    verified = [] if ledger is None else ledger.outcomes(config.topology, states=(StepState.VERIFIED,), limit=NEWEST)
-    topology, declared = situation.topology, config.planning
-    state_gib = {name: gib for name in topology.order if (gib := known[name].state_gib)}
-    told = situation.site.file if situation.site.file.rescales_known else None
+def learned_planning(
+    config: TopologyConfig, topology: Topology, profiles: Profiles, site: SiteFile, past: Past
+) -> LearnedPlanning:
+    """Learn from the past's deployments. profiles: those in force, for the size of the state. Raises LedgerError."""
+    declared, verified = config.planning, past.verified
+    state_gib = {name: gib for name in topology.order if (gib := profiles[name].state_gib)}
+    told = site if site.rescales_known else None
     restore, downtime_s = StateRestore(state_gib=state_gib), declared.downtime_s
     if told is not None:
         restore = StateRestore(told.rescale.restore_s_per_gib, state_gib, told.restored, told.parallel_restore)
@@ -73,9 +72,15 @@ def learned_planning(situation: Situation, ledger: Ledger | None) -> LearnedPlan
         restart_s = learned.model.restart_s if restore.takes_time else restart_s
     elif restore.takes_time:
         speed_used = restore.s_per_gib
-    facts = LearnedFacts(learned.downtime, learned.lead, speed_used, learned.model is not None)
+    warmed = learned_warm_up(past.speeds, config.warm_up)
+    facts = LearnedFacts(learned.downtime, learned.lead, speed_used, learned.model is not None, _warm_up_facts(warmed))
     planning = declared.model_copy(update={"downtime_s": restart_s, "lead_s": learned.lead.seconds})
-    return LearnedPlanning(planning, learned, facts, restore if restore.takes_time else NO_RESTORE)
+    return LearnedPlanning(planning, learned, warmed, facts, restore if restore.takes_time else NO_RESTORE)
+
+
+def _warm_up_facts(warmed: LearnedWarmUp) -> WarmUpFacts:
+    curve = warmed.warm_up
+    return WarmUpFacts(curve.start_share, curve.warm_s, warmed.declared.warm_s, warmed.deployments, warmed.known)
 
 
 def _measured(step: StepEntry, known: Outcome, topology: Topology, restore: StateRestore) -> MeasuredDeployment:

@@ -11,17 +11,22 @@ from pathlib import Path
 from forescale.files.site import SiteFile, read_site_file, site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.situation.counted_keys import CountedKeys, with_counted_keys
+from forescale.situation.known_history import KnownHistory
+from forescale.situation.learned_rescale import LearnedPlanning, learned_planning
+from forescale.situation.past import Past
 from forescale.situation.plan_pricing import PricedPlans, priced_plans
 from forescale.wiring.packing import placing_of
+from forescale.wiring.planning_terms import planned_limits_of
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Topology
+from planner.horizon.budget import Budget
+from planner.ledger.ledger import Ledger
+from planner.limits import Limits
 from planner.plan_model import PlanModel
 from planner.pricing.placing import Placing
-from planner.provenance import Origin, Provenance
-
-ASSUMED = Provenance(Origin.ASSUMED)
+from planner.provenance import ASSUMED, Origin, Provenance
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,18 @@ class KnownSite:
 
 @dataclass(frozen=True)
 class Situation:
-    """calibrated: profiles by operator before counted keys are added, and timed: where their service times come from.
-    counted: keys that the history has counted, by source.
+    """calibrated: profiles by operator before counted keys are added, and profiled: where what was measured of them
+    comes from. counted: keys that the history has counted, by source. past: deployments and late minutes. history: of
+    arrivals.
     """
 
     config: TopologyConfig
     calibrated: Profiles
-    timed: Mapping[str, Provenance]
+    profiled: Mapping[str, Provenance]
     counted: Mapping[str, CountedKeys]
     site: KnownSite
+    past: Past
+    history: KnownHistory
 
     @cached_property
     def topology(self) -> Topology:
@@ -76,6 +84,24 @@ class Situation:
         """What plans carry, as packed on the site, with arrivals that vary as a Poisson process."""
         return PlanModel(self.topology, self.profiles, site=self.where, placing=self.placing)
 
+    @cached_property
+    def learned(self) -> LearnedPlanning:
+        """Downtime, lead time, warm-up and the restore of state, as past deployments teach. Raises LedgerError."""
+        profiles, site = self.profiles, self.site.file
+        return learned_planning(self.config, self.topology, profiles, site, self.past)
+
+    @property
+    def budget(self) -> Budget:
+        """The allowed violations minus those of the past week. Raises LedgerError."""
+        planning, minutes = self.config.planning, self.past.minutes
+        price_h = planning.price_per_violation_minute
+        return Budget(planning.allowed_share, minutes.known, minutes.in_violation, price_h=price_h)
+
+    @property
+    def limits(self) -> Limits:
+        """On any plan in a schedule."""
+        return planned_limits_of(self.config.planning)
+
     @property
     def where(self) -> Site:
         return self.site.file.site
@@ -88,10 +114,14 @@ class Situation:
             return running
         return self.model.placed(plan)
 
+    def with_ledger(self, ledger: Ledger) -> "Situation":
+        """The same by another view of the ledger, as `past_damage` gives."""
+        return replace(self, past=self.past.with_ledger(ledger))
+
     def with_profiles(self, given: Profiles, place: str) -> "Situation":
         """place: the option and its value."""
-        timed = {name: Provenance(Origin.GIVEN, place, samples=profile.samples) for name, profile in given.items()}
-        return replace(self, calibrated={**self.calibrated, **given}, timed={**self.timed, **timed})
+        places = {name: Provenance(Origin.GIVEN, place, samples=profile.samples) for name, profile in given.items()}
+        return replace(self, calibrated={**self.calibrated, **given}, profiled={**self.profiled, **places})
 
     def with_site(self, path: Path, option: str) -> "Situation":
         """The site of a file, given by an option. Raises FileError."""

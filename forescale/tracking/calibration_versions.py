@@ -23,7 +23,7 @@ from forescale.files.profile import read_profile_file
 from forescale.settings import Settings
 from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
 from forescale.tracking.saved_calibration import save_calibration
-from modeling.calibration import Drift
+from modeling.calibration.drift import Drift
 from modeling.calibration.parameters import parameters
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology

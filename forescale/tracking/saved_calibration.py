@@ -20,6 +20,7 @@ OURS = {
         "files/__init__",
         "files/atomic",
         "files/file_error",
+        "files/json_keys",
         "files/profile",
         "files/shown",
         "plain_numbers",

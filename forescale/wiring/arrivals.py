@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from forecasting.arrivals.arrival_source import ArrivalSource
-from forecasting.arrivals.sources.kafka_group import KafkaGroup
-from forecasting.arrivals.sources.steady import SteadySource
 from forecasting.errors import HistoryError
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.registry import arrivals_kind
+
+if TYPE_CHECKING:
+    from forecasting.arrivals.sources.kafka_group import KafkaGroup
+    from forecasting.arrivals.sources.steady import SteadySource
 
 
 @contextmanager
@@ -23,7 +26,7 @@ def arrival_source(config: TopologyConfig, settings: Settings, now: datetime) ->
         yield source
 
 
-def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | None:
+def steady_source(config: TopologyConfig, settings: Settings) -> "SteadySource | None":
     """The source, if it has to be recorded at intervals. Raises HistoryError if the section cannot be used."""
     arrivals = config.arrivals
     if (steady := arrivals_kind(arrivals).steady) is None:
@@ -32,7 +35,7 @@ def steady_source(config: TopologyConfig, settings: Settings) -> SteadySource | 
         return steady(config, arrivals, settings)
 
 
-def consumer_group(config: TopologyConfig) -> KafkaGroup | None:
+def consumer_group(config: TopologyConfig) -> "KafkaGroup | None":
     """The group under which the topology reads its topics; None if the file names none. Raises HistoryError."""
     arrivals = config.arrivals_section
     if arrivals is None or (group := arrivals_kind(arrivals).group) is None:

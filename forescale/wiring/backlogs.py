@@ -62,4 +62,6 @@ def _unread(config: TopologyConfig, source: str, reported: SourceBacklog) -> Sou
         unread = group.unread(source) if group is not None else None
     except HistoryError as error:
         return replace(reported, unmeasured=f"{reported.unmeasured}; {error}")
-    return reported if unread is None else SourceBacklog(float(unread.messages), unread.lag_s)
+    if unread is None:
+        return reported
+    return SourceBacklog(float(unread.messages), unread.lag_s, taken=reported.taken)

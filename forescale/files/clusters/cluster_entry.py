@@ -10,13 +10,15 @@ from forescale.plain_numbers import PlainNumbers
 
 class ClusterEntry(PlainNumbers, BaseModel):
     """kind: the word in the file; each kind narrows it to a literal. counts_tuples: whether the cluster reports tuple
-    counts of its operators, which the guard needs.
+    counts of its operators, which the guard needs. starts_cold: whether a change of plan starts the whole job anew, in
+    processes that need a while until they are at full speed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str
     counts_tuples: ClassVar[bool] = True
+    starts_cold: ClassVar[bool] = True
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
         """The operators that the section names, by field; all must belong to the topology."""

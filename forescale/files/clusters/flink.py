@@ -1,15 +1,17 @@
 """A job on a Flink cluster in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from engines.http import Connection
 from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.http_access import MutualAccess, http_address
 from forescale.plain_numbers import PlainNumbers
+
+if TYPE_CHECKING:
+    from engines.http import Connection
 
 _EXAMPLE = "http://127.0.0.1:8081"
 
@@ -91,8 +93,10 @@ class FlinkEntry(MutualAccess, ClusterEntry):
             if not any(f"{{{name}}}" in word for word in self.restart.program_args):
                 raise ValueError(f"cluster.restart.program_args gives operator {name!r} no parallelism; add {{{name}}}")
 
-    def connection(self) -> Connection:
+    def connection(self) -> "Connection":
         """Raises ValueError if the environment or the file lacks a secret."""
+        from engines.http import Connection
+
         return super().connection() | Connection(standby_urls=self.standby_urls)
 
     def operators_named(self) -> Mapping[str, Collection[str]]:

@@ -16,6 +16,7 @@ class KubernetesEntry(KubernetesAccess):
 
     kind: Literal["kubernetes"]
     counts_tuples: ClassVar[bool] = False
+    starts_cold: ClassVar[bool] = False  # pods that run on are warm
     operators: dict[str, str]
 
     @field_validator("operators")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from forescale.files.bounded_numbers import Positive
+from forescale.files.bounded_numbers import Timeout
 from forescale.files.clusters.cluster_entry import ClusterEntry
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
@@ -20,4 +20,4 @@ class KubernetesAccess(ClusterEntry):
     kubeconfig: str | None = None
     context: str | None = None
     take_over: list[str] = Field(default_factory=list)
-    timeout_s: Positive = 10
+    timeout_s: Timeout = 10

@@ -1,7 +1,7 @@
 """The cluster simulator in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
@@ -15,6 +15,7 @@ class SimulatorEntry(ClusterEntry):
     """
 
     kind: Literal["simulator"]
+    starts_cold: ClassVar[bool] = False
     truth: str
     slots: AllInstances = 64
     downtime_s: Positive = 25
@@ -27,3 +28,8 @@ class SimulatorEntry(ClusterEntry):
     def check_operators(self, operators: Collection[str]) -> None:
         if lacking := [name for name in operators if name not in self.parallelism]:
             raise ValueError(f"cluster.parallelism gives nothing for operator {lacking[0]!r}; name every operator")
+        if (instances := sum(self.parallelism.values())) > self.slots:
+            raise ValueError(
+                f"cluster.parallelism has {instances} instances, and cluster.slots is {self.slots}; raise slots, or "
+                "lower the parallelism"
+            )

@@ -8,6 +8,8 @@ import httpx
 
 from forescale.local.errors import AirflowError
 
+TIMEOUTS = httpx.Timeout(30, read=120)
+"""Seconds; on a busy machine an answer takes a while."""
 ENDED = {"success", "failed"}
 POLL_S = 0.3
 
@@ -20,7 +22,7 @@ class AirflowClient:
         self._user = user
         self._password = password
         # trust_env=False: a proxy from the environment cannot reach our loopback.
-        self._http = httpx.Client(base_url=url, timeout=30, trust_env=False)
+        self._http = httpx.Client(base_url=url, timeout=TIMEOUTS, trust_env=False)
         self._signed_in = False
 
     def close(self) -> None:
@@ -139,14 +141,14 @@ class AirflowClient:
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
         return list(self.request("GET", path, response_received=False)["hitl_details"])
 
-    def answer(self, review: Mapping[str, Any], choice: str, why: str = "", **typed: str) -> None:
-        """Answer an open review as this user; typed: other fields of its form."""
+    def answer(self, review: Mapping[str, Any], choice: str, text: str = "") -> None:
+        """Answer an open review as this user; text: why, or what to edit."""
         task = review["task_instance"]
         path = (
             f"dags/{task['dag_id']}/dagRuns/{task['dag_run_id']}/taskInstances/{task['task_id']}"
             f"/{task['map_index']}/hitlDetails"
         )
-        self.request("PATCH", path, {"chosen_options": [choice], "params_input": {"why": why, **typed}})
+        self.request("PATCH", path, {"chosen_options": [choice], "params_input": {"text": text}})
 
 
 def _reason(answer: httpx.Response) -> str:

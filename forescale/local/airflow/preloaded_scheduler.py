@@ -7,7 +7,17 @@ a Java process, nor libraries of a single job (Prophet, statsmodels).
 import importlib
 import sys
 
-LIBRARIES = ("numpy", "pandas", "pyarrow.parquet", "scipy.optimize", "scipy.stats", "networkx", "alembic", "mlflow")
+LIBRARIES = (
+    "numpy",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.optimize",
+    "scipy.stats",
+    "networkx",
+    "numba",
+    "alembic",
+    "mlflow",
+)
 
 
 def main() -> None:

@@ -26,6 +26,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 COMPONENTS = {"metadatabase", "scheduler", "triggerer", "dag_processor"}
 POOLS = {"spark": 1}
+READY_S = 300.0
+"""Longest wait for a start: a fifth of a minute on a machine at rest. A process that ends is seen at once."""
 OUR_DAGS = frozenset({"aggregate", "forecast", "plan", "deploy"})
 
 
@@ -45,7 +47,7 @@ class AirflowService:
 
 
 @contextmanager
-def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float = 120) -> Iterator[AirflowService]:
+def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float = READY_S) -> Iterator[AirflowService]:
     """Airflow with the project's DAGs at any free port, the only one of its folder; stopped at the end of the context.
 
     Raises as `running_airflow`, and ServiceError if another process runs the services of the same folder.
@@ -56,7 +58,7 @@ def airflow_service(settings: Settings, *, dags: Path = DAGS, timeout_s: float =
 
 @contextmanager
 def running_airflow(
-    settings: Settings, *, port: int = 0, port_tries: int = 50, dags: Path = DAGS, timeout_s: float = 120
+    settings: Settings, *, port: int = 0, port_tries: int = 50, dags: Path = DAGS, timeout_s: float = READY_S
 ) -> Iterator[AirflowService]:
     """Airflow with the project's DAGs, ready to run them. The caller must hold `sole_instance` of its folder.
 

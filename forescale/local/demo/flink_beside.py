@@ -18,7 +18,7 @@ from forescale.local.demo.simulator_beside import KnownJob, simulated
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.arrays import Floats
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

@@ -8,7 +8,7 @@ import numpy as np
 from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, WordCount
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate

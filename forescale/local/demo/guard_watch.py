@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from forescale.jobs.guard import Guarding, guard
+from forescale.report.kit.guard_words import judgement_words, reasons_words
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, ledger_of, topology_config
@@ -12,8 +13,8 @@ from modeling.inputs.topology import Topology
 from planner.errors import ClusterError
 from planner.guard.look import Look
 from planner.guard.window import Window
+from planner.guard_facts import GuardState
 from planner.ledger.entries import GuardAction
-from planner.ledger.guard_state import GuardState
 
 ACTS_WITHIN_S = 150.0
 """On Flink, with the demo's windows, a turn acts after about a minute; a slow machine takes longer."""
@@ -88,7 +89,7 @@ def watch_guard(
             why = str(error)
             progress(why)
         else:
-            why = turn.why
+            why = reasons_words(turn.reasons)
             ended = clock.now()
             looks = [look for look in ledger_of(settings).guard.looks(declared.name) if look.at >= asked]
             after_s = (ended - begun).total_seconds()
@@ -114,7 +115,8 @@ def _failure(action: GuardAction | None, why: str, acts_within_s: float, judged_
         return f"the guard did not act within {acts_within_s:g} s; its last turn said: {why}"
     if action.state is GuardState.OPEN:
         return f"{action.action} was not judged within {judged_within_s:g} s; the guard's last turn said: {why}"
-    return "" if action.state is GuardState.EFFECTIVE else f"{action.action} was {action.state}: {action.verdict}"
+    healed = action.state is GuardState.EFFECTIVE
+    return "" if healed else f"{action.action} was {action.state}: {judgement_words(action)}"
 
 
 def _watched(topology: Topology, turn: Guarding, look: Look | None, after_s: float) -> WatchedTurn:
@@ -128,5 +130,5 @@ def _watched(topology: Topology, turn: Guarding, look: Look | None, after_s: flo
 def _in_a_line(turn: Guarding) -> str:
     counts = " · ".join(f"{name} {count}" for name, count in turn.plan.items())
     if turn.judged is not None:
-        return f"{counts}; {turn.judged.action} was {turn.judged.state}: {turn.judged.verdict}"
-    return f"{counts}; {turn.why}"
+        return f"{counts}; {turn.judged.action} was {turn.judged.state}: {judgement_words(turn.judged)}"
+    return f"{counts}; {reasons_words(turn.reasons)}"

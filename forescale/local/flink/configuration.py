@@ -1,13 +1,15 @@
 """The configuration of the local cluster: loopback only, adaptive scheduler, quick rescales, short queues."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class LocalConfiguration:
-    """What differs between two local clusters. rest_port, rpc_port: free ports for the job manager."""
+    """What differs between two local clusters. rest_port, rpc_port: free ports for the job manager. more_options: of
+    Flink's own, in place of those below.
+    """
 
     folder: Path
     rest_port: int
@@ -17,6 +19,7 @@ class LocalConfiguration:
     checkpoint_interval_s: float
     cooldown_s: float
     scheduler: str = "adaptive"
+    more_options: Mapping[str, str] = field(default_factory=dict)
 
     def options(self) -> Mapping[str, str]:
         """Flink's options, ready for config.yaml."""
@@ -53,6 +56,7 @@ class LocalConfiguration:
             "web.tmpdir": str(self.folder / "web"),
             "io.tmp.dirs": str(self.folder / "tmp"),
             "blob.storage.directory": str(self.folder / "blobs"),
+            **self.more_options,
         }
 
     def write(self) -> Path:

@@ -14,12 +14,14 @@ SOURCES = bundled("examples") / "flink" / "src"
 MAIN_CLASS = "wordcount.WordCount"
 
 
-def example_job(java: Java, distribution: FlinkDistribution, folder: Path, sources: Path = SOURCES) -> Path:
-    """The jar of all jobs in that folder, built if their sources have changed. Its main class is the word count's.
+def example_job(
+    java: Java, distribution: FlinkDistribution, folder: Path, sources: Path = SOURCES, *more_sources: Path
+) -> Path:
+    """The jar of all jobs in those folders, built if their sources have changed. Its main class is the word count's.
 
     Raises LocalFlinkError with the compiler's output when they do not compile.
     """
-    files = sorted(sources.rglob("*.java"))
+    files = sorted(file for each in (sources, *more_sources) for file in each.rglob("*.java"))
     if not files:
         raise LocalFlinkError(f"no Java sources under {sources}; restore examples/flink")
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

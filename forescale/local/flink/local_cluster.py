@@ -1,10 +1,10 @@
-"""A Flink cluster on loopback: one job manager and one task manager, stopped when the `with` block ends."""
+"""A Flink cluster on loopback: one job manager and its task managers, stopped when the `with` block ends."""
 
 import contextlib
 import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -26,7 +26,9 @@ _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
 @dataclass(frozen=True)
 class LocalFlink:
-    """A running local cluster. url: of its REST interface; logs: folder of its logs."""
+    """A running local cluster. url: of its REST interface; logs: folder of its logs. slots: of all task managers.
+    job_manager_pid, task_manager_pids: ids of their processes.
+    """
 
     url: str
     folder: Path
@@ -34,6 +36,8 @@ class LocalFlink:
     slots: int
     java: Java
     distribution: FlinkDistribution
+    job_manager_pid: int = 0
+    task_manager_pids: tuple[int, ...] = ()
 
 
 @contextlib.contextmanager
@@ -41,6 +45,7 @@ def local_flink(
     folder: Path,
     *,
     slots: int = 16,
+    task_managers: int = 1,
     rest_port: int | None = None,
     task_manager_mib: int = 1728,
     checkpoint_interval_s: float = 1.0,
@@ -48,11 +53,13 @@ def local_flink(
     scheduler: str = "adaptive",
     within_s: float = 90.0,
     distribution: FlinkDistribution | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Iterator[LocalFlink]:
     """Start a cluster with its files in the folder, and stop it when the block ends, also on SIGTERM.
 
-    rest_port: by default a free one. cooldown_s: least time between two rescales. scheduler: of all jobs; with any but
-    adaptive, a rescale restarts the job.
+    slots, task_manager_mib: of each task manager. rest_port: by default a free one. cooldown_s: least time between two
+    rescales. scheduler: of all jobs; with any but adaptive, a rescale restarts the job. options: of Flink's own, in
+    place of those of LocalConfiguration.
     Raises LocalFlinkError without Java or when it is not up within_s seconds, ServiceError when the port is taken or a
     process ends by itself.
     """
@@ -61,15 +68,25 @@ def local_flink(
     rest_port, rpc_port = free_port(rest_port or 0, tries=1), free_port()
     folder = folder.resolve()
     conf = LocalConfiguration(
-        folder, rest_port, rpc_port, slots, task_manager_mib, checkpoint_interval_s, cooldown_s, scheduler
+        folder,
+        rest_port,
+        rpc_port,
+        slots,
+        task_manager_mib,
+        checkpoint_interval_s,
+        cooldown_s,
+        scheduler,
+        options or {},
     ).write()
-    cluster = LocalFlink(f"http://{LOOPBACK}:{rest_port}", folder, folder / "logs", slots, java, distribution)
+    url, logs = f"http://{LOOPBACK}:{rest_port}", folder / "logs"
+    cluster = LocalFlink(url, folder, logs, slots * task_managers, java, distribution)
     with ended_by_signals(), Processes(cluster.logs, grace_s=10.0) as processes:
-        processes.start("jobmanager", _command(cluster, conf, _JOB_MANAGER, ["-Xmx512m"]))
-        flags, options = _task_manager_memory(cluster, conf)
-        processes.start("taskmanager", _command(cluster, conf, _TASK_MANAGER, flags, options))
+        job_manager = processes.start("jobmanager", _command(cluster, conf, _JOB_MANAGER, ["-Xmx512m"]))
+        flags, arguments = _task_manager_memory(cluster, conf)
+        command = _command(cluster, conf, _TASK_MANAGER, flags, arguments)
+        pids = tuple(processes.start(f"taskmanager{number or ''}", command) for number in range(task_managers))
         _wait_until_up(cluster, processes, within_s)
-        yield cluster
+        yield replace(cluster, job_manager_pid=job_manager, task_manager_pids=pids)
 
 
 def _command(

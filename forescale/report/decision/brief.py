@@ -5,13 +5,20 @@ from dataclasses import dataclass
 
 from forescale.report.decision.plan_tables import brief_steps_table
 from forescale.report.decision.proposal import PROPOSED, Proposal
-from forescale.report.decision.verdict import headline, overload_note, sentences, step_change, warnings
+from forescale.report.decision.verdict import (
+    brief_sentences,
+    headline,
+    overload_note,
+    sentences,
+    step_changes,
+    warnings,
+)
 from forescale.report.kit.table import Sentence, Table
 from forescale.report.kit.wording import shortened, visible
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
-MAX_STEPS = 12
-"""Steps that the form of the review lists; the report has all."""
+MAX_STEPS, MAX_CHANGES = 6, 3
+"""Steps, and operators of a step, that the form of the review lists; the report has all."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,30 @@ def _answers(proposal: Proposal) -> tuple[str, ...]:
 
 
 def markdown(proposal: Proposal) -> str:
-    """The first screen for a form that shows Markdown. Names are escaped: they are not ours."""
-    brief, steps, local = brief_of(proposal), proposal.schedule.steps, proposal.local
-    head = [f"**{_plain(each)}**" for each in brief.warnings]
-    first, *others = brief.sentences  # what is asked, then the reasons
+    """The first screen for a form that shows Markdown, so brief that its buttons follow on the same screen. Names are
+    escaped: they are not ours.
+    """
+    steps, local = proposal.schedule.steps, proposal.local
+    first, *others = brief_sentences(proposal)  # what is asked, then the reasons
     lines = [f"- {_plain(each.label)}: {_plain(each.text)}" for each in others]
-    changes = [
-        f"{index + 1}. {local.day_moment(step.deploy_at)}: {step.replaces.instances} → {step.plan.instances} instances "
-        f"({_plain(step_change(proposal, index))}){_state(proposal, index)}"
-        for index, step in enumerate(steps[:MAX_STEPS])
-    ]
-    more = [f"\n… and {len(steps) - MAX_STEPS} more, in the report."] if len(steps) > MAX_STEPS else []
-    times = [f"\nSteps, in {_plain(local.name)}:\n"] if changes else []
-    note = [f"\n{_plain(brief.note)}"] if brief.note else []
-    parts = [*head, f"**{_plain(first.text)}**", "\n".join(lines), "\n".join([*times, *changes, *more, *note])]
-    return "\n\n".join(part.strip("\n") for part in parts if part)
+    parts = [*(f"**{_plain(each)}**" for each in warnings(proposal)), f"**{_plain(first.text)}**", "\n".join(lines)]
+    if steps:
+        changes = [_change(proposal, index) for index in range(min(len(steps), MAX_STEPS))]
+        more = [f"… and {len(steps) - MAX_STEPS} more"] if len(steps) > MAX_STEPS else []
+        note = f" {_plain(note)}" if (note := overload_note(proposal)) else ""
+        parts.append(f"Instances by step, in {_plain(local.name)}: {'; '.join([*changes, *more])}.{note}")
+    return "\n\n".join(parts)
+
+
+def _change(proposal: Proposal, index: int) -> str:
+    """`2. Fri 11:40: 2 → 3 (work 1 → 2)`."""
+    step, operators = proposal.schedule.steps[index], step_changes(proposal, index)
+    more = [f"{len(operators) - MAX_CHANGES} more"] if len(operators) > MAX_CHANGES else []
+    return (
+        f"**{index + 1}.** {proposal.local.day_moment(step.deploy_at)}: "
+        f"{step.replaces.instances} → {step.plan.instances} "
+        f"({_plain(', '.join([*operators[:MAX_CHANGES], *more]))}){_state(proposal, index)}"
+    )
 
 
 def _state(proposal: Proposal, index: int) -> str:

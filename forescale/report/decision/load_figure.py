@@ -70,7 +70,7 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
         entry = KeyEntry(f"capacity: what the plan can process{headroom}", "line", CAPACITY)
         parts.append((capacity_line(capacity, source), entry))
     if deployed := deploy_marks(decision, capacity, source):
-        parts.append((deployed, KeyEntry("change, by step number", "mark", CAPACITY)))
+        parts.append((deployed, KeyEntry("step", "mark", CAPACITY)))
     if decision.outcome and source in decision.outcome.arrivals.series:
         after = _stepped(decision.outcome.arrivals.series[source], forecast)
         parts.append((arrivals(after, "came", CAME, "dot"), KeyEntry("real arrivals", "dot", CAME)))

@@ -58,8 +58,8 @@ class Proposal:
 
     @property
     def keeping(self) -> tuple[Alternative, ...]:
-        """Plans that keep the budget, the cheapest first; a reactive scaler is none."""
-        costed = [each for each in self.schedule.alternatives if each.kind is not AlternativeKind.REACTIVE]
+        """Plans that keep the budget, the cheapest first, of those that the decision weighed."""
+        costed = [each for each in self.schedule.alternatives if each.was_weighed]
         keeping = [each for each in costed if self._keeps(each.violation_minutes)]
         return tuple(sorted(keeping, key=lambda each: each.cost_instance_hours))
 

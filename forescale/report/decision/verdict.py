@@ -7,7 +7,7 @@ from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from forescale.report.kit.schedule_words import alternative_name, schedule_words, step_words
-from forescale.report.kit.stands_on import placeholder_line
+from forescale.report.kit.stands_on import placeholder_warning
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
     NBSP,
@@ -20,6 +20,7 @@ from forescale.report.kit.wording import (
     quantile_name,
     rate,
     sentence,
+    shortened,
 )
 from modeling.wording import count_of
 from planner.decision_basis import Rung
@@ -30,6 +31,8 @@ FLOOR_MODE = (
 )
 AT_ONCE_S = 60.0
 """A step due this soon after the decision is due at once."""
+MAX_BASIS = 120
+"""Letters about what a decision was planned by that the form of a review shows."""
 
 
 def headline(proposal: Proposal) -> str:
@@ -61,8 +64,7 @@ def warnings(proposal: Proposal) -> tuple[str, ...]:
     """What stands before everything else: a broken budget and what keeps it, steps that are past their time, service
     times that nobody has measured.
     """
-    stand_ins = placeholder_line(proposal.schedule.basis.stands_on, proposal.schedule.topology)
-    stand_ins = f"{stand_ins[:1].upper()}{stand_ins[1:]}." if stand_ins else ""
+    stand_ins = placeholder_warning(proposal.schedule.basis.stands_on, proposal.schedule.topology)
     return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal), stand_ins)))
 
 
@@ -121,6 +123,16 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
     )
 
 
+def brief_sentences(proposal: Proposal) -> tuple[Sentence, ...]:
+    """The same for the form of a review, whose buttons stand below: each in about a line, without what explains it."""
+    short = {
+        "Cost": cost(proposal, brief=True),
+        "Risk": risk(proposal, brief=True),
+        "Planned by": shortened(basis_summary(proposal.schedule.basis), MAX_BASIS),
+    }
+    return tuple(Sentence(label, sentence(short.get(label, text))) for label, text in sentences(proposal))
+
+
 def _why(proposal: Proposal) -> str:
     """Who edited it and why, or why today's plan stays; empty for steps, which have their reasons."""
     schedule = proposal.schedule
@@ -162,8 +174,8 @@ def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
-def cost(proposal: Proposal) -> str:
-    """Instance-hours of the horizon, against today's plan and a reactive scaler."""
+def cost(proposal: Proposal, *, brief: bool = False) -> str:
+    """Instance-hours of the horizon, against today's plan and a reactive scaler; brief: in a line of a form."""
     schedule = proposal.schedule
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {_span(schedule)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
@@ -171,7 +183,7 @@ def cost(proposal: Proposal) -> str:
             f"{own}, at a price of {number(schedule.price)} (an instance-hour is weighed as "
             f"{number(schedule.instance_price_per_hour)})"
         )
-    compared = [_against(proposal, each) for each in _compared(proposal)]
+    compared = [_against(proposal, each, brief=brief) for each in _compared(proposal)]
     return f"{own}: {'; '.join(compared)}." if compared else f"{own}."
 
 
@@ -187,9 +199,10 @@ def _compared(proposal: Proposal) -> list[Alternative]:
     return [costed[kind] for kind in (AlternativeKind.HOLD, AlternativeKind.REACTIVE) if kind in costed]
 
 
-def _against(proposal: Proposal, other: Alternative) -> str:
+def _against(proposal: Proposal, other: Alternative, *, brief: bool) -> str:
     more = difference(proposal.schedule.cost_instance_hours, other.cost_instance_hours)
-    hours = ", ".join(filter(None, (instance_hours(other.cost_instance_hours), rescued(proposal, other))))
+    parts = "" if brief else rescued(proposal, other)
+    hours = ", ".join(filter(None, (instance_hours(other.cost_instance_hours), parts)))
     return f"{more} against {alternative_name(other)} ({hours})"
 
 
@@ -203,8 +216,8 @@ def rescued(proposal: Proposal, other: Alternative) -> str:
     return f"{instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
 
 
-def risk(proposal: Proposal) -> str:
-    """Expected late minutes, with the schedule and without, and those of the past week."""
+def risk(proposal: Proposal, *, brief: bool = False) -> str:
+    """Expected late minutes, with the schedule and without; unless brief, those of the past week and what is late."""
     schedule = proposal.schedule
     if not proposal.schedule.basis.rung.plans:
         return "Not known: there is no forecast to compare today's plan with."
@@ -215,6 +228,8 @@ def risk(proposal: Proposal) -> str:
         told = f"{told}; {minutes(schedule.allowed_minutes)} allowed"
     if schedule.steps and (without := _without(proposal)):
         told = f"{told}. {without}"
+    if brief:
+        return f"{told[0].upper()}{told[1:]}."
     if proposal.past is not None and proposal.past.known:
         told = f"{told}. {past_late(proposal.past, in_shadow=proposal.in_shadow)}"
     if proposal.max_lag_s is not None:
@@ -270,7 +285,7 @@ def asked(proposal: Proposal) -> str:
     left_s = left_s // 60 * 60  # whoever has a minute needs no seconds
     by = f"by {local.moment(steps[waiting[0]].deploy_at)}, in {duration(left_s)}" if left_s >= AT_ONCE_S else "now"
     late_review = proposal.schedule.is_too_late_for_review(steps[waiting[0]])
-    silence = "" if late_review else " A step that nobody approves expires, and the plan before it stays."
+    silence = "" if late_review else " What nobody approves expires."
     return f"Approve, veto or edit {which} {by}.{silence}"
 
 
@@ -300,7 +315,7 @@ def overload_note(proposal: Proposal) -> str:
     return f"{counted} include that and stay within the budget ({minutes(expected)} of {minutes(allowed)})."
 
 
-def step_change(proposal: Proposal, index: int) -> str:
-    """Parallelism of a step, before and after."""
+def step_changes(proposal: Proposal, index: int) -> tuple[str, ...]:
+    """Parallelism of each operator that a step changes, before and after."""
     step = proposal.schedule.steps[index]
-    return ", ".join(parallelism_change(step.replaces, step.plan))
+    return parallelism_change(step.replaces, step.plan)

@@ -68,9 +68,11 @@ def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
     if known:
         most = max(known, key=lambda row: row.growth)
         told += f"; most in {most.source} of {most.topology}: {_growth(most.growth)}"
-    judged = [drift for row in rows for drift in row.drifts if drift.completed]
+    over = sum(drift.completed for row in rows for drift in row.drifts)
     return (
-        Sentence("Judged by", f"{sum(drift.completed for drift in judged):,} spans that are over, of all horizons."),
+        Sentence(
+            "Judged by", f"{over:,} spans that are over, of all horizons." if over else "Nothing yet: no span is over."
+        ),
         Sentence("Growth", f"{told}."),
         Sentence("Asked of you", _to_do(rows)),
     )

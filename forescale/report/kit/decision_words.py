@@ -19,6 +19,7 @@ from planner.decision_basis import (
     LearnedNumber,
     PriceFacts,
     Rung,
+    WarmUpFacts,
 )
 from planner.edit_facts import Edit, ExpectedValues, brief
 from planner.horizon.budget import PACED
@@ -146,13 +147,24 @@ def arrival_words(facts: ArrivalFacts) -> str:
 
 
 def learned_words(facts: LearnedFacts) -> dict[str, str]:
-    """The downtime and the lead time that are planned with, and why."""
+    """The downtime, the lead time and the warm-up that are planned with, and why."""
     by_state = ""
     if facts.restore_s_per_gib is not None and facts.restore_learnt:
         by_state = f", at {facts.restore_s_per_gib:.3g} s per GiB of state"
     elif facts.restore_s_per_gib is not None:
         by_state = f", and {facts.restore_s_per_gib:.3g} s per GiB of restored state, as the site file says"
-    return {"downtime": f"{_learned(facts.downtime)}{by_state}", "lead time": _learned(facts.lead)}
+    words = {"downtime": f"{_learned(facts.downtime)}{by_state}", "lead time": _learned(facts.lead)}
+    if facts.warm_up is not None and (facts.warm_up.warm_s or facts.warm_up.deployments):
+        words["warm-up"] = _warm_up(facts.warm_up)
+    return words
+
+
+def _warm_up(facts: WarmUpFacts) -> str:
+    curve = f"from {facts.start_share:.0%} of full speed at the start to full speed in {facts.warm_s:.3g} s"
+    if facts.deployments:
+        return f"{curve}, learnt from {facts.deployments} deployments; before that {facts.declared_s:.3g} s"
+    known = count_of(facts.known, "deployment")
+    return f"{curve}, declared or assumed of new JVMs; seen in {known}, {MIN_DEPLOYMENTS} are needed"
 
 
 def _learned(number: LearnedNumber) -> str:
@@ -266,7 +278,22 @@ def reason_words(step: StepEntry) -> str:
     moved = ""
     if step.moved is Moved.BY_GUARD:
         moved = f"follows on {step.replaces.brief()}, which the guard has put in place"
+    elif step.moved is Moved.AGAINST_GUARD:
+        moved = (
+            f"follows on {step.replaces.brief()}, which the guard has put in place, and takes back instances that it "
+            "added: when due, it waits while the load needs them"
+        )
     elif step.moved is Moved.PAST_WITHHELD:
         moved = f"follows on {step.replaces.brief()}, as the steps before it were withheld"
+    elif step.moved is Moved.PAST_EXPIRED:
+        moved = f"follows on {step.replaces.brief()}, as the steps before it were not deployed in their time"
     asked = f"asked because {step.asked_because}" if step.asked_because and step.state is StepState.PROPOSED else ""
-    return "; ".join(filter(None, (step.reason, moved, asked)))
+    return "; ".join(filter(None, (_state_words(step), moved, asked)))
+
+
+def _state_words(step: StepEntry) -> str:
+    if step.state is not StepState.WITHHELD or step.withheld is None:
+        return step.reason
+    from forescale.report.kit.guard_words import reason_words as guard_reason_words  # few steps wait
+
+    return guard_reason_words(step.withheld)

@@ -1,6 +1,6 @@
 """Words for what has drifted since the last calibration, and what to do about it."""
 
-from modeling.calibration import Drift
+from modeling.calibration.drift import Drift
 from planner.decision_basis import DriftFacts
 
 
@@ -37,6 +37,8 @@ def drift_remedy(drift: Drift) -> str:
                 "plan again before the parallelism changes by much: the gain from further instances is not the "
                 "assumed one"
             )
-        case "gc_share" if more:
+        case "idle_cores" | "container_idle_cores" | "container_waking_cores":
+            return f"plan again, containers have {'fewer' if more else 'more'} cores for tuples"
+        case "gc_share" | "gc_pause_s" if more:
             return "give its containers more memory, or look for what fills them"
     return "check containers and downtime against it" if more else "containers may be smaller"

@@ -18,8 +18,13 @@ def schedule_words(schedule: ScalingSchedule) -> str:
     """Why the schedule is what it is. Of a schedule of an earlier release, what that recorded."""
     if schedule.recorded:
         return schedule.recorded
-    lacking = (each.reason for each in schedule.excuses if each.target == QUOTA)
-    return "; ".join((_outcome(schedule), *lacking, *map(near_words, schedule.crowded)))
+    lacking = short_words(schedule)
+    return "; ".join((_outcome(schedule), *([lacking] if lacking else []), *map(near_words, schedule.crowded)))
+
+
+def short_words(schedule: ScalingSchedule) -> str:
+    """What a quota did not grant, and which topologies have it; empty if all was granted."""
+    return "; ".join(each.reason for each in schedule.excuses if each.target == QUOTA)
 
 
 def _outcome(schedule: ScalingSchedule) -> str:
@@ -103,6 +108,8 @@ def alternative_name(other: Alternative) -> str:
             return "keeping today's plan"
         case AlternativeKind.REACTIVE:
             return "a reactive scaler"
+        case AlternativeKind.ACTING_GUARD:
+            return "a guard that acts"
         case AlternativeKind.STATIC:
             return "a fixed plan sized for the peak"
         case AlternativeKind.CANDIDATE:
@@ -115,6 +122,8 @@ def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
     """Why an alternative was not chosen, or from when its plan was."""
     if other.sample_paths:
         return f"simulated on {count_of(other.sample_paths, 'path')} of the forecast"
+    if other.kind is AlternativeKind.ACTING_GUARD:
+        return _advising_words(schedule, other)
     if other.more_h is None or other.more_cost_h is None:
         return other.recorded
     more_minutes = other.violation_minutes - schedule.violation_minutes
@@ -135,6 +144,17 @@ def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
         moments = " and ".join(f"{moment:%a %H:%M}" for moment in other.chosen_from)
         return f"is chosen from {moments} on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
     return f"{excuse if verb == 'means' else f'{verb} {excuse}'} ({brief(other.parallelism)})"
+
+
+def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
+    """What it costs that the guard only advises."""
+    saved_h = schedule.cost_instance_hours - other.cost_instance_hours
+    if saved_h <= NEARLY_H or not other.cost_instance_hours:
+        return "it would save no instance-hours (planning.guard.mode is advise)"
+    return (
+        f"advising costs {saved_h:.3g} instance-hours more, {saved_h / other.cost_instance_hours:.0%}: spikes are "
+        "planned for instead of left to the guard (planning.guard.mode: act)"
+    )
 
 
 def near_words(near: NearRescale) -> str:

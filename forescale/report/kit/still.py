@@ -1,5 +1,6 @@
 """Figures over time as one SVG without scripts, for places that show pictures but no pages."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,8 +20,9 @@ WIDTH, HEIGHT = 860, 210
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 54
 TICKS = 6
 MARK = 6
-SWATCH, LETTER = 38, 6
+SWATCH, LETTER = 38, 6.4
 """Widths in the key: of a swatch with its margin, of a letter."""
+TAGS = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True)
@@ -35,18 +37,27 @@ class Stroke:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A triangle; points: in SVG notation. x, y: where its label stands."""
+
+    points: str
+    colour: str
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
 class Panel:
-    """The layout of one figure. marks: points and colour of triangles; lines_at, times, rates: positions and their
-    labels; key: the position of each entry.
-    """
+    """The layout of one figure. lines_at, times, rates: positions and their labels; key: the position of each entry."""
 
     title: str
     strokes: tuple[Stroke, ...]
-    marks: tuple[tuple[str, str], ...]
+    marks: tuple[Mark, ...]
     lines_at: tuple[tuple[float, str], ...]
     times: tuple[tuple[float, str], ...]
     rates: tuple[tuple[float, str], ...]
-    key: tuple[tuple[int, KeyEntry], ...]
+    key: tuple[tuple[float, KeyEntry], ...]
 
 
 def still_picture(figures: Sequence[ReportFigure]) -> str:
@@ -120,10 +131,10 @@ def round_times(start: datetime, end: datetime) -> list[datetime]:
     return [at for at in places if end - at > (end - start) / 12]  # a label is about that wide
 
 
-def _placed(key: Sequence[KeyEntry]) -> tuple[tuple[int, KeyEntry], ...]:
+def _placed(key: Sequence[KeyEntry]) -> tuple[tuple[float, KeyEntry], ...]:
     """Entries side by side, spaced by the length of their labels."""
     widths = [SWATCH + LETTER * len(entry.label) for entry in key]
-    return tuple(zip(accumulate(widths[:-1], initial=0), key, strict=True)) if key else ()
+    return tuple(zip(accumulate(widths[:-1], initial=0.0), key, strict=True)) if key else ()
 
 
 def _moments(trace: go.Scatter) -> list[datetime]:
@@ -147,15 +158,17 @@ def _strokes(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[Stroke]:
         before = [place for stretch in stretches for place in stretch]
 
 
-def _marks(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[tuple[str, str]]:
+def _marks(scatters: Sequence[go.Scatter], scale: _Scale) -> Iterator[Mark]:
     for trace in scatters:
         if "markers" not in trace.mode:
             continue
         symbols = [trace.marker.symbol] * len(trace.x) if isinstance(trace.marker.symbol, str) else trace.marker.symbol
-        for at, value, symbol in zip(_moments(trace), trace.y, symbols, strict=True):
+        labels = [TAGS.sub("", str(each)) for each in trace.text] if trace.text is not None else [""] * len(trace.x)
+        for at, value, symbol, label in zip(_moments(trace), trace.y, symbols, labels, strict=True):
             for x, y in (place for stretch in scale.points([at], [value]) for place in stretch):
                 tip = MARK if symbol == "triangle-down" else -MARK
-                yield _written([(x - MARK, y - tip), (x + MARK, y - tip), (x, y + tip)]), str(trace.marker.color)
+                points = _written([(x - MARK, y - tip), (x + MARK, y - tip), (x, y + tip)])
+                yield Mark(points, str(trace.marker.color), x, y - 2 * MARK, label)
 
 
 def _stepped(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -144,7 +144,7 @@ def day_moment(at: datetime) -> str:
 def sentence(text: str) -> str:
     """The text with a capital first and a full stop last."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 
 def span(start: datetime, end: datetime) -> str:

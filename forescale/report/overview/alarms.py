@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from forescale.report.kit.decision_words import basis_summary, causes_words
+from forescale.report.kit.guard_words import barred_words, reason_words
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.wording import duration
 from forescale.standing import SourceStanding, Standing
@@ -42,9 +43,9 @@ def _of_schedule(standing: Standing) -> Iterator[str]:
 
 def _of_guard(standing: Standing) -> Iterator[str]:
     if (action := standing.open_action) is not None:
-        yield f"the guard acts: {action.action} of {action.operator}, {action.why}"
+        yield f"the guard acts: {action.action} of {action.operator}, {reason_words(action.reason)}"
     for barred in standing.barred:
-        yield f"the guard no longer tries {barred.action} for {barred.diagnosis}: {barred.why}"
+        yield f"the guard no longer tries {barred.action} for {barred.diagnosis}: {barred_words(barred)}"
 
 
 def _of_source(source: SourceStanding) -> Iterator[str]:

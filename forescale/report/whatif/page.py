@@ -4,7 +4,7 @@ from math import ceil, isfinite, isnan
 
 from forescale.report.kit.figure import ReportFigure
 from forescale.report.kit.page import rendered
-from forescale.report.kit.stands_on import placeholder_line, stands_on_lines
+from forescale.report.kit.stands_on import placeholder_warning, stands_on_lines
 from forescale.report.kit.table import Cell, Column, Table
 from forescale.report.kit.wording import duration, number, percent, shortened
 from forescale.report.whatif.figure import (
@@ -37,7 +37,7 @@ def render_whatif_page(whatif: WhatIf) -> str:
         topology=shortened(whatif.topology.name, 200),
         headline=headline(whatif),
         sentences=sentences(whatif),
-        placeholder=placeholder_line(whatif.stands_on, whatif.topology.name),
+        placeholder=placeholder_warning(whatif.stands_on, whatif.topology.name),
         stands_on=stands_on_lines(whatif.stands_on, None),
         plans=_plans_table(whatif),
         over_loads=over_loads,

@@ -9,23 +9,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from engines.http import Connection
 from forecasting.arrivals.arrival_source import ArrivalSource
-from forecasting.arrivals.sources.kafka_group import KafkaGroup
-from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
-from planner.clusters.cluster import Cluster
-from planner.clusters.job_description import JobDescription
 from planner.errors import ClusterError
+
+if TYPE_CHECKING:
+    from engines.http import Connection
+    from forecasting.arrivals.sources.kafka_group import KafkaGroup
+    from forecasting.arrivals.sources.steady import SteadySource
+    from modeling.calibration.operator_sample import OperatorSample
+    from planner.clusters.cluster import Cluster
+    from planner.clusters.job_description import JobDescription
 
 ArrivalsSectionT = TypeVar("ArrivalsSectionT")
 """A kind of the section `arrivals`."""
@@ -48,8 +50,8 @@ class ArrivalsKind(Generic[ArrivalsSectionT]):
 
     section: type[ArrivalsSectionT]
     open: Callable[[TopologyConfig, ArrivalsSectionT, Settings, datetime], AbstractContextManager[ArrivalSource]]
-    steady: Callable[[TopologyConfig, ArrivalsSectionT, Settings], SteadySource] | None = None
-    group: Callable[[ArrivalsSectionT], KafkaGroup | None] | None = None
+    steady: "Callable[[TopologyConfig, ArrivalsSectionT, Settings], SteadySource] | None" = None
+    group: "Callable[[ArrivalsSectionT], KafkaGroup | None] | None" = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class ClusterKind(Generic[ClusterSectionT]):
     """
 
     section: type[ClusterSectionT]
-    connect: Callable[[TopologyConfig, ClusterSectionT, Settings, Clock], Cluster]
+    connect: "Callable[[TopologyConfig, ClusterSectionT, Settings, Clock], Cluster]"
     sample_s: SpanS[ClusterSectionT]
     watched: bool = True
     look_s: SpanS[ClusterSectionT] = lambda _: LOOK_S
@@ -107,7 +109,7 @@ class SamplesKind:
 
     option: str
     shown: str
-    read: Callable[[SampleRequest, TopologyConfig], Sequence[OperatorSample]]
+    read: "Callable[[SampleRequest, TopologyConfig], Sequence[OperatorSample]]"
     uses: frozenset[str] = frozenset({"--job", "--component", "--span"})
     needs: frozenset[str] = frozenset()
     needs_why: str = ""
@@ -150,7 +152,7 @@ class DescribedJob:
     people should know about that section; cluster_question: what they must answer in it, empty if nothing is open.
     """
 
-    job: JobDescription
+    job: "JobDescription"
     arrivals: ArrivalsSection | None = None
     arrivals_evidence: str = ""
     cluster: ClusterEntry | None = None
@@ -175,7 +177,7 @@ class JobsKind:
     asks: bool = False
 
 
-def own_connection(url: str, config: TopologyConfig) -> Connection:
+def own_connection(url: str, config: TopologyConfig) -> "Connection":
     """Login and certificates of the section of the topology file that names the same address; none for another address:
     a secret is sent only where the file says. Raises ClusterError if the environment lacks a secret.
     """
@@ -186,10 +188,12 @@ def own_connection(url: str, config: TopologyConfig) -> Connection:
                 return section.connection()
             except ValueError as error:
                 raise ClusterError(f"section {name} of {config.topology}: {error}") from None
+    from engines.http import Connection
+
     return Connection()
 
 
-def watched_samples(cluster: Cluster, span_s: float, spans: int) -> Sequence[OperatorSample]:
+def watched_samples(cluster: "Cluster", span_s: float, spans: int) -> "Sequence[OperatorSample]":
     """Samples of several spans in a row: their spread gives the error of the means."""
     return [sample for _ in range(spans) for sample in cluster.operator_samples(span_s)]
 

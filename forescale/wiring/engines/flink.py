@@ -1,6 +1,7 @@
 """Flink: the cluster of a job, samples of one, and its description."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from forescale.files.clusters.flink import FlinkEntry
 from forescale.files.topology import TopologyConfig
@@ -17,15 +18,17 @@ from forescale.wiring.engines.engine import (
     own_connection,
     watched_samples,
 )
-from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock
-from planner.clusters.cluster import Cluster
+
+if TYPE_CHECKING:
+    from modeling.calibration.operator_sample import OperatorSample
+    from planner.clusters.cluster import Cluster
 
 SPAN_S = 30.0
 """Default span in seconds for which a job is watched."""
 
 
-def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> Cluster:
+def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> "Cluster":
     from forescale.wiring.packing import container_cores
     from planner.clusters.flink import FlinkCluster
     from planner.clusters.slots_command import SlotsCommand
@@ -35,7 +38,7 @@ def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, cloc
         command = SlotsCommand(entry.slots_command, entry.slots_command_timeout_s, entry.slots_wait_s)
     of = entry.url, entry.job, config.as_topology(), entry.operators
     cores = container_cores(config, settings)
-    beside_scaler = config.planning.mode == "floor"
+    beside_scaler = config.planning.floor
     if (restart := entry.restart) is not None:
         from planner.clusters.flink_restart import FlinkRestartCluster, Program
 
@@ -53,7 +56,7 @@ def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, cloc
     )
 
 
-def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
     from planner.clusters.flink import FlinkCluster
 
     entry = config.cluster_section

@@ -23,10 +23,10 @@ from forescale.wiring.engines.engine import (
     SamplesKind,
     own_connection,
 )
-from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
+    from modeling.calibration.operator_sample import OperatorSample
     from planner.clusters.heron import HeronCluster
     from planner.clusters.heron_packing import PredictedPacking
 
@@ -42,7 +42,7 @@ def _open(
     return nullcontext(HeronTracker(**arrivals.of_the_source(), topology=config.topology))
 
 
-def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
     from planner.clusters.heron_samples import heron_operator_samples
 
     assert request.cluster is not None

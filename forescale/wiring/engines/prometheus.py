@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import ArrivalsKind, EngineAdapter, SampleRequest, SamplesKind, own_connection
-from modeling.calibration.operator_sample import OperatorSample
+
+if TYPE_CHECKING:
+    from modeling.calibration.operator_sample import OperatorSample
 
 PAST_S = 600.0
 """Default span in seconds of samples."""
@@ -23,7 +26,7 @@ def _open(
     return nullcontext(Prometheus(**arrivals.of_the_source()))
 
 
-def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
     from planner.clusters.service_samples import RequestCounters, service_operator_samples
 
     section = config.services

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from forecasting.arrivals.arrival_source import ArrivalSource
-from forecasting.arrivals.sources.steady import SteadySource
 from forescale.files.arrivals_section import StormEntry
 from forescale.files.clusters.storm import StormClusterEntry
 from forescale.files.http_access import HttpAccess
@@ -23,15 +23,18 @@ from forescale.wiring.engines.engine import (
     SamplesKind,
     own_connection,
 )
-from modeling.calibration.operator_sample import OperatorSample
 from planner.clock import Clock
-from planner.clusters.cluster import Cluster
+
+if TYPE_CHECKING:
+    from forecasting.arrivals.sources.steady import SteadySource
+    from modeling.calibration.operator_sample import OperatorSample
+    from planner.clusters.cluster import Cluster
 
 WINDOW_S = 600
 """The shortest window that Storm keeps, in seconds."""
 
 
-def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> SteadySource:
+def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> "SteadySource":
     from forecasting.arrivals.sources.storm_ui import StormUi
 
     log = settings.home / "readings" / config.topology
@@ -44,7 +47,7 @@ def _open(
     return nullcontext(_steady(config, arrivals, settings))
 
 
-def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[OperatorSample]:
+def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
     from planner.clusters.storm_samples import storm_operator_samples
 
     return storm_operator_samples(
@@ -57,7 +60,7 @@ def _samples(request: SampleRequest, config: TopologyConfig) -> Sequence[Operato
     )
 
 
-def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Settings, clock: Clock) -> Cluster:
+def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Settings, clock: Clock) -> "Cluster":
     from planner.clusters.storm import StormCluster
 
     return StormCluster(

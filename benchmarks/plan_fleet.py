@@ -42,6 +42,7 @@ from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArriva
 from forecasting.arrivals.store import write_history
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
+from forescale.cli.schedule_answer import fleet_answer
 from forescale.jobs.plan_all import PlannedFleet, plan_all
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
@@ -162,9 +163,16 @@ def measured(what: str, settings: Settings, fleet: Path | None, workers: int | N
     wall_s, spent_s = time.perf_counter() - began, all_cpu_s() - before_s
     for name, cause in list(made.failures.items())[:3]:
         print(f"{name}: {cause}", file=sys.stderr)
-    most = most_held(settings, made)
+    most, short = most_held(settings, made), len(fleet_answer(made).short)
     return Measured(
-        what, len(made.schedules), len(made.failures), len(made.short), len(made.moved), most, wall_s, spent_s
+        what,
+        len(made.schedules),
+        len(made.failures),
+        short,
+        len(made.moved),
+        most,
+        wall_s,
+        spent_s,
     )
 
 

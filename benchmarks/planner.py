@@ -41,7 +41,8 @@ from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.state import Restored
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
-from planner.horizon.budget import Budget, course_within
+from planner.horizon.budget import Budget
+from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
 from planner.horizon.outlook import CAPACITY_ERROR

@@ -15,7 +15,9 @@ downtime that reads it all.
 per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where the
 policy violates no more than that, the share of minutes in violation (median; worst), and rescales a day (median). The
 next ones have the planner by setting, topology and trace. The last has the planner with several violation budgets
-against each rival: its cost where it violates no more, and its violations where it costs no more.
+against each rival: its cost where it violates no more, its violations where it costs no more, and, with its budgets as
+a curve, its cost where it violates as much. Budgets of a rival are a curve too: --policies planner,planner@0.02,
+hindsight,hindsight@0.02.
 """
 
 import argparse
@@ -38,6 +40,7 @@ import yaml
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("replay_job")))
 
+from curves import at_equal_violations
 from tables import at_equal_terms, by_group, by_policy
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -276,6 +279,10 @@ def main() -> None:
     variants = [name for name in asked.policies if policy_of(name) == "planner"]
     rivals = [name for name in asked.policies if policy_of(name) not in ALL_KNOWING and name not in variants]
     print(at_equal_terms(found, variants, rivals))
+    several: dict[str, list[str]] = {}
+    for name in asked.policies:
+        several.setdefault(policy_of(name), []).append(name)
+    print(at_equal_violations(list(found.values()), several.pop("planner", []), list(several.values())))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ LABELS = {
 
 
 def table(flink: LoadTrack, simulated: LoadTrack) -> str:
-    """As Markdown, ready for docs/replay.md."""
+    """As Markdown, ready for benchmarks/results/simulated_cluster.md."""
     pairs = [(flink.outcome(number), simulated.outcome(number)) for number in range(len(flink.stops))]
     heads = " | ".join(f"{way}: Flink | simulator | difference" for way in ("up", "down"))
     lines = [f"| | {heads} |", "|---" * (1 + 3 * len(pairs)) + "|"]

@@ -2,15 +2,17 @@
 
     nice python benchmarks/soak.py [--topologies 20] [--days 14] [--work DIR] [--out FILE.json] [--quick]
 
-In each hour of the trace's clock one role decides for every topology (arrivals from a real Prometheus, forecast, plan,
-approval), one deploys due steps, and the guard looks; each day old data is pruned. Every kind of fault comes once a day
-(benchmarks/soaking/faults.py): metrics gone, MLflow gone, cluster gone, scheduler killed, disk full, clock jump,
-poisoned series, two planners. Lost and doubled decisions and steps are counted from the ledger and the simulator
-(benchmarks/soaking/reckoning.py). Exits with 1 if there is one, or if a job ended in an internal error.
+In each hour of the trace's clock a sixth of the topologies decide (arrivals from a real Prometheus, forecast, plan,
+approval) and the guard looks at them, so that each does every six hours or so, another sixth at each fault; due steps
+of every topology are deployed at their time; each day old data is pruned. Every kind of fault comes every 30 hours
+(benchmarks/soaking/faults.py): metrics gone, MLflow gone, cluster gone, scheduler killed, disk full, clock jump, a
+machine's clock three days off, servers that send a byte a second, poisoned series, two planners. Lost and doubled
+decisions and steps, and topologies that nothing is done for without an error, are counted from the ledger and the
+simulator (benchmarks/soaking/reckoning.py). Exits with 1 if there is one, or if a job ended in an internal error.
 
 The clock is the trace's, so the 14 days need no waiting. With --work an interrupted run goes on. The fault of a full
 disk needs root, for a file system of its own; without root it is left out and reported as such. Needs prometheus and
-promtool. --quick: three topologies for a day.
+promtool. --quick: six topologies for two days.
 """
 
 import argparse
@@ -27,17 +29,44 @@ from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
+# Each job has a core for itself alone, and a fork starts without threads.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
 # A script's own folder comes first, and one file in it is named like a package.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("soaking")))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import START, TICK, Bench, install, names_of, unmounted
-from faults import JUMPS, NO_DECISION, NO_DEPLOYMENT, Fault, Kind, calendar, injected, ledger_checked, mended, poison
+from faults import (
+    DAYS_OFF,
+    JUMPS,
+    NO_DECISION,
+    NO_DEPLOYMENT,
+    ROUND_H,
+    Fault,
+    Kind,
+    calendar,
+    due,
+    injected,
+    ledger_checked,
+    mended,
+    poison,
+)
 from jobs import decided, deployed, guarded, learnt, planned, pruned
-from reckoning import Deployed, Hour, Reckoning, Span, SteppedStep, doubled_places, reckoned_decisions, reckoned_steps
+from reckoning import (
+    Deployed,
+    Hour,
+    Reckoning,
+    Span,
+    SteppedStep,
+    doubled_places,
+    reckoned_decisions,
+    reckoned_steps,
+    silent_stops,
+)
 from roles import DECISION, Answer, Role
 from soak_record import Record, Survived, shown
+from world import Interference
 
 from forescale.wiring.parts import ledger_of
 from planner.clusters.simulator_store import SimulatorStore
@@ -71,7 +100,8 @@ class Soak:
             "prune": lambda _: pruned(settings, KEPT_FOR, KEPT),
         }
         log = bench.work / "jobs.log"
-        self.scheduler, self.second, self.deployer = (Role(jobs, log) for _ in range(3))
+        self.scheduler, self.second = (Role(jobs, log) for _ in range(2))
+        self.deployer = Role(jobs, log, forks=False)
         self.schedulers = (self.scheduler, self.second, *(Role(jobs, log) for _ in range(2, AT_ONCE)))[:AT_ONCE]
         guards = {"guard": lambda topology: guarded(settings, topology)}
         self.guards = tuple(Role(guards, log, forks=False) for _ in range(AT_ONCE))
@@ -106,17 +136,19 @@ class Soak:
         clock.advance_to(START + self.hour * HOUR + TICK)
         if fault is not None and fault.kind is Kind.JUMP and not self._begun(fault):
             clock.start_at(clock.now() + JUMPS[fault.turn % len(JUMPS)])
-        begin = clock.now()
+        begin, names = clock.now(), due(self.hour, self.bench.topologies)
         end = START + (self.hour + 1) * HOUR
         kind = fault.kind if fault else None
         with ExitStack() as during:
             if fault is not None and not (fault.kind is Kind.FULL and not self.bench.limited):
                 during.enter_context(injected(fault, self.bench))
+            if fault is not None and fault.kind is Kind.DAYS_OFF and not self._begun(fault):
+                self._by_a_wrong_clock(DAYS_OFF[fault.turn % len(DAYS_OFF)], names)
             # What runs is known only from the latest observation on: nobody can decide for an earlier moment.
-            hour = self._decisions(begin, kind, nobody_can=kind in NO_DECISION or begin < before)
+            hour = self._decisions(names, begin, kind, nobody_can=kind in NO_DECISION or begin < before)
             self._deployments(end, kind)
             clock.advance_to(end - AGAIN)
-            for answer in self._at_once("guard", self.bench.topologies, self.guards).values():
+            for answer in self._at_once("guard", names, self.guards).values():
                 self._note(answer, kind, of_guard=True)
             self._deployments(end, kind)  # the guard's steps are due at once
             clock.advance_to(end)
@@ -125,8 +157,7 @@ class Soak:
         self.record.hours.append(hour)
         self._survival(fault, hour)
 
-    def _decisions(self, begin: datetime, kind: Kind | None, *, nobody_can: bool) -> Hour:
-        names = list(self.bench.topologies)
+    def _decisions(self, names: Sequence[str], begin: datetime, kind: Kind | None, *, nobody_can: bool) -> Hour:
         if kind is Kind.KILLED:
             self._kill(self.scheduler, "decide", self.random.choice(names))
         began = time.monotonic()
@@ -134,8 +165,8 @@ class Soak:
             answers = {name: [answer] for name, answer in self._at_once("learn", names, self.schedulers).items()}
             for topology in names:
                 for role in (self.scheduler, self.second):
-                    role.begin("plan", topology)
-                answers[topology] += [role.answer() for role in (self.scheduler, self.second)]
+                    role.begin("plan", [topology])
+                answers[topology] += [role.answers()[0] for role in (self.scheduler, self.second)]
         else:
             answers = {name: [answer] for name, answer in self._at_once("decide", names, self.schedulers).items()}
             self.record.wall_s["decide"] = (time.monotonic() - began) * len(self.schedulers) / len(names)
@@ -144,18 +175,17 @@ class Soak:
         decisions = {name: frozenset(each.decision for each in told if each.decision) for name, told in answers.items()}
         if not nobody_can:
             self._look_for_doubled_places()
-        return Hour(begin, self._recorded(decisions, begin), frozenset(names) if nobody_can else frozenset())
+        excused = frozenset(self.bench.topologies if nobody_can else set(self.bench.topologies) - set(names))
+        return Hour(begin, self._recorded(decisions, begin), excused)
 
     @staticmethod
     def _at_once(job: str, topologies: Sequence[str], roles: Sequence[Role]) -> dict[str, Answer]:
         """Answers by topology; the topologies are divided among the roles."""
-        answers = {}
-        for first in range(0, len(topologies), len(roles)):
-            busy = dict(zip(topologies[first : first + len(roles)], roles, strict=False))
-            for topology, role in busy.items():
-                role.begin(job, topology)
-            answers |= {topology: role.answer() for topology, role in busy.items()}
-        return answers
+        shares = [topologies[first :: len(roles)] for first in range(len(roles))]
+        busy = [(share, role) for share, role in zip(shares, roles, strict=True) if share]
+        for share, role in busy:
+            role.begin(job, share)
+        return {name: answer for share, role in busy for name, answer in zip(share, role.answers(), strict=True)}
 
     def _recorded(self, decisions: dict[str, frozenset[str]], begin: datetime) -> dict[str, frozenset[str]]:
         """These decisions as the ledger has them, with any others that it got meanwhile."""
@@ -170,9 +200,20 @@ class Soak:
         except LedgerError:
             return {}
 
+    def _by_a_wrong_clock(self, off: timedelta, topologies: Sequence[str]) -> None:
+        """Each job once for these topologies. The rest of the hour goes on with the right time, and owes a decision."""
+        hours_off = Interference(self.bench.settings.home).hours_off
+        hours_off.write_text(str(off / HOUR))
+        try:
+            for job, roles in (("decide", self.schedulers), ("due", (self.deployer,)), ("guard", self.guards)):
+                for answer in self._at_once(job, topologies, roles).values():
+                    self._note(answer, Kind.DAYS_OFF, of_guard=job == "guard")
+        finally:
+            hours_off.unlink()
+
     def _kill(self, role: Role, job: str, topology: str) -> None:
         """Kill the role in the middle of a job and start it again."""
-        role.begin(job, topology)
+        role.begin(job, [topology])
         time.sleep(self.random.uniform(0.1, max(0.2, self.record.wall_s.get(job, 1.0))))
         role.kill()
         role.start()
@@ -208,17 +249,28 @@ class Soak:
         self.record.note(answer, str(kind) if kind else "", self.hour // 24, of_guard=of_guard)
 
     def _survival(self, fault: Fault | None, hour: Hour) -> None:
-        """Record in the first fault-free hour whether every topology got a decision and the ledger is whole."""
+        """Record in the first fault-free hour whether every topology due got a decision and the ledger is whole."""
         record = self.record
-        if fault is not None:
+        if fault is None:
+            self._look_for_silent_stops()
+        else:
             if (begun := (str(fault.kind), fault.hour)) not in record.open_faults:
                 record.open_faults.append(begun)
             return
         if record.open_faults:
             whole = ledger_checked(self.bench) == ""
-            again = all(len(hour.decisions.get(topology, ())) == 1 for topology in self.bench.topologies)
+            again = all(
+                len(hour.decisions.get(topology, ())) == 1 for topology in set(self.bench.topologies) - hour.excused
+            )
             record.faults += [Survived(kind, whole and again) for kind, _ in record.open_faults]
             record.open_faults.clear()
+
+    def _look_for_silent_stops(self) -> None:
+        ledger, now = self._ledger(), self.bench.clock.now()
+        for topology in self.bench.topologies:
+            newest = next(iter(ledger.schedules(topology, limit=1)), None)
+            if newest is not None and newest.replaced_by is None:
+                self.record.places += silent_stops(topology, ledger.steps(schedule_id=newest.id), now)
 
     def _end_of_day(self, day: int) -> None:
         self._note(self.scheduler.run("prune", ""), None)
@@ -265,14 +317,14 @@ def warmed_up(scratch: Path, topologies: int) -> None:
                 raise SystemExit(f"the decision that warms up fails: {told}")
             bench.clock.wait(600)
     finally:
-        bench.prometheus.stop()
+        bench.prometheus.end()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--topologies", type=int, default=20)
     parser.add_argument("--days", type=int, default=14)
-    parser.add_argument("--quick", action="store_true", help="Three topologies for a day.")
+    parser.add_argument("--quick", action="store_true", help="Six topologies for two days.")
     parser.add_argument(
         "--disk-mib", type=int, default=0, help="Of the disk that may be full; 0: by the size of the run."
     )
@@ -281,7 +333,9 @@ def main() -> None:
     asked = parser.parse_args()
     if lacking := [program for program in ("prometheus", "promtool") if shutil.which(program) is None]:
         sys.exit(f"{' and '.join(lacking)} not found; install Debian's package prometheus")
-    topologies, days = (3, 1) if asked.quick else (asked.topologies, asked.days)
+    topologies, days = (ROUND_H, 2) if asked.quick else (asked.topologies, asked.days)
+    if topologies < ROUND_H:
+        sys.exit(f"--topologies {topologies}: at least {ROUND_H}, as a sixth of them decides in each hour")
     work = (asked.work or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
     scratch = Path(tempfile.mkdtemp(prefix="soak-warm-"))
     try:
@@ -300,7 +354,7 @@ def main() -> None:
         result = reckoned(bench, record)
     finally:
         soak.end()
-        bench.prometheus.stop()
+        bench.prometheus.end()
     figures = record.figures(result, topologies, days, limited=bench.limited)
     print(shown(figures))
     print(f"{time.monotonic() - begun:.0f} s")
@@ -309,7 +363,7 @@ def main() -> None:
     if asked.work is None:
         unmounted(bench)
         shutil.rmtree(work, ignore_errors=True)
-    sys.exit(1 if result.lost or result.doubled or figures["internal_errors"] else 0)
+    sys.exit(1 if result.lost or result.doubled or result.stopped or figures["internal_errors"] else 0)
 
 
 if __name__ == "__main__":

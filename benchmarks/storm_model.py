@@ -30,7 +30,7 @@ from storm_throughput import measured_rates
 
 from forescale.files.topology import read_topology_file
 from forescale.settings import PROJECT
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan

@@ -10,7 +10,7 @@ from compared import Floats, Measured, Predicted, Row, predicted, quantile_range
 
 from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
 from forescale.local.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.operator_profile import Profiles

@@ -1,4 +1,4 @@
-"""The results as Markdown, ready for docs/modeling/measurements.md."""
+"""The results as Markdown, ready for benchmarks/results/flink_model.md."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -11,7 +11,7 @@ import numpy as np
 
 import forecasting
 from forecasting import calibration, selection
-from forecasting.arrays import Flags, Floats
+from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import BacktestTable, empty_table, recent_at, replayed
 from forecasting.forecast import QUANTILES
@@ -25,8 +25,8 @@ from forecasting.prequential import (
     prequential_horizons_s,
     prequential_origins,
 )
-from forecasting.selection import DEPLOYED, Ensembles, after_surprise, deployed_peaks_per_s
-from forecasting.surprise import STAND_IN, surprised
+from forecasting.selection import DEPLOYED, Ensembles, deployed_peaks_per_s
+from forecasting.surprise import STAND_IN, excess_s, lasting
 
 PATHS, SEED = 400, 7
 HOMES: Mapping[str, ModuleType] = {
@@ -43,12 +43,14 @@ Constants = Mapping[str, float]
 
 @dataclass(frozen=True)
 class KeptPeaks:
-    """table: of all origins, those that only teach included. surprise: which had a level shift, shape (origins,)."""
+    """table: of all origins, those that only teach included. above_per_s: peak quantiles of loads that exceed what was
+    expected, while that lasts, shape (origins, horizons, quantiles); 0 elsewhere.
+    """
 
     series: ArrivalSeries
     origins: Origins
     table: BacktestTable
-    surprise: Flags
+    above_per_s: Floats
 
     def deployed(self, constants: Constants) -> Floats:
         """Peak quantiles that these constants would have deployed, shape (origins, horizons, quantiles); NaN at origins
@@ -64,8 +66,7 @@ class KeptPeaks:
                     continue
                 ensemble = ensembles.take(row, given)
                 if origin >= self.origins.told_from:
-                    ensemble = after_surprise(ensemble, STAND_IN) if self.surprise[row] else ensemble
-                    said[row] = deployed_peaks_per_s(given, ensemble)
+                    said[row] = np.maximum(deployed_peaks_per_s(given, ensemble), self.above_per_s[row])
         return said
 
     def predicted(self, deployed: Floats) -> list[Predicted]:
@@ -108,23 +109,26 @@ def kept_peaks(series: ArrivalSeries, count: int, folder: Path) -> KeptPeaks:
     if file.exists():
         with np.load(file) as arrays:
             table.peak_per_s.update({name: arrays[name] for name in table.peak_per_s})
-            return KeptPeaks(series, at, table, arrays["surprise"])
+            return KeptPeaks(series, at, table, arrays["above_per_s"])
     steps = [horizon_s // series.window_s for horizon_s in horizons_s]
-    surprise = np.zeros(len(at.at), dtype=bool)
+    above_per_s = np.zeros((len(at.at), len(horizons_s), len(QUANTILES)))
     with one_thread():
-        for row, given, fitted in replayed(
+        for row, drawn_paths, fitted in replayed(
             series, forecasters, at.at, max(steps), PATHS, SEED, table.refusals, None, MAX_HISTORY_S
         ):
+            given = dict(drawn_paths)
             for name, drawn in given.items():
                 table.peak_per_s[name][row] = peak_quantiles_per_s(drawn, steps, QUANTILES)
             if at.at[row] >= at.told_from and STAND_IN in given:
-                surprise[row] = surprised(fitted, recent_at(series, at.at[row], MAX_HISTORY_S), SEED)
+                lasted_s = excess_s(fitted, recent_at(series, at.at[row], MAX_HISTORY_S), SEED)
+                above = lasting(given[STAND_IN], lasted_s, series.window_s, SEED)
+                above_per_s[row] = peak_quantiles_per_s(above, steps, QUANTILES) if lasted_s else 0.0
     folder.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
     with part.open("wb") as target:
-        np.savez(target, surprise=surprise, **table.peak_per_s)
+        np.savez(target, above_per_s=above_per_s, **table.peak_per_s)
     part.replace(file)
-    return KeptPeaks(series, at, table, surprise)
+    return KeptPeaks(series, at, table, above_per_s)
 
 
 def _digest(series: ArrivalSeries, at: Origins) -> str:

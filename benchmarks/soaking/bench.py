@@ -1,7 +1,7 @@
 """The set-up of a soak: topologies with a daily wave, a real Prometheus with their arrivals, a small disk.
 
-Arrivals of all days are written into Prometheus before it starts; jobs read only up to the clock of the run. The
-cluster is the simulator; it replays the same arrivals without the poison, which is only in the metrics.
+Arrivals of all days are written into Prometheus before it starts; the relay before it hides those of a time to come.
+The cluster is the simulator; it replays the same arrivals without the poison, which is only in the metrics.
 """
 
 import os
@@ -19,6 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from prometheus_server import LOOPBACK, _free_port, _wait_until_ready, backfill, openmetrics
+from relay import SLOW
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
@@ -46,7 +47,7 @@ arrivals:
   measures: offered
   scrape_interval_s: 60
   timeout_s: 3
-forecast: {{ step_s: 900, horizon_s: 43200, train_days: 4, origins: 2, paths: 100, refit_s: 86400 }}
+forecast: {{ step_s: 900, horizon_s: 21600, train_days: 4, origins: 2, paths: 100, refit_s: 86400 }}
 planning:
   {{ rescale_cost_instance_hours: 0.1, max_instances: 24, hold_s: 5, max_catch_up_s: 30, lead_s: 60, downtime_s: 10 }}
 cluster: {{ kind: simulator, truth: truth, slots: 32, downtime_s: 8, parallelism: {{ receive: 1, work: 3 }} }}
@@ -83,19 +84,30 @@ class Bench:
 
 
 class PrometheusProcess:
-    """A Prometheus on a folder and a port that can be stopped and started."""
+    """A Prometheus on a folder, and before it the relay that jobs ask, which can be stopped, started and slow."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, clock: Path) -> None:
+        self.folder, self._clock, self._slow = folder, clock, folder / "slow"
         folder.mkdir(parents=True, exist_ok=True)
-        port = folder / "port"
-        if not port.exists():
-            port.write_text(str(_free_port()))
-        self.address = f"{LOOPBACK}:{port.read_text()}"
-        self.url = f"http://{self.address}"
+        ports = folder / "ports"
+        if not ports.exists():
+            ports.write_text(f"{_free_port()} {_free_port()}")
+        self._port, own = ports.read_text().split()
+        self.url, self._own = f"http://{LOOPBACK}:{self._port}", f"{LOOPBACK}:{own}"
         self._process: subprocess.Popen[bytes] | None = None
+        self._relay: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        self._start_prometheus()
+        if self._relay is None:
+            program = Path(__file__).with_name("relay.py")
+            command = [sys.executable, program, self._port, f"http://{self._own}", self._clock, self._slow]
+            with (self.folder / "log").open("a") as out:
+                self._relay = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            if not self._slow.exists():
+                _wait_until_ready(self.url, self._relay, self.folder / "log")
+
+    def _start_prometheus(self) -> None:
         if self._process is not None:
             return
         (self.folder / "prometheus.yml").write_text("scrape_configs: []\n")
@@ -103,24 +115,44 @@ class PrometheusProcess:
         command += [f"--storage.tsdb.path={self.folder / 'data'}", "--storage.tsdb.retention.time=50y"]
         log = self.folder / "log"
         with log.open("a") as out:
-            command.append(f"--web.listen-address={self.address}")
+            command.append(f"--web.listen-address={self._own}")
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        _wait_until_ready(self.url, self._process, log, timeout_s=300)
+        _wait_until_ready(f"http://{self._own}", self._process, log, timeout_s=300)
 
-    def stop(self) -> None:
+    def end(self) -> None:
+        self.stop()
         if self._process is not None:
             self._process.terminate()
             self._process.wait(timeout=120)
             self._process = None
 
+    def stop(self) -> None:
+        """Refuse connections."""
+        if self._relay is not None:
+            self._relay.kill()
+            self._relay.wait(timeout=120)
+            self._relay = None
+
     def hang(self) -> None:
         """Accept connections but do not answer."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
+        if self._relay is not None:
+            self._relay.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGCONT)
+        if self._relay is not None:
+            self._relay.send_signal(signal.SIGCONT)
+
+    def slow_down(self) -> None:
+        """Answer with a byte a second."""
+        self._slow.touch()
+
+    def hasten(self) -> None:
+        self._slow.unlink(missing_ok=True)
+
+    @property
+    def slow_url(self) -> str:
+        """An address that always answers with a byte a second."""
+        return f"{self.url}{SLOW}"
 
 
 def names_of(count: int) -> tuple[str, ...]:
@@ -140,16 +172,16 @@ def install(work: Path, topologies: int, days: int, disk_mib: int, poison: Colle
             (home / name).symlink_to(disk / name)
     for name in ("mlruns", "ledger"):
         (disk / name).mkdir(exist_ok=True)
-    server = PrometheusProcess(work / "prometheus")
-    settings = Settings(
-        home=home,
-        topologies=home / "topologies",
-        mlruns=disk / "mlruns",
-        ledger_url=f"sqlite:///{disk / 'ledger' / 'ledger.db'}",
-        clock="trace",
-        review=False,
-    )
+        settings = Settings(
+            home=home,
+            topologies=home / "topologies",
+            mlruns=disk / "mlruns",
+            ledger_url=f"sqlite:///{disk / 'ledger' / 'ledger.db'}",
+            clock="trace",
+            review=False,
+        )
     clock = TraceClock(settings.clock_file)
+    server = PrometheusProcess(work / "prometheus", settings.clock_file)
     names = names_of(topologies)
     if fresh:
         _write_topologies(settings, server, names, days, poison)

@@ -1,9 +1,9 @@
-"""The faults of a soak and their times: every kind in turn, each for an hour or two, then a fault-free hour."""
+"""The faults of a soak and their times: every kind in turn, each for an hour or two, then a fault-free hour or two."""
 
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,14 +11,18 @@ from enum import StrEnum
 from pathlib import Path
 
 from bench import Bench, Poison
+from world import Interference
 
 EVERY_H = 3
+ROUND_H = 6
 FIRST_H = 1
 BALLOON = "balloon"
 LEFT_KIB = (0, 200, 2000, 6000)
 """Free space of the full disk, by turns, so that jobs fail at different points."""
 JUMPS = (timedelta(minutes=90), timedelta(minutes=-30))
-"""Jumps ahead are shorter than the gap between faults, or the next fault would be skipped."""
+"""Of all clocks. Jumps ahead are shorter than the gap between faults, or the next fault would be skipped."""
+DAYS_OFF = (timedelta(days=3), timedelta(days=-3))
+"""Of the machine's clock alone, while each job runs once; then it is right again."""
 
 
 class Kind(StrEnum):
@@ -28,6 +32,8 @@ class Kind(StrEnum):
     KILLED = "scheduler killed"
     FULL = "disk full"
     JUMP = "clock jump"
+    DAYS_OFF = "clock days off"
+    SLOW = "slow servers"
     POISON = "poisoned series"
     PLANNERS = "two planners"
 
@@ -52,13 +58,21 @@ class Fault:
 
 
 def calendar(days: int) -> tuple[Fault, ...]:
-    """Every kind once a day, at another hour each day, as the order moves on by one."""
+    """Every kind once a round of 30 hours, at another place each time, as the order moves on by one."""
     kinds, found = list(Kind), []
     slots = range(FIRST_H, 24 * days - 1, EVERY_H)
     for number, hour in enumerate(slots):
-        day, place = divmod(number, len(kinds))
-        found.append(Fault(kinds[(place + day) % len(kinds)], hour, 1 if day % 2 == 0 else 2, day))
+        turn, place = divmod(number, len(kinds))
+        found.append(Fault(kinds[(place + turn) % len(kinds)], hour, 1 if turn % 2 == 0 else 2, turn))
     return tuple(found)
+
+
+def due(hour: int, topologies: Sequence[str]) -> tuple[str, ...]:
+    """A sixth of the topologies, which decide in this hour: each once in ROUND_H hours, an hour later each round, so
+    that another sixth meets each fault in its first hour.
+    """
+    turn, of_round = divmod(hour, ROUND_H)
+    return tuple(topologies[(of_round - turn) % ROUND_H :: ROUND_H])
 
 
 def poison(faults: tuple[Fault, ...], topologies: tuple[str, ...]) -> tuple[Poison, ...]:
@@ -90,6 +104,16 @@ def _metrics_gone(bench: Bench, fault: Fault) -> Callable[[], None] | None:
         return bench.prometheus.go_on
     bench.prometheus.stop()
     return bench.prometheus.start
+
+
+def _servers_slow(bench: Bench, fault: Fault) -> Callable[[], None]:
+    """By turns Prometheus and MLflow send a byte a second."""
+    if fault.turn % 2:
+        interference = Interference(bench.settings.home)
+        interference.mlflow_uri.write_text(bench.prometheus.slow_url)
+        return interference.end
+    bench.prometheus.slow_down()
+    return bench.prometheus.hasten
 
 
 def _mlflow_gone(bench: Bench, _: Fault) -> Callable[[], None] | None:
@@ -144,6 +168,7 @@ _BEGUN = {
     Kind.MLFLOW: _mlflow_gone,
     Kind.CLUSTER: _cluster_gone,
     Kind.FULL: _disk_full,
+    Kind.SLOW: _servers_slow,
 }
 
 
@@ -152,6 +177,8 @@ def mended(bench: Bench) -> None:
     for folder in (bench.disk / "mlruns", bench.settings.home / "simulator"):
         _given_back(folder)
     (bench.disk / BALLOON).unlink(missing_ok=True)
+    Interference(bench.settings.home).end()
+    bench.prometheus.hasten()
 
 
 def ledger_checked(bench: Bench) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from roles import DECISION, DEFECT
+from world import workspace_of
 
 from forescale.cli.expected import EXPECTED
 from forescale.jobs.aggregate import aggregate
@@ -17,7 +18,6 @@ from forescale.jobs.plan import plan
 from forescale.jobs.prune import Retention, prunable, prune
 from forescale.jobs.review import review
 from forescale.settings import Settings
-from forescale.situation.workspace import Workspace
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
@@ -30,8 +30,8 @@ def decided(settings: Settings, topology: str) -> dict[str, str]:
 def learnt(settings: Settings, topology: str) -> dict[str, str]:
     """Read the newest arrivals and forecast."""
     stages: Mapping[str, Callable[[], object]] = {
-        "aggregate": lambda: aggregate(Workspace(settings), topology),
-        "forecast": lambda: forecast(Workspace(settings), topology),
+        "aggregate": lambda: aggregate(workspace_of(settings), topology),
+        "forecast": lambda: forecast(workspace_of(settings), topology),
     }
     return {stage: why for stage, run in stages.items() if (why := _error(run))}
 
@@ -41,9 +41,9 @@ def planned(settings: Settings, topology: str) -> dict[str, str]:
     told: dict[str, str] = {}
 
     def both() -> None:
-        made = plan(Workspace(settings), topology)
+        made = plan(workspace_of(settings), topology)
         if made.asks:
-            review(Workspace(settings), made.schedule_id, approve=True, by="soak")
+            review(workspace_of(settings), made.schedule_id, approve=True, by="soak")
         told[DECISION] = made.schedule_id
 
     if why := _error(both):
@@ -56,7 +56,7 @@ def deployed(settings: Settings, topology: str) -> dict[str, str]:
     told: dict[str, str] = {}
 
     def due() -> None:
-        done = deploy_due(Workspace(settings), topology)
+        done = deploy_due(workspace_of(settings), topology)
         told.update({f"failed {step}": why for step, why in done.failed.items()})
         told.update({f"held {step}": why for step, why in done.held.items()})
 
@@ -66,7 +66,7 @@ def deployed(settings: Settings, topology: str) -> dict[str, str]:
 
 
 def guarded(settings: Settings, topology: str) -> dict[str, str]:
-    return {"guard": why} if (why := _error(lambda: guard(Workspace(settings), topology))) else {}
+    return {"guard": why} if (why := _error(lambda: guard(workspace_of(settings), topology))) else {}
 
 
 def pruned(settings: Settings, older_than: timedelta, keep: int) -> dict[str, str]:
@@ -74,7 +74,7 @@ def pruned(settings: Settings, older_than: timedelta, keep: int) -> dict[str, st
 
     def remove() -> None:
         retention = Retention(older_than, keep, datetime.now(UTC) + older_than)
-        prune(Workspace(settings), retention, prunable(Workspace(settings), retention).removable)
+        prune(workspace_of(settings), retention, prunable(workspace_of(settings), retention).removable)
         uri = settings.tracking_uri
         command = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", uri, "--tracking-uri", uri]
         subprocess.run(command, check=True)

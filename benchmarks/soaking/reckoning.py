@@ -1,10 +1,11 @@
 """Which decisions and steps were lost or doubled over the hours of a run, by the ledger and the cluster.
 
-A decision is due in every hour in which the cluster reports what runs and the ledger can be written. It is lost if no
-schedule was made or confirmed in that hour, doubled if two were. A step is lost if it was approved, its time came while
-it could be deployed, nothing withheld it, and it was not deployed. It is doubled if the cluster changed its plan more
-often than steps asked for (a step whose plan already ran asks for nothing), if it is verified twice, or if steps of two
-schedules waited at once.
+A topology's decision is due in each of its hours in which the cluster reports what runs and the ledger can be written.
+It is lost if no schedule was made or confirmed in that hour, doubled if two were. A step is lost if it was approved,
+its time came while it could be deployed, nothing withheld it, and it was not deployed. It is doubled if the cluster
+changed its plan more often than steps asked for (a step whose plan already ran asks for nothing), if it is verified
+twice, or if steps of two schedules waited at once. A topology stopped in silence if steps of its newest schedule are
+called off before their time, though no job failed.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, StepState
 
 GRACE = timedelta(minutes=10)
 """How long after its time a step may wait until another schedule takes its place: deployments start by the minute."""
+_CALLED_OFF = frozenset({StepState.SUPERSEDED, StepState.EXPIRED})
 _APPROVED = frozenset(TO_DEPLOY)
 _NOT_BEGUN = frozenset(WAITING)
 
@@ -36,7 +38,7 @@ class Span:
 @dataclass(frozen=True)
 class Hour:
     """begin: by the clock. decisions: by topology, ids of the schedules made or confirmed in the hour. excused:
-    topologies that nobody could decide on.
+    topologies that were not due, or that nobody could decide on.
     """
 
     begin: datetime
@@ -66,12 +68,13 @@ class Deployed:
 
 @dataclass(frozen=True)
 class Reckoning:
-    """lost, doubled: a line each. decisions, steps: number of due ones."""
+    """lost, doubled, stopped: a line each. decisions, steps: number of due ones."""
 
     decisions: int
     steps: int
     lost: tuple[str, ...]
     doubled: tuple[str, ...]
+    stopped: tuple[str, ...] = ()
 
     def __add__(self, other: "Reckoning") -> "Reckoning":
         return Reckoning(
@@ -79,6 +82,7 @@ class Reckoning:
             self.steps + other.steps,
             self.lost + other.lost,
             self.doubled + other.doubled,
+            self.stopped + other.stopped,
         )
 
 
@@ -126,6 +130,13 @@ def doubled_places(topology: str, waiting: Sequence[StepEntry]) -> Reckoning:
     schedules = {step.schedule_id for step in waiting if step.state in _APPROVED and step.schedule_id is not None}
     told = (f"{topology}: steps of {len(schedules)} schedules wait at once: {', '.join(sorted(map(str, schedules)))}",)
     return Reckoning(0, 0, (), told if len(schedules) > 1 else ())
+
+
+def silent_stops(topology: str, newest: Sequence[StepEntry], now: datetime) -> Reckoning:
+    """newest: steps of the newest schedule after an hour without a fault."""
+    called_off = [step for step in newest if step.state in _CALLED_OFF and step.deploy_at > now]
+    told = (f"{topology}: {step.state} step {step.id} of {step.deploy_at:%d %b %H:%M}" for step in called_off)
+    return Reckoning(0, 0, (), (), tuple(f"{each} at {now:%d %b %H:%M}, in the newest schedule" for each in told))
 
 
 def _came(step: SteppedStep, ended: datetime) -> bool:

@@ -81,6 +81,7 @@ class Record:
             "steps": result.steps,
             "lost": list(result.lost),
             "doubled": list(result.doubled),
+            "stopped": list(result.stopped),
             "internal_errors": self.defects,
             "errors": self.errors,
             "errors_in_peace": self.peaceful,
@@ -97,10 +98,12 @@ def shown(figures: Mapping[str, Any]) -> str:
     lines += [f"| {kind} | {each['injected']} | {each['survived']} |" for kind, each in figures["faults"].items()]
     if not figures["disk_of_its_own"]:
         lines.append("| disk full | 0: needs root, for a file system of its own | |")
-    lost, doubled = len(figures["lost"]), len(figures["doubled"])
+    lost, doubled, stopped = (len(figures[name]) for name in ("lost", "doubled", "stopped"))
     lines += ["", f"{figures['topologies']} topologies, {figures['hours']} hours, {figures['cpu_s']:.0f} CPU s of jobs"]
     lines.append(f"{figures['decisions']} decisions and {figures['steps']} steps due: {lost} lost, {doubled} doubled")
-    lines += [f"  {each}" for each in (*figures["lost"], *figures["doubled"], *figures["internal_errors"])]
+    lines.append(f"{stopped} steps of newest schedules called off in silence")
+    wrong = (*figures["lost"], *figures["doubled"], *figures["stopped"], *figures["internal_errors"])
+    lines += [f"  {each}" for each in wrong]
     lines.append(f"{len(figures['errors_in_peace'])} errors in hours of peace")
     lines += [f"  {each}" for each in figures["errors_in_peace"][:10]]
     lines += ["", "| fault: stage: error | times |", "|---|---|"]

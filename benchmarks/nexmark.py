@@ -1,0 +1,88 @@
+"""Predictions against Nexmark: queries of Flink SQL that compute, on task managers with a CPU quota each.
+
+    python benchmarks/nexmark.py [--queries q1,q3,q5] [--cores .1] [--json FILE]
+    python benchmarks/nexmark.py --from FILE     # the tables of earlier measurements
+
+For each query: `init` describes the running job, calibration measures it at one plan, other plans are predicted
+(equal and unequal parallelism, more cores a task manager) and then run: full, for the maximum throughput and the
+bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot, each in a control group
+of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores after each rescale, before
+the quota is set; only the first compiler is on. Needs root and cgroup v1. Some six minutes a query.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+# A script's own folder comes first, where a module is named like one of the packages; its helpers lie in another.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
+
+from bench import Query, Row
+from queries import QUERIES
+from quotas import quotas
+from rows import plans_table, summary_table
+
+from forescale.local.errors import ServiceError
+from forescale.local.flink.local_cluster import local_flink
+
+ROWS = TypeAdapter(list[Row])
+TASK_MANAGERS = 8
+OPTIONS = {
+    "heartbeat.timeout": "200 s",
+    "pekko.ask.timeout": "120 s",
+    "web.timeout": "120000",
+    "execution.checkpointing.interval": "10 s",
+}
+"""A task manager of a tenth of a core answers late; Flink's usual checkpoints come every few seconds to minutes."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", default=",".join(QUERIES), help="which, separated by commas")
+    parser.add_argument("--cores", type=float, default=0.1, help="of a task manager")
+    parser.add_argument("--json", type=Path, help="file that gets everything predicted and measured, after each plan")
+    parser.add_argument("--from", dest="earlier", type=Path, help="measure nothing: what such a file says")
+    given = parser.parse_args()
+    names = [name for name in given.queries.split(",") if name]
+    if unknown := sorted(set(names) - set(QUERIES)):
+        parser.error(f"unknown query {unknown[0]!r}; known are {', '.join(QUERIES)}")
+    try:
+        rows = ROWS.validate_json(given.earlier.read_bytes()) if given.earlier else measured(names, given)
+    except ServiceError as error:
+        parser.exit(1, f"{error}\n")
+    print(f"{plans_table(rows)}\n\n{summary_table(rows)}")
+
+
+def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
+    rows: list[Row] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="nexmark-") as folder,
+        local_flink(
+            Path(folder), slots=1, task_managers=TASK_MANAGERS, task_manager_mib=900, within_s=180, options=OPTIONS
+        ) as flink,
+        quotas(flink) as held,
+    ):
+        for name in names:
+            query = Query(name, flink, held, given.cores, say)
+            say(f"{name}: {' · '.join(query.topology.order)}")
+            for note in query.calibrate():
+                say(f"  {note}")
+            for plan in query.unseen:
+                rows.append(query.row(plan))
+                say(f"  {rows[-1]}")
+                if given.json:
+                    given.json.write_bytes(ROWS.dump_json(rows, indent=1))
+            query.stop()
+    return rows
+
+
+if __name__ == "__main__":
+    main()

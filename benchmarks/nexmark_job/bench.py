@@ -1,0 +1,236 @@
+"""One query on task managers with a quota each: init, calibration at one plan, predictions, measurements."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+from queries import QUERIES
+from quotas import Quotas
+
+from forescale.files.topology import TopologyConfig
+from forescale.jobs.init import DraftTarget, described_job, draft_topology
+from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck
+from forescale.local.demo.modeled_job import logged_latencies_s, offer
+from forescale.local.flink.example_job import SOURCES, example_job
+from forescale.local.flink.local_cluster import LocalFlink
+from forescale.local.flink.submission import cancel_job, submit_job
+from forescale.settings import Settings
+from forescale.situation.known_profiles import known_profiles
+from forescale.situation.workspace import Workspace
+from forescale.wiring.engines.engine import JobRequest
+from forescale.wiring.packing import known_site, placing_of
+from modeling.calibration.calibrated import calibrated
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.estimate import Estimate
+from modeling.evaluate import evaluate
+from modeling.flow.limits import ContainerLimit
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.polling import Polling
+from modeling.inputs.topology import Topology
+from planner.clock import RealClock
+from planner.clusters.flink import FlinkCluster
+
+JAVA = Path(__file__).with_name("java")
+MAIN_CLASS = "nexmark.Nexmark"
+CORES = "cores"
+LOAD_SHARE = 0.6
+FULL = 0.95
+"""Share of its quota above which a task manager counts as out of cores."""
+OVERLOAD_PER_S = 400_000.0
+WARM_S = 3.0
+COMPILE_S, SETTLE_S, SPAN_S = 6.0, 4.0, 8.0
+STATE_TTL_S = 60
+LATE_S = 1.0
+RESCALED_S = 120.0
+COMPILING_CORES = 1.2
+"""Of all task managers together while they compile: the rest is for the job manager, and for others."""
+FIRST_DEPLOYED_S = 10.0
+BUFFER_TIMEOUT_S = 0.1
+"""Flink's default."""
+POLLING = Polling(interval_s=0.005, most_per_poll=1_000_000)
+"""Of the generator, which takes in what is due every 5 ms (POLL_MICROS in Nexmark.java)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A plan as predicted before it ran, and as measured. cores: of a task manager. Bottlenecks: an operator, or CORES.
+    p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
+    others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
+    measured again at the end: what the error is of a measurement alone.
+    """
+
+    query: str
+    again: bool
+    parallelism: dict[str, int]
+    cores: float
+    told_per_s: float
+    measured_per_s: float
+    told_bottleneck: str
+    measured_bottleneck: str
+    told_p95_s: float | None
+    measured_p95_s: float | None
+    told_cores: float
+    measured_cores: float
+    others: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    counts: tuple[int, ...]
+    cores: float
+
+
+def plans(topology: Topology, cores: float) -> tuple[Plan, list[Plan]]:
+    """The plan to calibrate at, and plans to predict: equal and unequal, other cores; last the first again."""
+    first, *rest = (topology.operator(name).max_parallelism for name in topology.order)
+
+    def plan(source: int, others: int, of_cores: float = cores) -> Plan:
+        return Plan((min(source, first), *(min(others, most) for most in rest)), of_cores)
+
+    unequal = [plan(2, 4), plan(4, 2)] if rest else [plan(4, 0), plan(3, 0)]
+    return plan(2, 2), [plan(1, 1), plan(8, 8), *unequal, plan(2, 2, 2 * cores), plan(2, 2)]
+
+
+def sustained_per_s(samples: Sequence[OperatorSample], source: str) -> float:
+    """Arrivals a second that every instance of the source keeps up with, as they are shared out evenly. Instances whose
+    task managers run the same operators are alike, and their mean counts.
+    """
+    within: dict[str | None, set[str]] = defaultdict(set)
+    for sample in samples:
+        within[sample.container].add(sample.operator)
+    rates_per_s: dict[frozenset[str], list[float]] = defaultdict(list)
+    for sample in samples:
+        if sample.operator == source:
+            rates_per_s[frozenset(within[sample.container])].append(sample.records_in / sample.span_s)
+    return sum(map(len, rates_per_s.values())) * min(float(np.mean(alike)) for alike in rates_per_s.values())
+
+
+class Query:
+    """A submitted query, and what the product knows of it."""
+
+    def __init__(self, name: str, flink: LocalFlink, held: Quotas, cores: float, say: Callable[[str], None]) -> None:
+        self.name, self._flink, self._held, self._say = name, flink, held, say
+        self._cores = cores
+        self._folder = flink.folder / name
+        self._folder.mkdir()
+        (self._folder / "query.sql").write_text(QUERIES[name], encoding="utf-8")
+        self._clock = RealClock()
+        offer(self._folder, {"events": OVERLOAD_PER_S})
+        jar = example_job(flink.java, flink.distribution, flink.folder, SOURCES, JAVA)
+        arguments = {
+            "query": str(self._folder / "query.sql"),
+            "rates": str(self._folder),
+            "latencies": str(self._folder),
+            "state-ttl-s": str(STATE_TTL_S),
+            "job-name": name,
+        }
+        self._job = submit_job(flink.url, jar, arguments, main_class=MAIN_CLASS)
+        self._clock.wait(FIRST_DEPLOYED_S)
+        self._config, self._settings = self._init()
+        self.topology = self._config.as_topology()
+        self.at, self.unseen = plans(self.topology, cores)
+        self.profiles: dict[str, OperatorProfile] = known_profiles(self._config, {})
+        self._bring(self.unseen[1])  # every task manager compiles the code
+
+    def _init(self) -> tuple[TopologyConfig, Settings]:
+        """As `forescale init` writes it; a person adds the quota and the buffer timeout, which Flink does not tell."""
+        workspace = Workspace(Settings(home=self._folder))
+        described = described_job("flink", JobRequest(self._flink.url, self.name))
+        drafted = draft_topology(workspace, described, DraftTarget(out=self._folder / f"{self.name}.yaml"))
+        fields = yaml.safe_load(drafted.path.read_text(encoding="utf-8"))
+        site = self._folder / "site.yaml"
+        site.write_text(yaml.safe_dump({"buffer_timeout_s": BUFFER_TIMEOUT_S}), encoding="utf-8")
+        fields["packing"] = {"packer": "flink_slots", "cores": self._cores, "slots": 1, "site": str(site)}
+        drafted.path.write_text(yaml.safe_dump(fields, sort_keys=False), encoding="utf-8")
+        return workspace.config(str(drafted.path)), workspace.settings
+
+    def calibrate(self) -> list[str]:
+        """At one plan: full, and at LOAD_SHARE of that. Returns notes."""
+        self._bring(self.at)
+        samples = [*self._cluster(self.at.cores).operator_samples(SPAN_S)]
+        full_per_s = sustained_per_s(samples, self.topology.sources[0])
+        offer(self._folder, {"events": LOAD_SHARE * full_per_s})
+        self._clock.wait(SETTLE_S)
+        samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
+        made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
+        source = self.topology.sources[0]
+        self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
+        return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
+
+    def row(self, plan: Plan) -> Row:
+        told = self.told(plan, 1.0)
+        self._bring(plan)
+        began = self._held.begun()
+        samples = self._cluster(plan.cores).operator_samples(SPAN_S)
+        full = self._held.since(began)
+        measured_per_s = sustained_per_s(samples, self.topology.sources[0])
+        load_per_s = LOAD_SHARE * measured_per_s
+        offer(self._folder, {"events": load_per_s})
+        self._clock.wait(SETTLE_S)
+        began, since_s = self._held.begun(), time.time()
+        self._clock.wait(SPAN_S)
+        used = self._held.since(began)
+        latencies_s = logged_latencies_s(self._folder, since_s, time.time() - LATE_S)
+        at_load = self.told(plan, load_per_s)
+        parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
+        of_plan = sorted(used.cores, reverse=True)[: max(plan.counts)]
+        out_of_cores = max(full.cores) >= FULL * plan.cores
+        return Row(
+            query=self.name,
+            again=plan == self.at,
+            parallelism=parallelism,
+            cores=plan.cores,
+            told_per_s=next(iter(told.mst_per_s.values())),
+            measured_per_s=measured_per_s,
+            told_bottleneck=CORES if isinstance(told.bottleneck, ContainerLimit) else str(told.bottleneck),
+            measured_bottleneck=CORES if out_of_cores else measured_bottleneck(self.topology, samples),
+            told_p95_s=None if at_load.latency is None else at_load.latency.p95_s,
+            measured_p95_s=float(np.quantile(latencies_s, 0.95)) if latencies_s.size else None,
+            told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
+            measured_cores=sum(of_plan),
+            others=full.others,
+        )
+
+    def told(self, plan: Plan, load_per_s: float) -> Estimate:
+        """What `forescale evaluate` says of the plan."""
+        where = known_site(self._config, self._settings)[0]
+        placing = placing_of(self._config, where, self.profiles)
+        assert placing is not None
+        placed = placing.plan(dict(zip(self.topology.order, plan.counts, strict=True)))
+        site = where.site.with_cores(plan.cores)
+        load = {self.topology.sources[0]: load_per_s}
+        return evaluate(self.topology, self.profiles, placed, load, site=site, percentiles=True)
+
+    def _bring(self, plan: Plan) -> None:
+        """Runs the plan, full, until its code is compiled, with the machine's cores; then with its quotas."""
+        self._held.hold(max(plan.cores, COMPILING_CORES / max(plan.counts)))
+        for log in self._folder.glob("*.latencies"):
+            log.unlink()
+        cluster = self._cluster(plan.cores)
+        parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
+        running = cluster.state().plan
+        if dict(running.parallelism) != parallelism:
+            bring_to(cluster, type(running)(self.topology.name, parallelism), self._clock, RESCALED_S)
+        offer(self._folder, {"events": OVERLOAD_PER_S})
+        self._clock.wait(COMPILE_S)
+        self._held.hold(plan.cores)
+        self._clock.wait(SETTLE_S)
+
+    def _cluster(self, cores: float) -> FlinkCluster:
+        entry = self._config.cluster_section
+        return FlinkCluster(
+            self._flink.url,
+            self.name,
+            self.topology,
+            getattr(entry, "operators", {}),
+            warm_s=WARM_S,
+            container_cores=cores,
+            timeout_s=60.0,
+        )
+
+    def stop(self) -> None:
+        cancel_job(self._flink.url, self._job)

@@ -1,7 +1,7 @@
 """The DAG `aggregate`, counting with spark-submit on the cluster of Airflow's connection `spark_default`.
 
 Put it into Airflow's DAG folder in place of `aggregate`. It needs the extra `airflow-spark`, and spark-submit on the
-PATH of Airflow's workers. docs/spark.md lists what the executors need.
+PATH of Airflow's workers. docs/history.md lists what the executors need.
 """
 
 import os

@@ -1,6 +1,7 @@
 package modeled;
 
 import java.io.IOException;
+import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,11 +21,11 @@ import org.apache.flink.api.connector.source.lib.NumberSequenceSource.NumberSequ
 import org.apache.flink.api.connector.source.lib.util.IteratorSourceReaderBase;
 import org.apache.flink.core.io.InputStatus;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.metrics.Counter;
 import org.apache.flink.util.NumberSequenceIterator;
 import paced.ManySplits;
 import paced.RateFile;
 import paced.ScheduleFile;
-import paced.Zipf;
 
 /**
  * Poisson arrivals at the rate in a file, shared evenly by the subtasks. Each item carries its due time, not the time
@@ -35,26 +36,40 @@ import paced.Zipf;
  * not taken in wait, as in a log; items taken in after the last checkpoint are taken in again after a restart. Each
  * item that is taken in is logged in the folder {@code taken} there. Such a source has one subtask.
  *
- * <p>{@code pendingRecords} is the number of items that are due and not taken in.
+ * <p>{@code pendingRecords} is the number of items that are due and not taken in, of Poisson arrivals beyond 1000 the
+ * expected number; {@code numRecordsIn} those taken in.
  */
-final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<NumberSequenceSplit>> {
+public final class Arrivals<T> implements Source<T, NumberSequenceSplit, Collection<NumberSequenceSplit>> {
+
+    /** Makes the item of a number, due at that time. */
+    public interface Maker<T> extends Serializable {
+        T make(long number, long dueMicros);
+    }
 
     private static final long GAPS = 1;
+
+    /** Waiting items that are counted one by one. Millions would take more CPU at each look than the items themselves. */
+    private static final long COUNTED = 1000;
 
     private final ManySplits numbers = new ManySplits();
     private final String folder;
     private final String name;
-    private final Zipf keys;
     private final long seed;
-    private final int stream;
+    private final Maker<T> maker;
+    private final long pollNanos;
 
-    /** folder: of the files. stream: number of the stream that it emits on. */
-    Arrivals(String folder, String name, Zipf keys, long seed, int stream) {
+    /** folder: of the files. Each item is taken in when it is due. */
+    public Arrivals(String folder, String name, long seed, Maker<T> maker) {
+        this(folder, name, seed, maker, 0);
+    }
+
+    /** pollMicros: how long it rests after it took in all that was due, as the clients of a log do. */
+    public Arrivals(String folder, String name, long seed, Maker<T> maker, long pollMicros) {
         this.folder = folder;
         this.name = name;
-        this.keys = keys;
         this.seed = seed;
-        this.stream = stream;
+        this.maker = maker;
+        this.pollNanos = pollMicros * 1000;
     }
 
     @Override
@@ -85,18 +100,20 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
     }
 
     @Override
-    public SourceReader<Item, NumberSequenceSplit> createReader(SourceReaderContext context) {
+    public SourceReader<T, NumberSequenceSplit> createReader(SourceReaderContext context) {
         Path schedule = Path.of(folder, name + ".schedule");
         return Files.exists(schedule) ? new Scheduled(context, new ScheduleFile(schedule)) : new Poisson(context);
     }
 
     private abstract class Reader
-            extends IteratorSourceReaderBase<Long, Item, NumberSequenceIterator, NumberSequenceSplit> {
+            extends IteratorSourceReaderBase<Long, T, NumberSequenceIterator, NumberSequenceSplit> {
 
         volatile long next = -1; // number of the next item, below 0 before there is a split
+        private final Counter taken;
 
         Reader(SourceReaderContext context) {
             super(context);
+            taken = context.metricGroup().getIOMetricGroup().getNumRecordsInCounter();
             context.metricGroup().setPendingRecordsGauge(this::pending);
         }
 
@@ -120,16 +137,18 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
         }
 
         @Override
-        protected Item convert(Long number) {
-            Item item = taken(number);
+        protected T convert(Long number) {
+            T item = maker.make(number, takenMicros(number));
             next = number + 1;
+            taken.inc();
             return item;
         }
 
-        abstract Item taken(long number);
+        /** Takes in an item; returns when it was due. */
+        abstract long takenMicros(long number);
 
         @Override
-        public InputStatus pollNext(ReaderOutput<Item> output) {
+        public InputStatus pollNext(ReaderOutput<T> output) {
             return leftMicros() > 0 ? InputStatus.NOTHING_AVAILABLE : super.pollNext(output);
         }
 
@@ -141,12 +160,8 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
                 return splits;
             }
             // Wait no longer than until the next read of the file: the rate may have grown meanwhile.
-            long nanos = (long) Math.min(left * 1000, RateFile.READ_EVERY_NANOS);
+            long nanos = Math.max(pollNanos, (long) Math.min(left * 1000, RateFile.READ_EVERY_NANOS));
             return new CompletableFuture<Void>().completeOnTimeout(null, nanos, TimeUnit.NANOSECONDS);
-        }
-
-        final Item item(long id, double due) {
-            return new Item(id, (long) due, Draws.key(id, keys), stream);
         }
     }
 
@@ -163,21 +178,21 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
         }
 
         @Override
-        Item taken(long number) {
+        long takenMicros(long number) {
             double due = dueMicros;
-            long id = Draws.mix(number, seed);
-            dueMicros = due + gapMicros(Draws.of(id, GAPS));
-            return item(id, due);
+            dueMicros = due + gapMicros(Draws.of(Draws.mix(number, seed), GAPS));
+            return (long) due;
         }
 
         @Override
         long waiting(long next) {
             long now = Clock.micros();
             long number = next;
-            for (double due = dueMicros; due <= now; number++) {
+            double due = dueMicros;
+            for (; due <= now && number - next < COUNTED; number++) {
                 due += gapMicros(Draws.of(Draws.mix(number, seed), GAPS));
             }
-            return number - next;
+            return number - next + (due <= now ? (long) ((now - due) * ratePerSecond / 1e6) : 0);
         }
 
         @Override
@@ -199,7 +214,7 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
     private final class Scheduled extends Reader {
 
         private final ScheduleFile schedule;
-        private final LatencyLog taken;
+        private final LatencyLog log;
 
         Scheduled(SourceReaderContext context, ScheduleFile schedule) {
             super(context);
@@ -210,21 +225,21 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
             }
             this.schedule = schedule;
             try {
-                taken = new LatencyLog(Path.of(folder, "taken"), name, 0);
+                log = new LatencyLog(Path.of(folder, "taken"), name, 0);
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
         }
 
         @Override
-        Item taken(long number) {
-            Item item = item(Draws.mix(number, seed), schedule.dueMicros(number));
+        long takenMicros(long number) {
+            long due = (long) schedule.dueMicros(number);
             try {
-                taken.add(item);
+                log.add(due);
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
-            return item;
+            return due;
         }
 
         @Override
@@ -239,7 +254,7 @@ final class Arrivals implements Source<Item, NumberSequenceSplit, Collection<Num
 
         @Override
         public void close() throws Exception {
-            taken.close();
+            log.close();
             super.close();
         }
     }

@@ -3,11 +3,11 @@ package modeled;
 import java.time.Instant;
 
 /** Microseconds since the epoch, on the machine's clock. */
-final class Clock {
+public final class Clock {
 
     private Clock() {}
 
-    static long micros() {
+    public static long micros() {
         Instant now = Instant.now();
         return now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
     }

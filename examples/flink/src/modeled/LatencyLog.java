@@ -10,23 +10,23 @@ import java.nio.file.Path;
  * A file of one subtask of a sink: for each item its due time (8 bytes, microseconds since the epoch) and the time from
  * then to the end of its last service (4 bytes, microseconds), big-endian. Flushed every 200 ms while items come.
  */
-final class LatencyLog implements AutoCloseable {
+public final class LatencyLog implements AutoCloseable {
 
     private static final long WRITE_EVERY_MICROS = 200_000;
 
     private final DataOutputStream out;
     private long writtenAtMicros = Clock.micros();
 
-    LatencyLog(Path folder, String operator, int subtask) throws IOException {
+    public LatencyLog(Path folder, String operator, int subtask) throws IOException {
         Files.createDirectories(folder);
         Path file = folder.resolve(operator + "-" + subtask + "-" + Clock.micros() + ".latencies");
         out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file), 1 << 16));
     }
 
-    void add(Item item) throws IOException {
+    public void add(long dueMicros) throws IOException {
         long now = Clock.micros();
-        out.writeLong(item.dueMicros);
-        out.writeInt((int) Math.min(Math.max(0, now - item.dueMicros), Integer.MAX_VALUE));
+        out.writeLong(dueMicros);
+        out.writeInt((int) Math.min(Math.max(0, now - dueMicros), Integer.MAX_VALUE));
         if (now - writtenAtMicros >= WRITE_EVERY_MICROS) {
             writtenAtMicros = now;
             out.flush();

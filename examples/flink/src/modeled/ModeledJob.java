@@ -67,8 +67,12 @@ public final class ModeledJob {
                             "source " + operator.name() + ": give it one stream of selectivity 1, and split that later");
                 }
                 long own = Draws.mix(seed, operator.name().hashCode());
-                Arrivals arrivals =
-                        new Arrivals(arguments.get("rates"), operator.name(), zipf, own, outputs.get(0).number());
+                int stream = outputs.get(0).number();
+                Arrivals<Item> arrivals =
+                        new Arrivals<>(arguments.get("rates"), operator.name(), own, (number, dueMicros) -> {
+                            long id = Draws.mix(number, own);
+                            return new Item(id, dueMicros, Draws.key(id, zipf), stream);
+                        });
                 streams.put(
                         outputs.get(0).name(),
                         env.fromSource(arrivals, WatermarkStrategy.noWatermarks(), operator.name(), ITEM));

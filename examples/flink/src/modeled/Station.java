@@ -62,7 +62,7 @@ final class Station implements Serializable {
             work.perform(nanos);
         }
         if (log != null) {
-            log.add(item);
+            log.add(item.dueMicros);
         }
         for (int i = 0; i < outputs.size(); i++) {
             Shape.Stream stream = outputs.get(i);

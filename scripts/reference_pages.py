@@ -1,22 +1,32 @@
 """The pages of docs/reference that follow from the code: `python scripts/reference_pages.py` writes them again."""
 
+import re
 from pathlib import Path
+from textwrap import fill
 
 import typer
 from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from forescale.cli.main import COMMANDS, application
-from forescale.settings import PREFIX, Settings
+from forescale.settings import Settings
+from forescale.settings_file import PREFIX
 
+WIDTH = 100
+EVERYWHERE = ("* `--help`: ", "* `--json`: Answer as one JSON document.")
+"""Options of every command, which the head of the page names once."""
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
-CLI_HEAD = (
-    "# Command line\n\nEvery command accepts `--json`. `forescale COMMAND --help` says the same as this page.\n\n"
-)
+CLI_HEAD = """# Command line
+
+After this page you know every command and option. Besides those listed, each has
+`--help`, which says the same, and `--json`, which answers as one JSON document.
+
+"""
 SETTINGS_HEAD = """# Settings
 
-Environment variables, or lines of `forescale.env` in the home; the environment has precedence.
-`forescale config check` lists what is in force.
+After this page you can set everything that is not in a topology file, as environment variables or
+lines of `forescale.env` in the home; the environment has precedence. `forescale config check` lists
+what is in force.
 
 | variable | what it says | default |
 |---|---|---|
@@ -37,7 +47,15 @@ def _command(name: str) -> str:
     context = typer.Context(root, info_name="forescale")
     command = root.get_command(context, name)
     assert command is not None
-    return get_docs_for_click(obj=command, ctx=context, indent=1, name=name, call_prefix="forescale")
+    text = get_docs_for_click(obj=command, ctx=context, indent=1, name=name, call_prefix="forescale")
+    lines = [_wrapped(line) for line in text.splitlines() if not line.startswith(EVERYWHERE)]
+    return re.sub(r"\*\*Options\*\*:\n+(?!\*)", "", "\n".join(lines) + "\n")
+
+
+def _wrapped(line: str) -> str:
+    """A line of prose or of a list at the width of the pages; examples, in indented or fenced code, are shorter."""
+    indent = "  " if line.startswith("* ") else ""
+    return fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or line
 
 
 def _setting(name: str) -> str:

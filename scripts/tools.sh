@@ -3,7 +3,8 @@
 # browser for the tests that look at the report, `tools.sh kafka`, `tools.sh prometheus` and `tools.sh storm` the servers
 # that tests start, `tools.sh systemd` what checks unit files, `tools.sh kubernetes` the API server of Kubernetes, with
 # its store, and `tools.sh s3` an S3 server, which are built here, `tools.sh flink_autoscaler` the library that a policy
-# is compared with. Fails where a tool is neither there nor can be installed.
+# is compared with, `tools.sh flink_kafka` what lets Flink read Kafka, `tools.sh keda` the interface that KEDA itself is
+# compiled with. Fails where a tool is neither there nor can be installed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
@@ -66,6 +67,23 @@ go_server() {
     return $built
 }
 
+# keda_interface: the file of KEDA's module, whose version and sum tests/keda/module.txt holds.
+keda_interface() {
+    local module version sum home go answer
+    read -r module version sum <tests/keda/module.txt
+    home=$PWD/.cache/keda/$version
+    [ -d "$home" ] && return
+    go=$(go_program) || return
+    answer=$("$go" mod download -json "$module@$version") ||
+        { echo "tools: $module $version could not be fetched; check the network and run again" >&2; return 1; }
+    grep -q "\"Sum\": \"$sum\"" <<<"$answer" ||
+        { echo "tools: $module $version is not what tests/keda/module.txt names: $sum" >&2; return 1; }
+    mkdir -p "$home.partial-$$"
+    install -m 644 "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<<"$answer")/pkg/scalers/externalscaler/externalscaler.proto" \
+        "$home.partial-$$/"
+    mv -T "$home.partial-$$" "$home" 2>/dev/null || [ -d "$home" ]
+}
+
 # go_servers kubernetes s3: one after the other, as each takes all cores.
 go_servers() {
     local tool failed=0
@@ -94,7 +112,8 @@ for tool in "$@"; do
             (debian_package prometheus "the tests of Prometheus counters need a Prometheus server") ;;
         systemd) command -v systemd-analyze >/dev/null ||
             (debian_package systemd "the unit files are checked with systemd-analyze") ;;
-        kafka | storm | flink_autoscaler) server_jars "$tool" ;;
+        kafka | storm | flink_autoscaler | flink_kafka) server_jars "$tool" ;;
+        keda) keda_interface ;;
         kubernetes) command -v etcd >/dev/null ||
             (debian_package etcd-server "the API server of the tests keeps its objects in etcd") ;;
         s3) ;; # built above

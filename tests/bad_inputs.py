@@ -25,7 +25,12 @@ from planner.ledger.entries import Outcome
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 NAME = "pair"
-LONG = {"demo": "takes no input", "demo-flink": "takes no input", "up": "takes no input, and serves without end"}
+LONG = {
+    "serve": "reads no file of the user, and serves without end",
+    "demo": "takes no input",
+    "demo-flink": "takes no input",
+    "up": "takes no input, and serves without end",
+}
 """Commands that are not tried, and why."""
 OUTPUTS = {"out", "plot"}
 """Options that name a file to be written; any other path is read."""

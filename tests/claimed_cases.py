@@ -1,8 +1,10 @@
 """Schedules over loads that are drawn at random, and what the simulator shows of them: claims against what came."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +17,10 @@ from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.horizon.budget import Budget
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.outlook import CAPACITY_ERROR, PATHS
-from planner.horizon.prices import ChangeTerms
+from planner.horizon.prices import HOURLY_S, ChangeTerms
 from planner.limits import FULL, Limits
 from planner.plan_model import PlanModel
 from planner.replay.contest import GUARD_SETTLE_S, NEVER
@@ -25,7 +28,7 @@ from planner.replay.load import Load
 from planner.replay.policies.at_moments import AtMoments
 from planner.replay.policies.guard import Guard
 from planner.replay.policies.planned import Planned
-from planner.replay.policy import Policy
+from planner.replay.policy import Policy, Seen
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import replay
 
@@ -34,37 +37,48 @@ STEP_S, STEPS = 300, 48
 FORECAST_PATHS, DRAWN = 4 * PATHS, 5 * PATHS
 """Of the paths that are drawn alike, those that the forecast has, and all; what comes is one of the others."""
 
-GUARD_WINDOW_S = GuardTerms().window_s
+LIMITS = Limits(max_utilisation=FULL, max_instances=200)
+RESCALE_H, SHARES = (0.1, 0.5, 1.0), (0.002, 0.005, 0.02, 0.05)
+
+SEEN_S = {"act": GuardTerms().window_s, "advise": HOURLY_S, "off": HOURLY_S}
+"""By planning.guard.mode: for how long an overload lasts until somebody acts, the guard or the next forecast."""
 
 
 @dataclass(frozen=True)
-class ClaimedCase:
-    """paths_per_s: shape (DRAWN, STEPS). running: the plan at the beginning."""
+class DrawnCase:
+    """paths_per_s: shape (DRAWN, STEPS). running: the plan at the beginning. share: of minutes that may be late."""
 
     topology: Topology
     profiles: dict[str, OperatorProfile]
     paths_per_s: Floats
     terms: ChangeTerms
-    planned: HorizonPlan
     running: dict[str, int]
+    rescale_h: float
+    share: float
 
-    def simulated_minutes(self, path: int, capacity_factor: float) -> int:
+    @property
+    def forecasts(self) -> dict[str, Forecast]:
+        return {self.topology.sources[0]: _forecast(self.topology, self.paths_per_s[:FORECAST_PATHS])}
+
+    def simulated_minutes(self, planned: HorizonPlan, path: int, capacity_factor: float) -> int:
         """Minutes beyond the target's lag where this path comes and each operator carries so many times what is
         believed of it.
         """
         load = self._load(path)
-        plans = [(turn.asked_s + load.start_s, self.planned.plan_of(turn)) for turn in self.planned.found.turns]
+        plans = [(turn.asked_s + load.start_s, planned.plan_of(turn)) for turn in planned.found.turns]
         changes = [(load.start_s, self.running), *((at_s, dict(plan.parallelism)) for at_s, plan in plans)]
         return self._late_minutes(AtMoments("schedule", changes, "as planned"), load, capacity_factor)
 
-    def guarded_minutes(self, path: int, capacity_factor: float, planner: HorizonPlanner, share: float) -> int:
-        """The same where a planner with one forecast and this share of minutes plans as in a replay, and its guard adds
-        instances.
+    def guarded_minutes(self, seed: int, mode: str, path: int, capacity_factor: float) -> tuple[HorizonPlan, int]:
+        """The same where a planner with one forecast plans as in a replay, and somebody adds instances by the rule of
+        that mode of the guard: itself, or whoever plans anew once an overload has lasted for an hour. With the one
+        plan that was made.
         """
-        forecast = _forecast(self.topology, self.paths_per_s[:FORECAST_PATHS])
+        rng = np.random.default_rng([seed, 4])
+        planner, share = self._guarded_planner(mode, float(rng.choice(RESCALE_H))), float(rng.choice(SHARES))
         limits, model = Limits(max_utilisation=planner.terms.rescue_utilisation), planner.cheapest.model
         guard = GuardTerms(
-            window_s=GUARD_WINDOW_S,
+            window_s=SEEN_S[mode],
             settle_s=GUARD_SETTLE_S,
             utilisation=planner.terms.rescue_utilisation,
             drain_s=planner.terms.drain_s,
@@ -74,9 +88,19 @@ class ClaimedCase:
             limits=limits,
             model=model,
         )
-        forecasts = _Once({self.topology.sources[0]: forecast})
-        policy = Planned("planner", planner, forecasts, share, Guard(self.topology, guard))
-        return self._late_minutes(policy, self._load(path), capacity_factor)
+        reacting = Guard(self.topology, guard) if planner.terms.withholds else _Unmeasured(self.topology, guard)
+        policy = Planned("planner", planner, _Once(self.forecasts), share, reacting)
+        came = self._late_minutes(policy, self._load(path), capacity_factor)
+        (planned,) = planner.plans
+        return planned, came
+
+    def _guarded_planner(self, mode: str, rescale_h: float) -> "_Remembering":
+        """It counts on what is done by that mode of the guard."""
+        # The guard sees a minute when it has ended.
+        react_s = SEEN_S[mode] + 60.0 + self.terms.lead_s
+        terms = replace(self.terms, react_s=react_s, withholds=mode != "off")
+        headroom = Headroom.of_usual_load(LIMITS) if mode == "act" else Headroom.of(LIMITS, 0.95)
+        return _Remembering(PlanModel(self.topology, self.profiles), LIMITS, terms, rescale_h, headroom=headroom)
 
     def _load(self, path: int) -> Load:
         minutes = np.repeat(self.paths_per_s[path], STEP_S // 60)
@@ -98,6 +122,16 @@ class ClaimedCase:
         return int(np.count_nonzero(done.lag_s > self.terms.max_lag_s))
 
 
+class _Remembering(HorizonPlanner):
+    """Keeps what it plans."""
+
+    def planned(self, *inputs: Any, **more: Any) -> HorizonPlan | None:
+        planned = super().planned(*inputs, **more)
+        assert planned is not None
+        self.plans = [*getattr(self, "plans", ()), planned]
+        return planned
+
+
 @dataclass(frozen=True)
 class _Once:
     """One forecast, and no later one."""
@@ -108,29 +142,17 @@ class _Once:
         return self.forecasts
 
 
-def guarded_case(seed: int) -> tuple[ClaimedCase, Callable[[], HorizonPlanner], float]:
-    """`claimed_case` with a schedule that counts on a guard which acts; how its planner is made, and the share of
-    minutes that it allows.
-    """
-    case, rng = claimed_case(seed), np.random.default_rng([seed, 4])
-    # The guard sees a minute when it has ended.
-    react_s = GUARD_WINDOW_S + 60.0 + case.terms.lead_s
-    terms, rescale_h = replace(case.terms, react_s=react_s), float(rng.choice([0.1, 0.5, 1.0]))
-    share = float(rng.choice([0.002, 0.005, 0.02, 0.05]))
+class _Unmeasured(Guard):
+    """Where the guard is off, nothing is measured and nothing withheld."""
 
-    def planner() -> HorizonPlanner:
-        limits = Limits(max_utilisation=FULL, max_instances=200)
-        return HorizonPlanner(PlanModel(case.topology, case.profiles), limits, terms, rescale_h)
-
-    forecast = _forecast(case.topology, case.paths_per_s[:FORECAST_PATHS])
-    planned = planner().planned({case.topology.sources[0]: forecast}, _now(case.running), Budget(share))
-    assert planned is not None
-    return replace(case, terms=terms, planned=planned), planner, share
+    def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> None:
+        return None
 
 
-def claimed_case(seed: int) -> ClaimedCase:
+@cache
+def drawn_case(seed: int) -> DrawnCase:
     """A chain or a fork of one to three operators behind a source, a load with a level, a walk and spikes, and terms,
-    target, state and budget, all drawn by seed. Nobody but the schedule acts.
+    target, state and budget, all drawn by seed.
     """
     rng = np.random.default_rng(seed)
     topology, profiles = _job(rng)
@@ -142,18 +164,20 @@ def claimed_case(seed: int) -> ClaimedCase:
         max_lag_s=float(rng.choice([60, 90, 180])),
         restore=_restore(topology, np.random.default_rng([seed, 2])),
     )
-    planner = HorizonPlanner(
-        PlanModel(topology, profiles),
-        Limits(max_utilisation=FULL, max_instances=200),
-        terms,
-        float(rng.choice([0.1, 0.5, 1.0])),
-    )
+    rescale_h = float(rng.choice(RESCALE_H))
+    planner = HorizonPlanner(PlanModel(topology, profiles), LIMITS, terms, rescale_h)
     first = float(np.median(paths[:, 0]) * rng.uniform(0.8, 1.5))
     running = dict(planner.cheapest.plan({topology.sources[0]: first}).parallelism)
-    budget = Budget(float(rng.choice([0.002, 0.005, 0.02, 0.05])))
-    planned = planner.planned({topology.sources[0]: _forecast(topology, paths[:FORECAST_PATHS])}, _now(running), budget)
+    return DrawnCase(topology, profiles, paths, terms, running, rescale_h, float(rng.choice(SHARES)))
+
+
+def planned_case(seed: int) -> tuple[DrawnCase, HorizonPlan]:
+    """With its schedule, where nobody but the schedule acts."""
+    case = drawn_case(seed)
+    planner = HorizonPlanner(PlanModel(case.topology, case.profiles), LIMITS, case.terms, case.rescale_h)
+    planned = planner.planned(case.forecasts, _now(case.running), Budget(case.share))
     assert planned is not None
-    return ClaimedCase(topology, profiles, paths, terms, planned, running)
+    return case, planned
 
 
 def capacity_factor(rng: np.random.Generator) -> float:
@@ -170,8 +194,8 @@ def spike_minutes(rates_per_s: Floats, carried_per_s: float) -> tuple[float, int
     forecasts = {"source": _forecast(topology, rates_per_s[None])}
     planned = planner.followed(forecasts, _now(running), [[]], Budget(0.0), 1.0)
     assert planned is not None
-    case = ClaimedCase(topology, profiles, rates_per_s[None], terms, planned[0], running)
-    return planned[0].found.violation_minutes, case.simulated_minutes(0, 1.0)
+    case = DrawnCase(topology, profiles, rates_per_s[None], terms, running, 1.0, 0.0)
+    return planned[0].found.violation_minutes, case.simulated_minutes(planned[0], 0, 1.0)
 
 
 def _now(running: dict[str, int]) -> Present:

@@ -1,9 +1,11 @@
 """What holds for all tests: how much of the machine each may take, and in which order and where they run."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copied_store import copied_stores
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
 # What has been imported by now has read its own; the workers, which run nearly all tests, inherit these.
@@ -15,8 +17,14 @@ for _name, _value in {
     os.environ.setdefault(_name, _value)
 
 WITH_SERVERS = Path(__file__).parent / "integration"
-LONGEST = ("flink", "airflow", "kubernetes", "wheel")
-"""Folders that take minutes, mostly of waiting: begun last, one of them would be left over."""
+LONGEST = ("flink-2", "flink", "application", "airflow/served", "storm/word_count", "arrivals", "wheel", "kubernetes")
+"""Groups that take minutes, mostly of waiting: begun last, one of them would be left over."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stores_are_copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with copied_stores(tmp_path_factory.getbasetemp()):
+        yield
 
 
 class ServerFolder(pytest.Package):
@@ -35,24 +43,37 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who runs together, and when. A folder with servers is one group, and these come first, as they take longest: none
-    is left over when all others are done. In such a group, tests of a folder below share servers of their own, so it is
-    run at one go and its files by name, as one may need servers that are new. Any other file is a group, so that what
-    it prepares, and what is compiled for it, is made once and not in each process; those with slow tests come before
-    the rest. Otherwise the order stays as it was drawn.
+    """Who runs together, and when. Tests that share the servers of a folder are one group, unless a file names another:
+    then two sets of servers share the work of the folder. Groups with servers come first, as they take longest: none
+    is left over when all others are done. Where a folder below has servers of its own, its files run by name, as one
+    may need servers that are new. Any other file is a group, so that what it prepares, and what is compiled for it, is
+    made once and not in each process; those with slow tests come before the rest. Otherwise the order stays as drawn.
     """
     groups = {name: number - len(LONGEST) for number, name in enumerate(LONGEST)}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
+    sharing = {item.path for item in items if WITH_SERVERS in item.path.parents and _shares(item)}
+
+    def group_of(item: pytest.Item) -> str:
+        if named := item.get_closest_marker("xdist_group"):
+            return str(named.args[0])
+        return item.path.parent.relative_to(WITH_SERVERS).as_posix() if item.path in sharing else item.path.name
+
+    def place(item: pytest.Item) -> tuple[int, str]:
+        if WITH_SERVERS not in item.path.parents:
+            return len(groups) + (item.path not in slow), ""
+        group = group_of(item)
+        return groups[group], item.path.name if "/" in group else ""
+
     for item in items:
-        group = item.path.relative_to(WITH_SERVERS).parts[0] if WITH_SERVERS in item.path.parents else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+        group = group_of(item)
         if WITH_SERVERS in item.path.parents:
             groups.setdefault(group, len(groups))
-
-    def place(item: pytest.Item) -> tuple[int, tuple[str, ...]]:
-        if WITH_SERVERS not in item.path.parents:
-            return len(groups) + (item.path not in slow), ()
-        group, *below = item.path.relative_to(WITH_SERVERS).parts
-        return groups[group], tuple(below) if len(below) > 1 else ()
-
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=place)
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether it uses a server of its folder, or Spark, whose JVM its process keeps."""
+    definitions = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return item.get_closest_marker("spark") is not None or any(each[-1].scope == "package" for each in definitions)

@@ -1,4 +1,4 @@
-"""A CPU quota for a running process: a control group of its own (cgroup v1), as a container has one."""
+"""A CPU quota for a running process, and the process to give it to."""
 
 import contextlib
 import os
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path("/sys/fs/cgroup/cpu")
-_PERIOD_US = 100_000
-_FIRST_IN_LINE = "65536"
-"""Shares beside which other work of the machine hardly counts: the process gets its quota."""
+from forescale.local.cpu_group import cpu_group
+from forescale.local.errors import ServiceError
 
 
 @contextlib.contextmanager
@@ -18,20 +16,12 @@ def cpu_quota(pid: int, cores: float) -> Iterator[None]:
     """Holds all threads of the process to that many cores until the block ends. Skips the test where no group can be
     made.
     """
-    group = _ROOT / f"forescale-test-{os.getpid()}"
-    try:
-        group.mkdir()
-    except OSError as error:
-        pytest.skip(f"no CPU quota can be set on this machine: {error}")
-    try:
-        (group / "cpu.shares").write_text(_FIRST_IN_LINE)
-        (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD_US)))
-        (group / "cgroup.procs").write_text(str(pid))
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(cpu_group(f"forescale-test-{os.getpid()}", pid, cores))
+        except ServiceError as error:
+            pytest.skip(str(error))
         yield
-    finally:
-        with contextlib.suppress(OSError):  # the process may have ended
-            (_ROOT / "cgroup.procs").write_text(str(pid))
-        group.rmdir()
 
 
 def pid_of(*words: str) -> int:

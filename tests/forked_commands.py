@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,11 +41,14 @@ class Ending:
 
 
 class ForkedCommands:
-    """One process from which all commands are forked."""
+    """One process from which all commands are forked. also: modules that it imports beside those of all commands."""
+
+    def __init__(self, also: Sequence[str] = ()) -> None:
+        self._also = also
 
     def __enter__(self) -> "ForkedCommands":
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [sys.executable, __file__, *self._also], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
         return self
 
@@ -74,7 +78,7 @@ class ForkedCommands:
 
 
 def _serve() -> None:
-    for name in IMPORTED:
+    for name in (*IMPORTED, *sys.argv[1:]):
         __import__(name)
     for line in sys.stdin:
         arguments, environment, folder, encoding, within_s = json.loads(line)
@@ -83,6 +87,8 @@ def _serve() -> None:
         child = os.fork()
         if child == 0:
             _run(arguments, environment, folder, encoding, [write for _, write in pipes])
+        with suppress(OSError):  # the child has done it, and perhaps ended
+            os.setpgid(child, child)
         for _, write in pipes:
             os.close(write)
         code, said = _awaited(child, [read for read, _ in pipes], begun + within_s)
@@ -111,7 +117,10 @@ def _awaited(child: int, pipes: list[int], until: float) -> tuple[int, list[byte
 
 
 def _mib(process: int) -> int:
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (ProcessLookupError, FileNotFoundError):
+        return 0  # it has ended meanwhile
     return pages * resource.getpagesize() >> 20
 
 

@@ -12,6 +12,7 @@ from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.rescaling.warm_up import WARM, WarmUp
 from planner.clock import TraceClock
 from planner.clusters.cluster import Backlogs
 from planner.clusters.simulator import SimulatedCluster
@@ -49,6 +50,7 @@ class Bench:
         acts: bool = True,
         keys: KeyHistogram | None = None,
         slots: int = 64,
+        warm_up: WarmUp = WARM,
     ) -> None:
         self.clock = TraceClock(folder / "clock")
         self.clock.start_at(START)
@@ -60,7 +62,7 @@ class Bench:
         counts = 60.0 * np.asarray(rates_per_s, dtype=np.float64)
         truth = ArrivalHistory("pair", {"read": ArrivalSeries("pair", "read", START, 60, counts)})
         self.cluster = SimulatedCluster(
-            self.topology, profiles, plan_of(work), slots, DOWNTIME_S, truth, self.clock, folder / "simulator"
+            self.topology, profiles, plan_of(work), slots, DOWNTIME_S, truth, self.clock, folder / "simulator", warm_up
         )
         self.ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
         self.guarded = Guarded(self.topology, terms, acts, patience=Patience(120, hold_s=10))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-PATIENCE_MS = 60_000  # of a loaded machine
+PATIENCE_MS = 180_000  # of a loaded machine
 
 ARGS = [
     "--no-sandbox",

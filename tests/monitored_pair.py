@@ -13,10 +13,10 @@ from forescale.wiring.parts import ledger_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
 from planner.decision_basis import NOTHING_KNOWN, Cause, CauseKind, DecisionBasis, Rung
-from planner.guard.actions import Action, ActionKind
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind
 from planner.guard.look import Look, OperatorLook
+from planner.guard_facts import ActionKind, Diagnosis, DiagnosisKind, Reason, ReasonKind, Scaling
 from planner.ledger.entries import ForecastEntry, Outcome
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
@@ -77,12 +77,16 @@ def barred_scale_up(ledger: Ledger, number: int = 1) -> None:
     at = NOW + timedelta(minutes=number)
     action = ledger.guard.begin(_ACTION, plan_of(4), plan_of(2), at=at, expires_at=at + HOUR)
     _deployed(ledger, action.id, at)
-    verdict = Verdict(VerdictKind.INEFFECTIVE, "as full as before", {})
+    verdict = Verdict(VerdictKind.INEFFECTIVE, Reason(ReasonKind.STILL_ILL, _FULL), {})
     ledger.guard.judge(action.id, verdict, at=at + QUARTER, blacklist_after=1)
 
 
+_FULL = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work")
 _ACTION = Action(
-    Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "it is full"), ActionKind.SCALE_UP, {"work": 4}, "30/s come"
+    _FULL,
+    ActionKind.SCALE_UP,
+    {"work": 4},
+    Reason(ReasonKind.SCALES, _FULL, scaling=Scaling({"work": 2}, {"work": 4}, 30.0)),
 )
 
 

@@ -2,14 +2,18 @@
 
 `s3_writers.py many PREFIX FIRST_DAY COUNT COMMITS KEEP_S`: replaces four days from that one on, again and again, each
 time with the next count. `s3_writers.py hours PREFIX FIRST_HOUR EVERY COUNT COMMITS`: writes one hour a commit, every
-so many hours. `s3_writers.py killed PREFIX REQUEST COUNT`: one write of four days, killed (SIGKILL) just before that
-request to the store; prints how many it made where it lives. `s3_writers.py forked PREFIX`: reads before a fork, then
-at once in parent and child; prints whether each has read all.
+so many hours. `s3_writers.py killed PREFIX OLD_DAYS EVERY COUNT`: for each EVERYth request, a process that writes
+four days below PREFIX/REQUEST, killed (SIGKILL) just before that request to the store, until one lives; before it,
+another writes OLD_DAYS of 1 there. Prints each one's exit code. `s3_writers.py forked PREFIX`: reads before a fork,
+then at once in parent and child; prints whether each has read all.
 """
 
+import itertools
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -43,18 +47,42 @@ def hours(directory: S3Directory, first_hour: int, every: int, count: int, commi
         write_hours(directory, first_hour + every * number, 1, count)
 
 
-def killed(directory: S3Directory, request: int, count: int) -> None:
-    made = 0
+def killed(directory: S3Directory, old_days: int, every: int, count: int) -> None:
+    """Forked, as each would import all of it."""
+    for request in itertools.count(0, every):
+        each = S3Directory(directory.bucket, f"{directory.prefix}/{request}")
+        if old_days and _code_of(lambda to=each: write_hours(to, 0, 24 * old_days, 1)):
+            sys.exit(f"{each} cannot be written to")
+        code = _code_of(lambda to=each, last=request: _write_killed(to, last, count))
+        print(code, flush=True)
+        if code != -signal.SIGKILL:
+            break
+
+
+def _write_killed(directory: S3Directory, request: int, count: int) -> None:
+    made = itertools.count()
 
     def die_in_time(**_: object) -> None:
-        nonlocal made
-        if made == request:
+        if next(made) == request:
             os.kill(os.getpid(), signal.SIGKILL)
-        made += 1
 
     s3_client._connection(os.getpid()).client.meta.events.register("before-send.s3", die_in_time)
     write_hours(directory, 12, 96, count, keep_s=0)
-    print(made)
+
+
+def _code_of(work: Callable[[], None]) -> int:
+    """The exit code of a process that does it."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        work()
+        code = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, it is told
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def forked(directory: S3Directory) -> None:

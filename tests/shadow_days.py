@@ -9,7 +9,8 @@ from certain_forecast import record_certain_forecast
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
-from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.jobs.plan import plan
+from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from planner.clock import TraceClock
@@ -65,7 +66,7 @@ def write_arrivals(
     write_history(arrivals, settings.history_dir, NAME, start, end)
 
 
-def plan_now(settings: Settings) -> PlannedSchedule:
+def plan_now(settings: Settings) -> ProposedSchedule:
     """For a forecast of the next day that is what will come."""
     now = TraceClock(settings.clock_file).now()
     steps = [now + timedelta(minutes=15 * number) for number in range(96)]
@@ -76,7 +77,7 @@ def plan_now(settings: Settings) -> PlannedSchedule:
     return plan(Workspace(settings), NAME)
 
 
-def plan_until(settings: Settings, end: datetime, between: Callable[[datetime, PlannedSchedule], None]) -> None:
+def plan_until(settings: Settings, end: datetime, between: Callable[[datetime, ProposedSchedule], None]) -> None:
     """Plan twice a day; between(until, schedule) is what happens until the next time, to which the clock goes."""
     clock = TraceClock(settings.clock_file)
     while clock.now() < end:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from headless_chromium import PATIENCE_MS
 from playwright.sync_api import Browser, Page
 
 from forescale.local.airflow.environment import passwords
@@ -21,9 +22,10 @@ def signed_in_at(browser: Browser, url: str, airflow_home: Path, user: str, addr
     page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
     page.complaints = []  # type: ignore[attr-defined]
     page.on("pageerror", lambda error: page.complaints.append(str(error)))  # type: ignore[attr-defined]
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(url + address)
     page.fill("input[name=username]", user)
     page.fill("input[name=password]", passwords(airflow_home)[user])
     page.click("button[type=submit]")
-    page.wait_for_url(url + address)
+    page.wait_for_url(url + address, timeout=PATIENCE_MS)
     return page

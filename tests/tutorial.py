@@ -1,4 +1,4 @@
-"""Tutorials as their readers run them: the blocks of shell, in order, in one shell that ends at the first failure."""
+"""Sections of the quick start as readers run them: the blocks of shell, in one shell that ends at the first failure."""
 
 import os
 import re
@@ -10,15 +10,19 @@ from pathlib import Path
 from forescale.settings import PROJECT
 
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = PROJECT / "docs" / "quick-start.md"
 COMMANDS = re.compile(r"^ *forescale ", re.MULTILINE)
 
 
-def blocks(page: Path) -> list[str]:
-    return _BLOCK.findall(page.read_text(encoding="utf-8"))
+def blocks(heading: str) -> list[str]:
+    """Of the section of the quick start below this heading."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    assert section, f"{PAGE.name} has no section {heading}"
+    return _BLOCK.findall(section)
 
 
-def run_tutorial(page: Path, home: Path, environment: Mapping[str, str], timeout_s: float = 900) -> str:
-    """What its blocks print; fails with that where one of them does. home: for all that forescale keeps."""
+def run_tutorial(heading: str, home: Path, environment: Mapping[str, str], timeout_s: float = 900) -> str:
+    """What the blocks of a section print; fails with that where one does. home: for all that forescale keeps."""
     (home / "topologies").mkdir(parents=True, exist_ok=True)
     ours = {
         "FORESCALE_HOME": str(home),
@@ -29,7 +33,7 @@ def run_tutorial(page: Path, home: Path, environment: Mapping[str, str], timeout
     }
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FORESCALE_")}
     done = subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", "\n".join(blocks(page))],
+        ["bash", "-euxo", "pipefail", "-c", "\n".join(blocks(heading))],
         env={**inherited, **ours, **environment},
         cwd=home,
         stdout=subprocess.PIPE,
@@ -37,5 +41,5 @@ def run_tutorial(page: Path, home: Path, environment: Mapping[str, str], timeout
         text=True,
         timeout=timeout_s,
     )
-    assert done.returncode == 0, f"{page.name} ends with {done.returncode}:\n{done.stdout[-6000:]}"
+    assert done.returncode == 0, f"{heading} ends with {done.returncode}:\n{done.stdout[-6000:]}"
     return done.stdout

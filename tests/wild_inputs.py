@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 from canaries import canaries_in, canary
-from odd_server import Answer, json_of, login_page, odd_server
+from odd_server import ODD_HTTP, Answer, json_of, login_page, odd_server
 from pydantic import ValidationError
 
 from engines.address import is_http_address
@@ -328,7 +328,8 @@ def _sensible_setting(name: str, odd: object) -> bool:
 
 def server_inputs(asks: Mapping[str, Callable[[str, Path], Any]]) -> Iterator[Wild]:
     """asks: what asks a server at an address, by name."""
-    answers: dict[str, Answer] = {text[:60]: json_of(text) for text in JSON_SHAPES} | {"a login page": login_page}
+    shapes: dict[str, Answer] = {text[:60]: json_of(text) for text in JSON_SHAPES}
+    answers = {**shapes, "a login page": login_page, **ODD_HTTP}
     for name, ask in asks.items():
         for shape, answer in answers.items():
 

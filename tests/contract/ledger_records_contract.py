@@ -15,12 +15,11 @@ from ledger_decisions import (
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import LedgerError
-from planner.guard.actions import Action, ActionKind
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind
 from planner.guard.look import Look, OperatorLook, Waiting
+from planner.guard_facts import ActionKind, Diagnosis, DiagnosisKind, GuardState, Reason, ReasonKind
 from planner.ledger.entries import BarredPair, Observation, ShadowDay
-from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.minute_records import MinuteCount
 from planner.ledger.notice_records import NoticeKey
@@ -80,17 +79,21 @@ class LedgerRecordsContract:
     def test_guard__bars_a_pair_that_keeps_failing_until_it_is_lifted(self, ledger: Ledger) -> None:
         def fail(minute: float, topology: str = "calls") -> BarredPair | None:
             plan, before = (PhysicalPlan(topology, {"work": count}) for count in (5, 2))
-            cause = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "work is full")
-            action = Action(cause, ActionKind.SCALE_UP, dict(plan.parallelism), "work 2 → 5", {"taken_per_s": 20.0})
+            cause = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work")
+            scales, still = Reason(ReasonKind.SCALES, cause), Reason(ReasonKind.STILL_ILL, cause)
+            action = Action(cause, ActionKind.SCALE_UP, dict(plan.parallelism), scales, {"taken_per_s": 20.0})
             begun = ledger.guard.begin(action, plan, before, at=after(minute), expires_at=after(minute + 5))
             assert ledger.guard.open_action(topology) == begun
             assert ledger.step(str(begun.step_id)).state is APPROVED
-            failure = Verdict(VerdictKind.INEFFECTIVE, "still full", {"taken_per_s": 20.0})
+            failure = Verdict(VerdictKind.INEFFECTIVE, still, {"taken_per_s": 20.0})
             barred = ledger.guard.judge(begun.id, failure, at=after(minute + 5), blacklist_after=2)
             # What is judged stays so.
-            better = Verdict(VerdictKind.EFFECTIVE, "", {})
+            better = Verdict(VerdictKind.EFFECTIVE, Reason(ReasonKind.KEEPS_UP), {})
             assert ledger.guard.judge(begun.id, better, at=after(minute + 6), blacklist_after=2) is None
-            assert ledger.guard.action(begun.id).state is GuardState.INEFFECTIVE
+            judged = ledger.guard.action(begun.id)
+            assert (judged.state, judged.reason, judged.judgement) == (GuardState.INEFFECTIVE, scales, still)
+            if barred is not None:
+                assert (barred.failures, barred.last) == (2, still)
             return barred
 
         pair = ("calls", "under-provisioned", "scale-up")

@@ -21,7 +21,7 @@ from forescale.cli.evaluate import what_if
 from forescale.cli.main import main
 from forescale.jobs.evaluation import Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.planning_case import planning_case, running_start
+from forescale.jobs.planning_case import calibrated_situation, planning_case, running_start
 from forescale.report.whatif.numbers import curves
 from forescale.settings import Settings
 from forescale.situation.known_guard import known_guard
@@ -75,7 +75,8 @@ def case_model(settings: Settings, installed: Installation) -> PlanModel:
     cluster = workspace.cluster(config)
     start = running_start(cluster.state())
     assert start.plan == installed.plan
-    return planning_case(workspace, config, cluster, forecasts, start, END).model
+    calibrated = calibrated_situation(workspace, workspace.situation(config, END), cluster)
+    return planning_case(workspace, calibrated, cluster, forecasts, start).model
 
 
 def answers(settings: Settings, situation: Situation, installed: Installation) -> dict[str, float]:
@@ -244,6 +245,18 @@ def test_a_value_changed_in_any_source__changes_all_answers_alike(
 ) -> None:
     one, others = capacities(installed, tmp_path / "home")
     assert one == pytest.approx(expected_per_s, rel=1e-6)
+    assert others == {round(one, 6)}
+
+
+@pytest.mark.parametrize("threads", [4, 8])
+def test_threads_of_services__move_no_capacity_as_service_times_are_per_replica(tmp_path: Path, threads: int) -> None:
+    """A replica serves threads / holding_s, and service_s is holding_s / threads: the threads cancel, and matter only
+    when samples are measured and in `forescale services`, which asks what other threads would do.
+    """
+    names = ("read", "join")
+    section = {"threads": dict.fromkeys(names, threads), "requests": {name: f"of_{name}" for name in names}}
+    one, others = capacities(with_topology(services=section), tmp_path / "home")
+    assert one == pytest.approx(40.0)
     assert others == {round(one, 6)}
 
 

@@ -1,8 +1,15 @@
 package org.apache.flink.autoscaler;
 
+import com.sun.net.httpserver.HttpServer;
+import io.forescale.flink.PlannedRealizer;
+import io.forescale.flink.ServedPlan;
+import io.forescale.flink.Vertices;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -44,7 +51,9 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
  *
  * <p>In the library's package, whose clocks can be set from there alone. A case is {settings, down_minutes, failures,
  * vertices: [{name, parallelism, max_parallelism, partitions, inputs: {name: strategy}}], minutes: [{name: {records_in,
- * records_out, busy_ms, backpressured_ms, lag}}]}. The job runs from second 0 and is down for down_minutes after each
+ * records_out, busy_ms, backpressured_ms, lag}}], plans: [text or null], hold_minutes}. With plans, decisions go through
+ * our realizer, which gets the text of the minute over HTTP, and an error where it is null. With ms_per_record of its
+ * vertices, a case tells arrivals of its source alone, {arrivals}: what is processed follows from the parallelism. The job runs from second 0 and is down for down_minutes after each
  * decision and from the start of each minute of failures. Decisions are [minute, {name: parallelism}]. With an
  * argument, it prints the defaults of all options instead.
  */
@@ -89,6 +98,8 @@ public final class AutoscalerCases {
         private Map<String, String> overrides = Map.of();
         private long runningSince = 0;
         private JsonNode minute;
+        private HttpServer server;
+        private long waiting = 0;
 
         Job(JsonNode given) throws Exception {
             this.given = given;
@@ -105,11 +116,44 @@ public final class AutoscalerCases {
             var collector = new Collector();
             collector.setClock(clock);
             autoscaler = new JobAutoScalerImpl<>(
-                    collector, new ScalingMetricEvaluator(), executor, new Events(), new Realizer(), store);
+                    collector, new ScalingMetricEvaluator(), executor, new Events(), realizer(), store);
             autoscaler.setClock(clock);
         }
 
+        private ScalingRealizer<JobID, JobAutoScalerContext<JobID>> realizer() throws Exception {
+            if (!given.has("plans")) {
+                return new Realizer();
+            }
+            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            server.createContext("/plan/job", exchange -> {
+                var plan = given.get("plans").get((int) (clock.now.getEpochSecond() / MINUTE_S) - 1);
+                var body = (plan.isNull() ? "nothing is known" : plan.asText()).getBytes(StandardCharsets.UTF_8);
+                exchange.sendResponseHeaders(plan.isNull() ? 503 : 200, body.length);
+                exchange.getResponseBody().write(body);
+                exchange.close();
+            });
+            server.start();
+            var address = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/plan/job");
+            Vertices<JobID, JobAutoScalerContext<JobID>> vertices = context -> {
+                var all = new HashMap<String, Vertices.Vertex>();
+                ids.forEach((name, id) -> all.put(id.toString(), new Vertices.Vertex(name, parallelism.get(name))));
+                return all;
+            };
+            var hold = Duration.ofMinutes(given.get("hold_minutes").asLong());
+            return new PlannedRealizer<>(new Realizer(), new ServedPlan(address, clock), vertices, hold, clock);
+        }
+
         ArrayNode decisions() throws Exception {
+            try {
+                return decided();
+            } finally {
+                if (server != null) {
+                    server.stop(0);
+                }
+            }
+        }
+
+        private ArrayNode decided() throws Exception {
             var decided = JSON.createArrayNode();
             var conf = new Configuration();
             given.get("settings").fields().forEachRemaining(e -> conf.setString(e.getKey(), e.getValue().asText()));
@@ -123,6 +167,9 @@ public final class AutoscalerCases {
                     runningSince = at * MINUTE_S + down;
                 }
                 minute = given.get("minutes").get(at);
+                if (minute.has("arrivals")) {
+                    minute = processed(minute.get("arrivals").asLong(), at * MINUTE_S >= runningSince);
+                }
                 counted.forEach((name, counts) -> {
                     counts[0] += minute.get(name).get("records_in").asLong();
                     counts[1] += minute.get(name).get("records_out").asLong();
@@ -137,6 +184,26 @@ public final class AutoscalerCases {
                 }
             }
             return decided;
+        }
+
+        /** The minute of a chain whose source lets through what its vertices are able to. */
+        private JsonNode processed(long arrivals, boolean running) {
+            var capacity = Double.POSITIVE_INFINITY;
+            for (var vertex : given.get("vertices")) {
+                var count = parallelism.get(vertex.get("name").asText());
+                capacity = Math.min(capacity, 1000 * MINUTE_S * count / vertex.get("ms_per_record").asDouble());
+            }
+            waiting += arrivals;
+            var taken = running ? (long) Math.min(waiting, capacity) : 0;
+            waiting -= taken;
+            var told = JSON.createObjectNode();
+            for (var vertex : given.get("vertices")) {
+                var name = vertex.get("name").asText();
+                var busy = taken * vertex.get("ms_per_record").asDouble() / parallelism.get(name) / MINUTE_S;
+                told.putObject(name).put("records_in", taken).put("records_out", taken).put("busy_ms", busy)
+                        .put("backpressured_ms", 0).put("lag", waiting);
+            }
+            return told;
         }
 
         private boolean applied() {

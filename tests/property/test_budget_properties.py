@@ -1,11 +1,12 @@
 """What holds of every proposal: it keeps its budget where anything does, and leaves headroom at the planned peak."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from claimed_cases import FORECAST_PATHS, START, claimed_case
+from claimed_cases import FORECAST_PATHS, LIMITS, START, drawn_case
 from horizon_cases import PAIR, PROFILES, forecast_of
 
 from modeling.arrays import Floats
@@ -14,18 +15,18 @@ from planner.horizon.headroom import MAX_UTILISATION, Headroom
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import Turn, followed_course
 from planner.horizon.prices import ChangeTerms
-from planner.limits import FULL, Limits
+from planner.limits import FULL
 from planner.plan_model import PlanModel
 
 CASES = 40
 SHARES = (0.001, 0.005, 0.02, 0.05)
-LIMITS = Limits(max_utilisation=FULL, max_instances=200)
 HEADROOM = Headroom.of(LIMITS, 0.95)
 
 
+@cache
 def _proposal(seed: int, share: float) -> HorizonPlan:
-    """Job, load and terms of claimed_case, with a guard that acts in half of the cases."""
-    case, rng = claimed_case(seed), np.random.default_rng([seed, 3])
+    """Job, load and terms of drawn_case, with a guard that acts in half of the cases."""
+    case, rng = drawn_case(seed), np.random.default_rng([seed, 3])
     terms = replace(case.terms, react_s=float(rng.choice([np.inf, case.terms.lead_s + 240.0])))
     rescale_h = float(rng.choice([0.1, 1.0]))
     planner = HorizonPlanner(PlanModel(case.topology, case.profiles), LIMITS, terms, rescale_h, headroom=HEADROOM)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modeling.calibration import Calibrated, calibrated, drifts
+from modeling.calibration.calibrated import Calibrated, calibrated
+from modeling.calibration.drift import drifts
 from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile

@@ -96,7 +96,7 @@ def test_latency__agrees_with_the_slower_one(case: Case, part: float) -> None:
     slower = latency_distribution(topology, stations(topology, flows)).of_tuples
     latency = evaluate_many(topology, profiles, [plan], {"o0": [load["o0"]]}).latency
     assert latency is not None
-    # 95 of 100 are within 10 %; the bounds are what the worst were of hundreds (docs/modeling/measurements.md).
+    # 95 of 100 are within 10 %; the bounds are what the worst were of hundreds (benchmarks/results/model.md).
     assert latency.mean_s[0, 0] == pytest.approx(slower.mean_s, rel=0.25)
     assert latency.p95_s[0, 0] == pytest.approx(slower.quantile_s(0.95), rel=0.3)
 

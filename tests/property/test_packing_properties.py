@@ -114,7 +114,7 @@ def _random_work(seed: int, instances: int, largest: float, *, both: bool) -> Wo
 def test_containers__are_at_most_a_tenth_more_than_the_volume_needs(
     name: str, largest: float, both: bool, seed: int
 ) -> None:
-    # docs/packing.md says where not: first fit decreasing where two resources are short, and larger instances
+    # benchmarks/results/packing.md says where not: first fit decreasing where two resources are short, larger instances
     work = _random_work(seed, 200, largest, both=both)
     offer = Offer(SITE)
     assert len(PACKERS[name](offer).pack(work)) <= np.ceil(1.10 * least_containers(offer, work))

@@ -35,6 +35,37 @@ def test_what_is_asked_for_often__imports_nothing_heavy(code: str, never: set[st
     assert not never & imported
 
 
+OWN = ("engines", "forecasting", "forescale", "modeling", "planner")
+MODEL = {"networkx", "numba", "scipy.optimize", "scipy.special"}
+PAGES = {"jinja2", "plotly.graph_objects"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "most", "never"),
+    [
+        ("forescale.files.topology", 80, HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"}),
+        ("planner.ledger.ledger", 55, HEAVY | MODEL | PAGES | {"alembic", "httpx", "pandas"}),
+        (
+            "forescale.jobs.aggregate, forescale.situation.workspace",
+            120,
+            HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"},
+        ),
+        ("forescale.jobs.record", 110, HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"}),
+        ("forescale.jobs.observe", 160, HEAVY | MODEL | PAGES | {"httpx", "pandas"}),
+        ("forescale.jobs.plan", 450, HEAVY | {"alembic", "pandas", "scipy.optimize", "scipy.special"}),
+    ],
+)
+@pytest.mark.slow
+def test_what_starts_often__imports_few_modules(modules: str, most: int, never: set[str]) -> None:
+    """Airflow starts a process for each task; a chain of imports through one type would load the whole product."""
+    code = f"import sys, {modules}; print(sorted(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    imported = set(ast.literal_eval(result.stdout))
+    own = sorted(name for name in imported if name.partition(".")[0] in OWN)
+    assert len(own) <= most, own
+    assert not never & imported
+
+
 def test_jobs_and_what_they_are_made_of__do_not_read_the_environment() -> None:
     """Settings are handed to them: commands and Airflow's tasks read the environment."""
     rooms = ("jobs", "wiring", "report", "history", "tracking", "local/demo")

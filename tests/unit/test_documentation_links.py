@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-PAGES = [*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("examples/**/*.md")]
+PAGES = [
+    *PROJECT.glob("*.md"),
+    *(page for folder in ("benchmarks", "docs", "examples") for page in PROJECT.glob(f"{folder}/**/*.md")),
+]
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?P<file>[^)\s#:]*)(?:#(?P<anchor>[^)\s:]+))?\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

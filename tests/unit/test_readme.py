@@ -12,7 +12,7 @@ from forescale.cli.main import application
 
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
-REPLAYS = (PROJECT / "docs" / "replay.md").read_text(encoding="utf-8")
+REPLAYS = (PROJECT / "benchmarks" / "results" / "replay.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 POLICIES = {
     "static plan for the peak": "static-peak",
@@ -21,7 +21,7 @@ POLICIES = {
     "Flink's autoscaler": "flink-autoscaler",
     "Kubernetes' HPA at 70 %": "hpa-70",
 }
-"""Rows of README's table, and of the table of docs/replay.md."""
+"""Rows of README's table, and of the table of benchmarks/results/replay.md."""
 
 
 def cells(text: str, name: str) -> list[str]:

@@ -1,10 +1,9 @@
-"""A real Airflow on loopback with the project's DAGs, over a small topology on a trace clock."""
+"""DAGs without Airflow's servers; `served` has those that need them."""
 
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,37 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("AIRFLOW_HOME", str(Path(tempfile.gettempdir()) / "forescale-tests-airflow"))
 
 from dag_run import DagRuns, dag_runs
-from day_and_night import Installation, install
-
-from forescale.local.airflow.environment import forescale_environment
-from forescale.local.airflow.service import AirflowService, airflow_service
-from forescale.local.errors import ServiceError
-
-
-@dataclass(frozen=True)
-class Running:
-    installation: Installation
-    service: AirflowService
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    pytest.importorskip("airflow")
-    installation = install(tmp_path_factory.mktemp("airflow"))
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in forescale_environment(installation.settings).items():
-            environment.setenv(name, value)
-        service = airflow_service(installation.settings)
-        try:
-            airflow = service.__enter__()
-        except ServiceError as error:
-            if os.environ.get("CI") == "true":
-                raise
-            pytest.skip(f"Airflow does not start here: {error}")
-        try:
-            yield Running(installation, airflow)
-        finally:
-            service.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="package")

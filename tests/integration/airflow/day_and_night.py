@@ -36,6 +36,9 @@ planning: { rescale_cost_instance_hours: 0.1, max_instances: 20 }
 cluster: { kind: simulator, truth: truth, slots: 32, downtime_s: 20, parallelism: { receive: 1, work: 2 } }
 """
 
+FEWER_STEPS = TOPOLOGY.replace("rescale_cost_instance_hours: 0.1", "rescale_cost_instance_hours: 3")
+"""Three in a day and not five, for those who wait for each."""
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -59,27 +62,32 @@ def write_truth(folder: Path, topology: str) -> Ints:
     return counts
 
 
-def write_past(settings: Settings, topology: str) -> None:
+def write_past(settings: Settings, topology: str, now: datetime = NOW) -> None:
     """The arrival history up to now: four days, planned for by the usual week."""
-    minutes = int((NOW - START).total_seconds()) // 60
+    minutes = int((now - START).total_seconds()) // 60
     counts = np.array([calls_per_minute(minute) for minute in range(minutes)], dtype=np.int64)
-    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, NOW)]], dtype=np.int64)
+    end = START + timedelta(minutes=minutes)
+    edges = np.array([[int(moment.timestamp()) * 1_000_000 for moment in (START, end)]], dtype=np.int64)
     rows = history_rows(topology, "receive", counts, edges, start=START, window_s=60)
-    write_history(rows, settings.history_dir, topology, START, NOW)
+    write_history(rows, settings.history_dir, topology, START, end)
 
 
-def add_topology(settings: Settings, topology: str) -> None:
-    """Another topology of the same kind, with its past."""
-    text = TOPOLOGY.replace(f"topology: {NAME}", f"topology: {topology}")
+def add_topology(installation: Installation, topology: str) -> None:
+    """Another topology of the same kind, with its past up to now, which is midnight: no step of it is due for hours."""
+    settings, now = installation.settings, installation.clock.now()
+    midnight = START + timedelta(days=-((START - now) // timedelta(days=1)))
+    if midnight > now:
+        installation.clock.advance_to(midnight)
+    text = FEWER_STEPS.replace(f"topology: {NAME}", f"topology: {topology}")
     (settings.topologies / f"{topology}.yaml").write_text(text)
     write_truth(settings.home / "truth", topology)
-    write_past(settings, topology)
+    write_past(settings, topology, midnight)
 
 
-def install(folder: Path) -> Installation:
+def install(folder: Path, topology: str = TOPOLOGY) -> Installation:
     """Topology file, events (jobs look at those up to now only) and the truth; on a trace clock, with review."""
     (folder / "topologies").mkdir(parents=True)
-    (folder / "topologies" / f"{NAME}.yaml").write_text(TOPOLOGY)
+    (folder / "topologies" / f"{NAME}.yaml").write_text(topology)
     home = folder / "home"
     home.mkdir()
     counts = write_truth(home / "truth", NAME)

@@ -47,7 +47,9 @@ def test_form__overrides_limits_for_an_administrator_alone_and_with_a_reason(tmp
     file = tmp_path / f"{NAME}.yaml"
     file.write_text(file.read_text().replace("lead_s: 0", "lead_s: 0, max_step: 2"))
     form = EMPTY | {"topology": NAME, "parallelism": {"count": 11}}
-    with pytest.raises(PlanError, match=r"3 instances start or stop > planning.max_step of 2: .*Override and Why"):
+    with pytest.raises(
+        PlanError, match=r"3 instances start or stop > planning.max_step of 2: .*Override or that word in Edit, and Why"
+    ):
         requested_step(Workspace(settings), form, run_id="r", by="admin")
     form["override"] = True
     with pytest.raises(PlanError, match=r"user 'reviewer' may not override limits; .*FORESCALE_OVERRIDE_USERS"):

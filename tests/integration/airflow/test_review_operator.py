@@ -1,6 +1,5 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -9,8 +8,6 @@ from airflow.providers.standard.operators import hitl
 from airflow.sdk.exceptions import TaskAwaitingInput
 
 from forescale.codec import handed_over, taken_over
-from forescale.jobs.plan import PlannedSchedule, PlannedStep
-from forescale.jobs.violation_budget import BudgetUse
 from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import (
     APPROVE,
@@ -19,38 +16,25 @@ from forescale.orchestration.review_operator import (
     VETO,
     ReviewAnswer,
     ReviewSchedule,
+    ScheduleToReview,
     TypedEdit,
     answer_of,
     body,
     time_to_answer,
+    typed_edit,
 )
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
-from planner.decision_basis import Rung
 from planner.errors import PlanError
 
 pytestmark = pytest.mark.airflow
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-SCHEDULE = PlannedSchedule(
-    topology="t",
-    schedule_id="s1",
-    steps=(
-        PlannedStep("s1-1", NOON + timedelta(hours=1), "work 2", "the peak"),
-        PlannedStep("s1-2", NOON + timedelta(hours=3), "work 1", "the night"),
-    ),
-    why="the load comes and goes",
-    cost_instance_hours=3.0,
-    peaks_per_s={"in": {3600: {0.95: 10.0}}},
-    budget=BudgetUse(7.2, 10_080, 12),
-    report=Path("/reports/s1.html"),
-    summary="Two plans.",
-)
+SCHEDULE = ScheduleToReview("t", "s1", (NOON + timedelta(hours=1), NOON + timedelta(hours=3)), "Two plans.")
 
 
-def response(choice, why="", user=None, **typed):
-    form = {"why": why, "step": "", "plan": "", "at": "", "override": "", **typed}
-    return {"chosen_options": [choice], "params_input": form, "responded_by_user": user}
+def response(choice, text="", user=None):
+    return {"chosen_options": [choice], "params_input": {"text": text}, "responded_by_user": user}
 
 
 def test_decision__bears_the_name_and_the_reason_of_who_answered():
@@ -64,25 +48,47 @@ def test_decision__is_none_where_nobody_answered_in_time():
 
 
 def test_an_edit__is_no_decision_and_hands_on_what_was_typed():
-    answer = answer_of(response(EDIT, "a fair", {"name": "anna"}, step="2", plan="work=3", at="2026-03-02 15:30"))
+    answer = answer_of(response(EDIT, "2 work=3 at 2026-03-02 15:30 because a fair", {"name": "anna"}))
     assert answer == ReviewAnswer(None, "anna", "a fair", TypedEdit("2", "work=3", "2026-03-02 15:30"))
 
 
-def test_an_edit__overrides_limits_where_somebody_says_yes_alone():
-    answer = answer_of(response(EDIT, "a fair", step="2", plan="work=9", override="yes"))
-    assert answer.edit == TypedEdit("2", "work=9", "", "yes")
-    with pytest.raises(PlanError, match="Override is 'perhaps'; give yes, or leave it empty"):
-        edited(Workspace(Settings()), "s1", TypedEdit("2", "work=9", "", "perhaps"), by="anna", why="a fair")
+@pytest.mark.parametrize(
+    ("text", "edit"),
+    [
+        ("2 work=3", TypedEdit("2", "work=3", "")),
+        (" s1-2  work=3, read=1 ", TypedEdit("s1-2", "work=3, read=1", "")),
+        ("2 at 2026-03-02T15:30+01:00", TypedEdit("2", "", "2026-03-02T15:30+01:00")),
+        ("2 work=3 at 2026-03-02 15:30 override", TypedEdit("2", "work=3", "2026-03-02 15:30", override=True)),
+        ("2 look at override=3", TypedEdit("2", "look at override=3", "")),
+        ("2", TypedEdit("2", "", "")),
+        ("", TypedEdit("", "", "")),
+    ],
+)
+def test_a_typed_edit__has_a_step_a_plan_a_time_and_an_override(text, edit):
+    assert typed_edit(text) == edit
+
+
+def test_an_edit__overrides_limits_for_an_administrator_alone():
     with pytest.raises(PlanError, match="user 'anna' may not override limits"):
-        edited(Workspace(Settings()), "s1", TypedEdit("2", "work=9", "", "yes"), by="anna", why="a fair")
+        edited(Workspace(Settings()), "s1", typed_edit("2 work=9 override"), by="anna", why="a fair")
+
+
+def test_an_edit_without_a_plan_or_a_time__says_what_is_missing():
+    with pytest.raises(PlanError, match="Edit names step '2' alone; give it a plan"):
+        edited(Workspace(Settings()), "s1", typed_edit("2"), by="anna", why="a fair")
+
+
+def test_the_form__has_one_field_above_its_buttons():
+    asked = ReviewSchedule(task_id="review", schedule=handed_over(SCHEDULE))
+    assert list(asked.params) == ["text"]
 
 
 def test_an_answer__has_texts_of_bounded_length_whatever_the_form_brings():
     asked = ReviewSchedule(task_id="review", schedule=handed_over(SCHEDULE))
     event = response(EDIT, user={"name": "anna"}) | {"responded_at": NOON}
-    event["params_input"] = {"step": 1, "plan": "x" * 999, "more": "y"}
+    event["params_input"] = {"text": "1 " + "x" * 999, "more": "y"}
     answer = taken_over(ReviewAnswer, asked.execute_complete({}, event))
-    assert answer == ReviewAnswer(None, "anna", "", TypedEdit("1", "x" * 500, ""))
+    assert answer == ReviewAnswer(None, "anna", "", TypedEdit("1", "x" * 498, ""))
 
 
 def test_what_was_approved_before__is_asked_of_nobody(monkeypatch):
@@ -104,13 +110,13 @@ def test_time_to_answer__is_never_nothing_nor_more_than_a_day():
 def test_body__shows_the_summary_the_picture_and_a_link_to_the_report():
     at = "/scaling/topologies/t/decisions/s1"
     assert body(SCHEDULE) == (
-        f"Two plans.\n\n![Past arrivals, forecast and capacity]({at}/picture.svg)\n\n[Open the report]({at})"
+        f"Two plans. [Open the report]({at})\n\n![Past arrivals, forecast and capacity]({at}/picture.svg)"
     )
 
 
 def test_body__leads_below_the_path_that_airflow_is_served_at(monkeypatch):
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://flows.example.org/team/a/")
-    assert body(SCHEDULE).endswith("[Open the report](/team/a/scaling/topologies/t/decisions/s1)")
+    assert "[Open the report](/team/a/scaling/topologies/t/decisions/s1)" in body(SCHEDULE)
 
 
 @pytest.mark.parametrize("review", ["true", "false"])
@@ -124,7 +130,7 @@ def test_a_shadow_schedule__is_asked_of_nobody_and_never_approved(monkeypatch, r
 @pytest.mark.parametrize("review", ["true", "false"])
 def test_a_plan_that_is_held_for_want_of_a_forecast__takes_the_place_of_nothing(monkeypatch, review):
     monkeypatch.setenv("FORESCALE_REVIEW", review)
-    held = replace(SCHEDULE, steps=(), rung=Rung.HOLD, cause="no history")
+    held = replace(SCHEDULE, deploy_at=(), plans=False, cause="no history")
     answer = taken_over(ReviewAnswer, ReviewSchedule(task_id="review", schedule=handed_over(held)).execute({}))
     assert (answer.approve, answer.why) == (None, "nothing to plan by (no history); what was approved before stands")
 

@@ -47,8 +47,8 @@ def test_backtest__writes_every_prediction_and_scores_them(
     rows = pq.read_table(out).to_pandas()
     assert set(rows.columns) == {"origin", "horizon_s", "kind", "target_time", "quantile", "value", "candidate"}
     assert set(rows["candidate"]) == {
-        "deployed", "time_of_week", "ridge_fourier", "harmonic_arima", "recent_days", "persistence", "day_naive",
-        "week_naive",
+        "deployed", "time_of_week", "ridge_fourier", "harmonic_arima", "recent_days", "first_days", "persistence",
+        "day_naive", "week_naive",
     }  # fmt: skip
     assert rows["origin"].nunique() == 6
     peaks = rows.query("kind == 'peak' and candidate == 'deployed'")

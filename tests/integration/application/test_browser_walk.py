@@ -1,13 +1,18 @@
-"""New users, of Flink and of services: `config init` and `init` in a terminal, all after that in a browser."""
+"""New users, of Flink and of services: `init` in a terminal, all after that in a browser. And `forescale up` itself.
+
+All share one home by `config init` and one `forescale up`, which is killed and started again before anybody walks.
+"""
 
 import os
+import re
+import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -16,6 +21,7 @@ from headless_chromium import headless_chromium
 from kubernetes_controllers import Controllers
 from kubernetes_objects import deployment, namespace, stateful_set
 from kubernetes_server import local_kubernetes, require_kubernetes
+from launched_up import FORESCALE, LaunchedUp, forescale, launched, up_command, without_settings
 from playwright.sync_api import FrameLocator, Page, expect
 from prometheus_server import backfill, openmetrics, prometheus_server, require_prometheus
 from signed_in import signed_in_at
@@ -26,7 +32,7 @@ from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import flink_distribution
 from forescale.local.flink.java import find_java
 from forescale.local.flink.local_cluster import LocalFlink, local_flink
-from forescale.local.ports import free_port
+from forescale.report.overview.standing_cells import UNKNOWN
 from planner.clusters.flink import FlinkCluster
 
 pytestmark = [
@@ -35,14 +41,52 @@ pytestmark = [
     pytest.mark.mlflow,
     pytest.mark.slow,
     pytest.mark.spark,
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(3000),
 ]
 
-FORESCALE = (sys.executable, "-c", "from forescale.cli import main; main()")
 JOB = WordCount(split_ms=250, count_ms=50, words_per_sentence=1)
 MINUTES, SCRAPE_S = 4 * 1440, 15
 STAGES_S = 600
 """Within which each of counting, forecasting, planning and deploying ends on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A home and its `up`, the second: the first, at the addresses first_urls, was killed."""
+
+    home: Path
+    environment: dict[str, str]
+    first_urls: tuple[str, ...]
+    up: LaunchedUp
+
+    @property
+    def airflow(self) -> str:
+        return self.up.urls[0]
+
+    def topology_file(self, topology: str) -> Path:
+        return self.home / "topologies" / f"{topology}.yaml"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    pytest.importorskip("airflow")
+    folder = tmp_path_factory.mktemp("served")
+    home = folder / "home"
+    environment = {
+        **without_settings(),
+        "FORESCALE_HOME": str(home),
+        # Each decision is somebody's: no run of each hour comes between.
+        "FORESCALE_SCHEDULE": "none",
+        # Written as soon as there is a cluster.
+        "KUBECONFIG": str(folder / "kubeconfig"),
+    }
+    forescale(environment, "config", "init", str(home))
+    command = up_command(home)
+    with launched(command, environment) as first:
+        first.kill()
+    with launched(command, environment) as second:
+        yield Served(home, environment, first.urls, second)
+        assert second.end() == 0
 
 
 @pytest.fixture
@@ -71,52 +115,43 @@ def write_events(folder: Path) -> None:
     pa.parquet.write_table(pa.table({"at": stamps, "id": np.arange(at_s.size)}), folder / "sentences.parquet")
 
 
-@contextmanager
-def served(home: Path, environment: Mapping[str, str]) -> Iterator[str]:
-    """`forescale up`; gives the address of Airflow once it answers."""
-    port = free_port(18080)
-    ports = ("--port", str(port), "--mlflow-port", str(free_port(15000)))
-    command = (*FORESCALE, "up", "--home", str(home), *ports)
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as launcher:
-        try:
-            assert launcher.stdout is not None
-            said = []
-            for line in launcher.stdout:
-                said.append(line)
-                if line.startswith("Ctrl-C"):
-                    break
-            assert launcher.poll() is None, "".join(said)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            launcher.terminate()
-            launcher.communicate(timeout=60)
+def test_up__serves_a_home_again_at_the_same_addresses_after_a_kill(served: Served) -> None:
+    assert served.up.urls == served.first_urls
+    for url in served.up.urls:
+        assert httpx.get(url, trust_env=False, follow_redirects=True, timeout=120).status_code == 200
+    assert httpx.get(f"{served.airflow}/scaling/", trust_env=False, timeout=120).status_code == 401
+
+
+def test_up__refuses_a_folder_that_is_no_home(tmp_path: Path) -> None:
+    words = [*FORESCALE, "up", "--home", str(tmp_path)]
+    done = subprocess.run(words, env=without_settings(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{tmp_path} holds no forescale.env" in done.stderr
 
 
 @pytest.mark.flink
-def test_a_new_user_of_flink__reaches_an_approved_deployment_in_the_browser(flink: LocalFlink, tmp_path: Path) -> None:
-    home, environment = new_home(tmp_path)
-    job = JOB.start(flink, 3.5)
+def test_a_new_user_of_flink__reaches_an_approved_deployment_in_the_browser(served: Served, flink: LocalFlink) -> None:
+    job, path = JOB.start(flink, 3.5), served.topology_file(JOB.name)
     try:
-        forescale(environment, "init", "--flink", flink.url, "--job", JOB.name)
-        write_events(home / "events")
-        with (home / "topologies" / f"{JOB.name}.yaml").open("a") as file:
+        forescale(served.environment, "init", "--flink", flink.url, "--job", JOB.name)
+        write_events(served.home / "events")
+        declare_no_waits(path)
+        with path.open("a") as file:
             file.write("\narrivals:\n  path: events\n  columns: { time: at, id: id }\n  source: sentences\n")
-        walk(home, environment, JOB.name, "sentences", "split 1 →")
+        walk(served, JOB.name, "sentences", "split 1 →")
         # The first step carries 8 sentences a second, of which one instance takes 4.
         assert FlinkCluster(flink.url, JOB.name, JOB.topology).state().plan.parallelism[SPLIT] >= 2
     finally:
+        path.unlink(missing_ok=True)  # who walks next sees one topology
         job.cancel()
 
 
 @pytest.mark.kubernetes
 @pytest.mark.prometheus
-def test_a_new_user_of_services__reaches_an_approved_deployment_in_the_browser(tmp_path: Path) -> None:
+def test_a_new_user_of_services__reaches_an_approved_deployment_in_the_browser(served: Served, tmp_path: Path) -> None:
     """`orders` takes 2 requests a second; each keeps a replica of `prices` busy for 1.2 s: one replica falls behind."""
     require_kubernetes()
     require_prometheus()
-    home, environment = new_home(tmp_path)
     (tmp_path / "kubernetes").mkdir()
     (tmp_path / "scraped").mkdir()
     scrapes = 4 * 86400 // SCRAPE_S
@@ -133,44 +168,45 @@ def test_a_new_user_of_services__reaches_an_approved_deployment_in_the_browser(t
     with local_kubernetes(tmp_path / "kubernetes") as kubernetes, prometheus_server(tmp_path / "scraped") as prometheus:
         kubernetes.create(namespace("shop"))
         kubernetes.create(*services, namespace="shop")
-        environment["KUBECONFIG"] = str(kubernetes.kubeconfig("admin"))
-        with Controllers(kubernetes, "shop", (DEPLOYMENT, STATEFUL_SET)).running():
+        shutil.copy(kubernetes.kubeconfig("admin"), served.environment["KUBECONFIG"])
+        with Controllers(kubernetes, "shop", (DEPLOYMENT, STATEFUL_SET), every_s=0.5).running():
             words = ("init", "--kubernetes", "shop", "--selector", "app=shop", "--name", "shop", "--prometheus")
             # Milliseconds a request keeps a replica busy; what orders reads; what prices reads, and how.
-            forescale(environment, *words, prometheus, "--interactive", answers="100\n1200\n\norders\nshuffle\n")
-            path = home / "topologies" / "shop.yaml"
+            answers = "100\n1200\n\norders\nshuffle\n"
+            forescale(served.environment, *words, prometheus, "--interactive", answers=answers)
+            path = served.topology_file("shop")
             text = path.read_text().replace("  kind: prometheus\n", "  kind: prometheus\n  measures: offered\n", 1)
             path.write_text(text)
-            walk(home, environment, "shop", "orders", "prices 1 →")
+            declare_no_waits(path)
+            try:
+                walk(served, "shop", "orders", "prices 1 →")
+            finally:
+                path.unlink()  # who walks next sees one topology
         ready = kubernetes.server("shop").get(STATEFUL_SET, "prices").body["status"]["readyReplicas"]
         assert ready >= 3  # 2.4 are busy
 
 
-def new_home(folder: Path) -> tuple[Path, dict[str, str]]:
-    """A home by `config init`, and the environment in which it is used."""
-    pytest.importorskip("airflow")
-    home = folder / "home"
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FORESCALE_")}
-    environment = {**inherited, "FORESCALE_HOME": str(home)}
-    forescale(environment, "config", "init", str(home))
-    return home, environment
+def declare_no_waits(topology_file: Path) -> None:
+    """Instances are there at once, and a job that has just begun may be changed: by the defaults of a topology file the
+    first step is due ten minutes after the start of the job.
+    """
+    text = re.sub(r"^  lead_s: .*\n", "", topology_file.read_text(), flags=re.MULTILINE)
+    text, sections = re.subn(r"^planning:\n", "planning:\n  lead_s: 5\n  min_dwell_s: 0\n", text, flags=re.MULTILINE)
+    assert sections == 1
+    topology_file.write_text(text)
 
 
-def forescale(environment: Mapping[str, str], *words: str, answers: str = "") -> None:
-    subprocess.run([*FORESCALE, *words], env=environment, input=answers, text=True, check=True, timeout=300)
-
-
-def walk(home: Path, environment: Mapping[str, str], topology: str, source: str, change: str) -> None:
+def walk(served: Served, topology: str, source: str, change: str) -> None:
     """From an empty page to a first step that is verified. change: of that step, as its row begins to tell."""
-    with headless_chromium() as browser, served(home, environment) as airflow:
-        page = signed_in_at(browser, airflow, home / "airflow", "reviewer", "/plugin/scaling")
-        page.set_default_timeout(60_000)
-        trigger_a_decision(page)
+    airflow = served.airflow
+    with headless_chromium() as browser:
+        page = signed_in_at(browser, airflow, served.home / "airflow", "reviewer", "/plugin/scaling")
+        trigger_a_decision(page, topology)
         look_at_the_history(page, airflow, topology, source)
         approve(page, airflow, topology)
         page.goto(f"{airflow}/plugin/scaling/scaling/topologies/{topology}")
-        first = frame_of(page).get_by_role("row").filter(has_text=change).first
-        expect(first).to_contain_text("verified", timeout=STAGES_S * 1000)
+        steps = frame_of(page).get_by_role("row").filter(has_text=change)
+        expect(steps.filter(has_text="verified").first).to_be_visible(timeout=STAGES_S * 1000)
         assert page.complaints == []  # type: ignore[attr-defined]
 
 
@@ -178,9 +214,12 @@ def frame_of(page: Page) -> FrameLocator:
     return page.frame_locator("iframe")
 
 
-def trigger_a_decision(page: Page) -> None:
+def trigger_a_decision(page: Page, topology: str) -> None:
+    """A topology of another walk, whose file is gone, is still known by its forecasts."""
     frame = frame_of(page)
-    frame.get_by_text("1 topology: none with a step to review, none with an alarm").wait_for()
+    expect(frame.locator("h1")).to_contain_text(": none with a step to review, ")
+    row = frame.locator("tr").filter(has_text=topology)
+    expect(row.locator("td[data-label='Alarms']")).to_have_text(UNKNOWN)
     frame.get_by_role("link", name="Decide now").click()
     page.get_by_test_id("trigger-dag-button").click()
     page.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()

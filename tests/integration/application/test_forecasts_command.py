@@ -251,15 +251,14 @@ def test_forecasts__of_a_source_with_an_odd_name_stays_in_its_folder(home: Path)
     assert written.exists()
 
 
-def test_forecasts__is_written_without_links_while_mlflow_is_away_and_does_not_ask_for_ever(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    settings = Settings(mlflow_uri="http://127.0.0.1:1")
+def test_forecasts__is_written_and_linked_to_its_runs_while_mlflow_is_away() -> None:
+    settings = Settings(mlflow_uri="http://127.0.0.1:1", mlflow_ui="http://mlflow.example")
     keep([replace(of_orders(NOW, 1.2, f"source {number}"), topology="many", run_id="run-1") for number in range(5)])
-    with caplog.at_level(logging.WARNING):
-        pages = forecast_reports(Workspace(settings)).topologies["many"]
-    assert all(one.report and one.report.exists() for one in pages.values())
-    assert len([record for record in caplog.records if "has no link to MLflow" in record.getMessage()]) == 3
+    pages = forecast_reports(Workspace(settings)).topologies["many"]
+    assert len(pages) == 5
+    for one in pages.values():
+        assert one.report is not None
+        assert ("href", "http://mlflow.example/#/runs/run-1") in ReportPage(one.report.read_text("utf-8")).attributes
 
 
 def test_reports_after_forecast__never_stand_in_its_way(home: Path, caplog: pytest.LogCaptureFixture) -> None:

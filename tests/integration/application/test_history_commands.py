@@ -348,8 +348,9 @@ def test_record__steadily_makes_a_history_that_can_be_built(
     capsys: pytest.CaptureFixture[str], home: Path, storm: JsonStandIn
 ) -> None:
     told = answer(capsys, "record", NAME, "--every", "0.5", "--for", "4.2")
-    # At 0, 0.5, … 4.0 s.
-    assert told == {"topology": NAME, "steady": True, "recorded": 9, "failed": 0}
+    # At 0, 0.5, … 4.0 s; a busy machine may miss one or two of them.
+    assert 7 <= told.pop("recorded") <= 9
+    assert told == {"topology": NAME, "steady": True, "failed": 0}
     built = answer(capsys, "build", NAME)
     assert built["measures"] == "throughput"
     # 40 at each reading: the first is half a second of the counter's own rate, so it began at zero just before. What

@@ -152,6 +152,22 @@ def test_a_torn_line_among_many__is_set_aside_and_told(
     assert '{"at": "2003-03-' in caplog.text
 
 
+def test_a_torn_row_of_csv__counts_for_no_source_although_its_time_is_whole(
+    tmp_path: Path, spark: "SparkSession", caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = [f"2003-03-03T07:{n // 60:02}:{n % 60:02}Z,ingest,{n}" for n in range(600)]
+    torn = ["2003-03-03T07:05:00Z,ing", "2003-03-03T07:05:00Z,ingest,7,2003-03-03T07:05:01Z,ingest,8"]
+    (tmp_path / "events.csv").write_text("\n".join(["at,feed,id", *whole[:300], *torn, *whole[300:]]) + "\n")
+    files = EventFiles(tmp_path / "events.csv", EventColumns("at", "feed", id="id"), "csv")
+    with caplog.at_level("WARNING"):
+        history = CountedEvents(spark, files, utc("2003-03-03T09:30:00")).read(
+            utc("2003-03-03T07:00:00"), utc("2003-03-03T09:00:00"), 3600
+        )
+    assert history.sources.keys() == {"ingest"}
+    assert history.sources["ingest"].counts.tolist() == [600, 0]
+    assert "2 of 602 events" in caplog.text
+
+
 def test_csv_files_with_columns_in_another_order__are_refused(tmp_path: Path, read: Read) -> None:
     (tmp_path / "a.csv").write_text("at,feed\n2003-03-03T07:00:00Z,ingest\n")
     (tmp_path / "b.csv").write_text("feed,at\ningest,2003-03-03T07:00:00Z\n")

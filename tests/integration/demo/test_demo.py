@@ -30,9 +30,15 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def result(settings: Settings) -> Iterator[DemoResult]:
+def progress() -> list[tuple[str, str]]:
+    """What the demo said so far: stage and text."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def result(settings: Settings, progress: list[tuple[str, str]]) -> Iterator[DemoResult]:
     with fresh_home(settings):
-        yield run_demo(settings, lambda stage, text: None)
+        yield run_demo(settings, lambda stage, text: progress.append((stage, text)))
 
 
 def planned_per_s(result: DemoResult, source: str) -> np.ndarray:
@@ -52,6 +58,13 @@ def test_history__counts_every_call_once(result: DemoResult, settings: Settings)
     history = read_history(settings.history_dir, "call-analytics").source("ingest")
     assert np.nansum(history.counts) == result.data.calls
     assert result.data.rows > result.data.calls
+
+
+def test_airflow__needs_one_trigger_and_a_clock(result: DemoResult, progress: list[tuple[str, str]]) -> None:
+    stages = ("aggregate", "forecast", "plan")
+    came = [(stage, text) for stage, text in progress if stage in stages]
+    assert came == [(stage, text) for stage in stages for text in ("started", "done")]
+    assert sum(stage == "deploy" and text.startswith("verified: ") for stage, text in progress) == len(result.steps)
 
 
 def test_every_step__is_verified(result: DemoResult) -> None:

@@ -1,4 +1,4 @@
-"""One real Flink cluster, with one running word count, for all tests of this folder."""
+"""One real Flink cluster, with one running word count, for all tests of this folder; another for group flink-2."""
 
 import os
 from collections.abc import Iterator
@@ -16,6 +16,8 @@ from planner.clusters.flink import FlinkCluster
 
 SLOTS = 16  # Flink keeps the slots that a job no longer needs for a minute: those of three jobs are free
 JOB = WordCount(name="word-count-under-test")
+IDLE_PER_S = 2.0
+"""What the job gets while no test looks at it: 100 a second cost an eighth of a core, and the tests take long."""
 
 
 @pytest.fixture(scope="package")
@@ -37,8 +39,16 @@ def flink(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribut
 
 
 @pytest.fixture(scope="package")
-def word_count(flink: LocalFlink) -> RunningWordCount:
-    return JOB.start(flink, 100)
+def started_word_count(flink: LocalFlink) -> RunningWordCount:
+    return JOB.start(flink, IDLE_PER_S)
+
+
+@pytest.fixture
+def word_count(started_word_count: RunningWordCount) -> Iterator[RunningWordCount]:
+    """Gets 100 sentences a second during the test."""
+    started_word_count.offer(100)
+    yield started_word_count
+    started_word_count.offer(IDLE_PER_S)
 
 
 @pytest.fixture

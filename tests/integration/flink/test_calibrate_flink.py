@@ -25,7 +25,6 @@ def test_calibrate__finds_the_service_times_of_a_running_job(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path))
-    word_count.offer(100)
     topology = tmp_path / "words.yaml"
     arrivals = {"path": "events", "format": "csv", "columns": {"time": "t", "source": "s", "id": "i"}, "window_s": 60}
     body = {

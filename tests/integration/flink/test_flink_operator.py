@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.kubernetes, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def operated(flink: LocalFlink, kubernetes: LocalKubernetes) -> Iterator[RunningWordCount]:
-    job = JOB.start(flink, 100)
+    job = JOB.start(flink, 20)
     try:
         operator = FlinkOperator(kubernetes, NAMESPACE, JOB.name, flink.url, slots=16, pods=4)
         kubernetes.create(*manifest("flink"), namespace=NAMESPACE)

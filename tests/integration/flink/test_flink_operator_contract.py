@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.kubernetes, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def operated(flink: LocalFlink, kubernetes: LocalKubernetes) -> Iterator[RunningWordCount]:
     """A job of our own, cancelled when these tests are done."""
-    job = OPERATED.start(flink, 100)
+    job = OPERATED.start(flink, 20)
     try:
         operator = FlinkOperator(kubernetes, NAMESPACE, OPERATED.name, flink.url, SLOTS, PODS)
         with operator.running():

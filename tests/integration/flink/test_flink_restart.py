@@ -32,7 +32,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribut
 
 @pytest.fixture(scope="module")
 def running(plain: LocalFlink) -> RunningWordCount:
-    return JOB.start(plain, 50)
+    return JOB.start(plain, 20)
 
 
 class Misread(httpx.HTTPTransport):
@@ -56,7 +56,7 @@ def restarting(flink: LocalFlink, transport: httpx.BaseTransport | None = None) 
     jars = httpx.get(f"{flink.url}/jars", trust_env=False).json()["files"]
     program = Program(
         jars[0]["name"],
-        ["--job-name", JOB.name, "--rate", "50", "--parallelism", "{sentences},{split},{count}"],
+        ["--job-name", JOB.name, "--rate", "20", "--parallelism", "{sentences},{split},{count}"],
         (flink.folder / "savepoints").as_uri(),
         "wordcount.WordCount",
         timeout_s=60.0,

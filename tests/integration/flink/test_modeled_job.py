@@ -10,7 +10,7 @@ from machine import stretched
 from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
 from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
 from forescale.local.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology

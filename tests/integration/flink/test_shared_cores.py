@@ -1,6 +1,6 @@
 """Three operators that compute in one task manager: the cores of the container bound them, whatever the parallelism."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -9,7 +9,8 @@ from cpu_quota import cpu_quota, pid_of
 from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
 from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
 from forescale.local.flink.local_cluster import LocalFlink
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
 from modeling.flow.limits import ContainerLimit
 from modeling.inputs.operator_profile import OperatorProfile
@@ -19,7 +20,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
 
-pytestmark = [pytest.mark.flink, pytest.mark.slow]
+pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.xdist_group("flink-2")]
 
 CORES = 0.5
 NAMES = ("numbers", "parse", "score", "store")
@@ -31,6 +32,10 @@ TRUTH = {
 JOB = ModeledJob(TOPOLOGY, TRUTH, computing=True)
 FULL_PER_S = 3000.0
 WARM_UP_S = 10.0
+SPAN_S = 10.0
+GIVEN = 0.95
+"""Share of its cores that a full container must have got for a span to count: other programs may take the rest."""
+SPANS = 18
 SITE = Site(container=ContainerSize(cores=CORES))
 
 
@@ -48,6 +53,17 @@ def running(flink: LocalFlink) -> Iterator[RunningModeledJob]:
     job.cancel()
 
 
+def full_samples(cluster: FlinkCluster) -> Sequence[OperatorSample]:
+    """Of the first span in which the machine gave the full container the cores that its site has."""
+    given: list[float] = []
+    for _ in range(SPANS):
+        samples = cluster.operator_samples(SPAN_S)
+        given.append(min((one.container_cpu_s or 0.0) / (one.container_cores or 1.0) / one.span_s for one in samples))
+        if given[-1] >= GIVEN:
+            return samples
+    pytest.fail(f"the machine gave a full container {[f'{share:.0%}' for share in given]} of its {CORES:g} cores")
+
+
 def test_computing_operators__get_as_much_through_as_their_cores_allow(
     flink: LocalFlink, running: RunningModeledJob
 ) -> None:
@@ -58,11 +74,11 @@ def test_computing_operators__get_as_much_through_as_their_cores_allow(
     RealClock().wait(8.0)  # the compiler's part of the warm-up
     with cpu_quota(pid_of("TaskManagerRunner", str(flink.folder)), CORES):
         RealClock().wait(WARM_UP_S)
-        full = cluster.operator_samples(10.0)
+        full = full_samples(cluster)
         assert {sample.container_cores for sample in full} == {CORES}
         running.offer({"numbers": 0.6 * throughput_per_s(full, "numbers")})
         RealClock().wait(3.0)
-        partly = cluster.operator_samples(10.0)
+        partly = cluster.operator_samples(SPAN_S)
         profile_sets = [
             calibrated(TOPOLOGY, of, JOB.declared_profiles(), warm_s=3.0).profiles for of in (full, [*full, *partly])
         ]
@@ -70,7 +86,7 @@ def test_computing_operators__get_as_much_through_as_their_cores_allow(
         for counts in ((1, 2, 4, 2), (1, 1, 1, 1), (1, 3, 6, 2)):
             bring_to(cluster, plan(*counts), RealClock())
             RealClock().wait(WARM_UP_S)
-            got_per_s = throughput_per_s(cluster.operator_samples(10.0), "numbers")
+            got_per_s = throughput_per_s(full_samples(cluster), "numbers")
             # At part of its load a JVM computes more per tuple: it wakes up for each.
             for profiles, within in zip(profile_sets, (0.15, 0.2), strict=True):
                 estimate = evaluate(TOPOLOGY, profiles, plan(*counts), {"numbers": 1.0}, site=SITE)

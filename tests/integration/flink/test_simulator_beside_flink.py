@@ -8,7 +8,7 @@ from machine import stretched
 from forescale.local.demo.flink_beside import measured_script
 from forescale.local.flink.local_cluster import LocalFlink
 
-pytestmark = [pytest.mark.flink, pytest.mark.slow]
+pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.xdist_group("flink-2")]
 
 WITHIN = 0.25
 

@@ -1,4 +1,4 @@
-"""From `forescale init` to a verified deployment, as docs/tutorials/flink.md tells it, on a real Flink."""
+"""From `forescale init` to a verified deployment, as docs/quick-start.md tells it, on a real Flink."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +12,13 @@ from forescale.files.topology import read_topology_file
 from forescale.local.demo.modeled_job import ModeledJob
 from forescale.local.demo.word_count import SPLIT, RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink
-from forescale.settings import PROJECT
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.flink import FlinkCluster
 
-pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_group("flink-2")]
 
-PAGE = PROJECT / "docs" / "tutorials" / "flink.md"
+SECTION = "A Flink job"
 JOB = WordCount(split_ms=250, count_ms=50, words_per_sentence=1)
 OTHER = ModeledJob(
     Topology(
@@ -51,8 +50,8 @@ def test_tutorial__goes_from_a_job_that_nobody_described_to_a_verified_deploymen
     flink: LocalFlink, job: RunningWordCount, tmp_path: Path
 ) -> None:
     """In five commands; the sixth, the doctor, finds nothing wrong."""
-    assert len(COMMANDS.findall("\n".join(blocks(PAGE)))) == 5 + 1
-    told = run_tutorial(PAGE, tmp_path, {"FLINK": flink.url})
+    assert len(COMMANDS.findall("\n".join(blocks(SECTION)))) == 5 + 1
+    told = run_tutorial(SECTION, tmp_path, {"FLINK": flink.url})
     assert "verified" in told
     assert "✘" not in told
     # 8 sentences a second of 250 ms keep two instances busy without a pause: three at least.

@@ -1,4 +1,4 @@
-"""Flink's own autoscaler, compiled with a program that asks it case by case."""
+"""Flink's own autoscaler, compiled with our realizer and a program that asks it case by case."""
 
 import os
 import re
@@ -12,6 +12,7 @@ from forescale.local.flink.java import find_java
 from forescale.settings import PROJECT
 
 HARNESS = PROJECT / "tests" / "flink_autoscaler"
+REALIZER = PROJECT / "engines" / "flink" / "autoscaler" / "src" / "main" / "java"
 CACHE = PROJECT / ".cache" / "flink_autoscaler"
 
 
@@ -38,8 +39,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]
             raise
         pytest.skip(str(error))
     classes = str(tmp_path_factory.mktemp("classes"))
-    source = str(HARNESS / "AutoscalerCases.java")
-    subprocess.run([java.javac, "-proc:none", "-cp", class_path, "-d", classes, source], check=True, timeout=120)
+    sources = [str(HARNESS / "AutoscalerCases.java"), *map(str, sorted(REALIZER.rglob("*.java")))]
+    compiler = [java.javac, "-proc:none", "-Xlint:all,-processing", "-Werror", "--release", "11"]
+    subprocess.run([*compiler, "-cp", class_path, "-d", classes, *sources], check=True, timeout=120)
     program = "org.apache.flink.autoscaler.AutoscalerCases"
     command = [java.java, "-XX:+UseSerialGC", "-Xmx256m", "-cp", f"{classes}:{class_path}", program]
 

@@ -64,7 +64,7 @@ def test_deploy_due__after_a_jump_ahead_deploys_what_was_approved_before_it(sett
     assert {step.state for step in ledger.steps(schedule_id=made.schedule_id)} == {StepState.EXPIRED}
     TraceClock(settings.clock_file).advance_to(made.steps[0].deploy_at)
     done = deploy_due(Workspace(settings), NAME)
-    assert [each.step_id for each in done.deployed] == [made.steps[0].step_id]
+    assert [each.step_id for each in done.deployed] == [made.steps[0].id]
 
 
 def test_deploy_due__by_a_clock_that_is_behind_what_arrived_is_refused_and_changes_nothing(settings: Settings) -> None:

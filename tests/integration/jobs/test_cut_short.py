@@ -7,8 +7,9 @@ import pytest
 from faulty_calls import KilledError
 from shadow_days import NAME, install
 
-from forescale.jobs.deploy import deploy, deploy_due, request_deployment
+from forescale.jobs.deploy import deploy, deploy_due
 from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.requested_deployment import request_deployment
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config

@@ -10,9 +10,9 @@ import pytest
 from shadow_days import FIRST, NAME, install, plan_now
 
 from forescale.cli.main import main
-from forescale.codec import handed_over
-from forescale.jobs.edit import EditedSchedule
-from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.cli.schedule_answer import edit_answer, schedule_answer
+from forescale.jobs.plan import plan
+from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.review import review
 from forescale.orchestration.edited_review import edited
 from forescale.orchestration.review_operator import TypedEdit
@@ -69,7 +69,7 @@ def counts(steps: list[StepEntry]) -> list[int]:
     return [step.plan.parallelism["count"] for step in steps]
 
 
-def approve(settings: Settings, made: PlannedSchedule) -> None:
+def approve(settings: Settings, made: ProposedSchedule) -> None:
     review(Workspace(settings), made.schedule_id, approve=True, by="ben")
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {APPROVED}
 
@@ -79,16 +79,16 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
 ) -> None:
     made = plan_now(settings)
     assert counts(steps_of(settings, made.schedule_id)) == [2, 7, 2]
-    day, begin, end = made.steps[1].step_id, made.steps[1].deploy_at, made.steps[2].deploy_at
+    day, begin, end = made.steps[1].id, made.steps[1].deploy_at, made.steps[2].deploy_at
     told = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
     # One instance more from the morning to the evening.
     more_h = (end - begin) / timedelta(hours=1)
     assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(more_h)
     assert told["after"]["violation_minutes"] <= told["before"]["violation_minutes"]
     # Both answers, and the page, say what they stand on.
-    assert {each.quantity for each in made.stands_on} >= {Quantity.SERVICE_TIME, Quantity.DOWNTIME, Quantity.LEAD}
-    assert {each["quantity"] for each in told["stands_on"]} == {each.quantity for each in made.stands_on}
-    containers = [each for each in made.stands_on if each.quantity is Quantity.CONTAINERS]
+    assert {each.quantity for each in made.basis.stands_on} >= {Quantity.SERVICE_TIME, Quantity.DOWNTIME, Quantity.LEAD}
+    assert {each["quantity"] for each in told["stands_on"]} == {each.quantity for each in made.basis.stands_on}
+    containers = [each for each in made.basis.stands_on if each.quantity is Quantity.CONTAINERS]
     assert containers
     assert stands_on_words(containers) in Path(told["report"]).read_text(encoding="utf-8")
     when = f"{begin:%a %H:%M}"
@@ -104,22 +104,31 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     assert (of.in_place_of, of.by, of.why, of.step) == (made.schedule_id, "anna", "a fair", 2)
     assert entry.schedule.cost_instance_hours == told["after"]["instance_hours"]
     assert edit_words(of, own[1].plan.brief(), begin).lower() in Path(told["report"]).read_text("utf-8").lower()
+    # As after a kill between record and page: the same command finds the record, and writes the page.
+    Path(told["report"]).unlink()
+    repeated = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
+    assert (repeated["schedule_id"], repeated["after"]) == (told["schedule_id"], told["after"])
+    assert Path(told["report"]).exists()
+    assert (
+        "only a proposed or approved step" in command(capsys, "edit", day, "--plan", "count=9", "--by", "anna")["error"]
+    )
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
     again = plan(Workspace(settings), NAME)
     assert (again.schedule_id, again.asks) == (told["schedule_id"], True)
     assert (made.earlier_at, again.earlier_at) == (None, entry.schedule.made_at)
-    assert "anna" in again.summary
-    assert of.why in again.summary
+    asked = schedule_answer(again).summary
+    assert "anna" in asked
+    assert of.why in asked
 
     later = edited(Workspace(settings), again.schedule_id, TypedEdit("2", "", "2026-03-02 07:30"), by="eva", why="")
     assert [step.deploy_at for step in steps_of(settings, later.schedule_id)][1] == FIRST + timedelta(minutes=90)
     # Eight instead of two, for so much longer.
     more_h = 6 * (begin - FIRST - timedelta(minutes=90)) / timedelta(hours=1)
-    assert later.after.instance_hours - later.before.instance_hours == pytest.approx(more_h)
-    with pytest.raises(PlanError, match="no step is named to edit; give its number"):
-        edited(Workspace(settings), later.schedule_id, TypedEdit(" ", "count=3", ""), by="eva", why="")
-    assert handed_over(later)["step_id"] == f"{later.schedule_id}-2"
-    assert isinstance(later, EditedSchedule)
+    effect = edit_answer(later)
+    assert effect.after.instance_hours - effect.before.instance_hours == pytest.approx(more_h)
+    with pytest.raises(PlanError, match="Edit is empty; give the step's number"):
+        edited(Workspace(settings), later.schedule_id, TypedEdit("", "count=3", ""), by="eva", why="")
+    assert effect.step_id == f"{later.schedule_id}-2"
 
 
 def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
@@ -127,14 +136,18 @@ def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
 ) -> None:
     made = plan_now(settings)
     approve(settings, made)
-    day = made.steps[1].step_id
+    day = made.steps[1].id
     proposed = command(capsys, "edit", day, "--set", "count=8", "--by", "anna")
     # The morning's step is the same; what is changed, and what follows on it, stands until somebody approves.
     assert list(proposed["states"].values()) == ["approved", "proposed", "proposed"]
     assert [step.state for step in steps_of(settings, made.schedule_id)] == [SUPERSEDED, APPROVED, APPROVED]
     assert ledger_of(settings).approvals.approver(f"{proposed['schedule_id']}-1") == "ben"
 
-    approved = command(capsys, "edit", f"{proposed['schedule_id']}-2", "--plan", "count=9", "--by", "anna", "--approve")
+    line = ("edit", f"{proposed['schedule_id']}-2", "--plan", "count=9", "--by", "anna")
+    recorded = command(capsys, *line)
+    # As after a kill between record and approval.
+    approved = command(capsys, *line, "--approve")
+    assert approved["schedule_id"] == recorded["schedule_id"]
     assert list(approved["states"].values()) == ["approved", "approved", "proposed"]
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
     assert {step.state for step in steps_of(settings, proposed["schedule_id"])} == {SUPERSEDED}
@@ -146,7 +159,7 @@ def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
 ) -> None:
     made = plan_now(settings)
     before = ledger_of(settings).steps()
-    night, day, _ = (step.step_id for step in made.steps)
+    night, day, _ = (step.id for step in made.steps)
 
     def excuse(*arguments: str) -> str:
         return str(command(capsys, "edit", *arguments)["error"])
@@ -177,8 +190,8 @@ def test_a_new_forecast_that_changes_nothing__asks_nobody_again(settings: Settin
     assert again.schedule_id != made.schedule_id
     assert not again.asks
     assert {step.state for step in again.steps} == {APPROVED}
-    assert again.steps[1].step_id in {step.id for step in ledger_of(settings).steps(topology=NAME, states=(APPROVED,))}
-    assert "approved before by ben" in again.summary
+    assert again.steps[1].id in {step.id for step in ledger_of(settings).steps(topology=NAME, states=(APPROVED,))}
+    assert "approved before by ben" in schedule_answer(again).summary
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
 
 

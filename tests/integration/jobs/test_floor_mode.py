@@ -7,6 +7,7 @@ import pytest
 from shadow_days import NAME, install, plan_now
 
 from forescale.cli.plan import show_schedule
+from forescale.cli.schedule_answer import schedule_answer
 from forescale.jobs.deploy import deploy_due
 from forescale.jobs.review import review
 from forescale.report.decision.verdict import FLOOR_MODE
@@ -25,10 +26,10 @@ def test_the_floor__is_moved_and_somebody_elses_instances_are_left_alone(
     config, ledger, clock = topology_config(NAME, settings), ledger_of(settings), TraceClock(settings.clock_file)
     cluster = cluster_of(config, settings, clock_of(settings))
     made = plan_now(settings)
-    assert made.floor
-    assert not made.shadow
+    assert made.basis.floor
+    assert not made.entry.shadow
     assert FLOOR_MODE in made.report.read_text(encoding="utf-8")
-    show_schedule(made)
+    show_schedule(schedule_answer(made))
     assert "floor mode: each plan is a lower bound" in capsys.readouterr().out
     review(Workspace(settings), made.schedule_id, approve=True, by="anna", why="as planned")
 

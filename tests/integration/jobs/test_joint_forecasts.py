@@ -59,7 +59,7 @@ def _write(settings: Settings, rho: float, days: int = 21) -> None:
 
 def _load(settings: Settings) -> EvaluatedLoad:
     config: TopologyConfig = topology_config("shop", settings)
-    return evaluated_load(Workspace(settings), config, ASKED)
+    return evaluated_load(Workspace(settings), Workspace(settings).situation(config), ASKED)
 
 
 def _paired(load: EvaluatedLoad) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from shadow_days import FIRST, NAME, install, plan_now
 
-from forescale.codec import handed_over
+from forescale.cli.schedule_answer import schedule_answer
+from forescale.codec import to_json
 from forescale.jobs.deploy import deploy_due
-from forescale.jobs.plan import PlannedSchedule
+from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.review import review
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
@@ -22,7 +23,7 @@ from planner.clusters.cluster import Accepted
 pytestmark = pytest.mark.slow
 
 
-def followed(settings: Settings, made: PlannedSchedule) -> None:
+def followed(settings: Settings, made: ProposedSchedule) -> None:
     """Approve a schedule and deploy all of it."""
     if made.asks:
         review(Workspace(settings), made.schedule_id, approve=True, by="anna", why="as planned")
@@ -69,6 +70,6 @@ def test_last_day__of_a_plan_that_somebody_else_put_in_place_is_not_known(tmp_pa
     assert made.last_day is not None
     assert made.last_day.ran is None
     assert "was replaced by read 1 · count 9 outside forescale" in made.last_day.unknown
-    told = json.loads(json.dumps(handed_over(made)))
+    told = json.loads(json.dumps(to_json(schedule_answer(made))))
     assert told["last_day"]["guard"]["minutes_known"] == 1440
     assert next(each["kind"] for each in told["alternatives"]) == "hold"

@@ -31,11 +31,9 @@ def test_a_plan__is_paced_by_the_week_before_it(
     # 12 hours of the simulator without violation: .005 of 725 minutes are 3.625, of the day to come 7.2, less 5.
     assert made.budget == BudgetUse(pytest.approx(5.825), 725, 5)
     schedule = ledger.schedule(made.schedule_id).schedule
-    note = "5 of 725 minutes known in 7 days were late"
     assert schedule.basis.budget == BudgetFacts(725, 5, pytest.approx(3.625))
     page = made.report.read_text(encoding="utf-8")
-    assert minutes(5.825) + " allowed" in page
-    assert note in page
+    assert minutes(5.825) in page
     for name, value in (("HOME", settings.home), ("TOPOLOGIES", tmp_path), ("MLRUNS", settings.mlruns)):
         monkeypatch.setenv(f"FORESCALE_{name}", str(value))
     monkeypatch.setenv("FORESCALE_CLOCK", "trace")

@@ -16,8 +16,9 @@ from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli.expected import EXPECTED
 from forescale.files.atomic import write_whole
-from forescale.jobs.plan import PlannedSchedule, plan
+from forescale.jobs.plan import plan
 from forescale.jobs.planning_case import announced_turns
+from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.report import report
 from forescale.report.kit.decision_words import RUNGS, basis_summary, cause_words
 from forescale.settings import Settings
@@ -112,11 +113,11 @@ def forecast(made: Settings, source: str, age: timedelta = timedelta(), *, hours
     return folder
 
 
-def basis_of(made: Settings, planned: PlannedSchedule) -> DecisionBasis:
+def basis_of(made: Settings, planned: ProposedSchedule) -> DecisionBasis:
     return ledger_of(made).schedule(planned.schedule_id).schedule.basis
 
 
-def told(made: Settings, planned: PlannedSchedule) -> tuple[str, str]:
+def told(made: Settings, planned: ProposedSchedule) -> tuple[str, str]:
     """What ledger and report say of the rung."""
     kept = ledger_of(made).schedules(NAME, limit=1)[0]
     assert kept.id == planned.schedule_id
@@ -129,7 +130,7 @@ def test_fresh_forecasts__are_planned_by_without_a_word(tmp_path: Path) -> None:
     for source in SOURCES:
         forecast(made, source)
     planned = plan(Workspace(made), NAME)
-    assert (planned.rung, told(made, planned)[0]) == (Rung.FORECAST, "")
+    assert (planned.basis.rung, told(made, planned)[0]) == (Rung.FORECAST, "")
     assert max(step.deploy_at for step in planned.steps) > NOW
 
 
@@ -139,7 +140,7 @@ def test_old_forecasts__give_way_to_profiles_that_plan_for_the_same_day(tmp_path
         forecast(made, source, timedelta(hours=5))
     planned = plan(Workspace(made), NAME)
     basis = basis_of(made, planned)
-    assert planned.rung is basis.rung is Rung.PROFILE
+    assert planned.basis.rung is basis.rung is Rung.PROFILE
     stale = [Cause(CauseKind.STALE_FORECAST, source, 5 * 3600.0, 3 * 3600.0) for source in SOURCES]
     assert list(basis.causes) == stale
     page = planned.report.read_text(encoding="utf-8")
@@ -173,7 +174,7 @@ def test_profiles__count_an_event_that_the_file_declares_for_the_next_hour(tmp_p
     file = made.topologies / f"{NAME}.yaml"
     file.write_text(f"{file.read_text()}events: [{event}]\n")
     planned = plan(Workspace(made), NAME)
-    assert planned.rung is Rung.PROFILE
+    assert planned.basis.rung is Rung.PROFILE
     # 2 · 8 tuples a second keep 1.6 instances of count busy before 8, 6 times as many 9.6 during the event.
     schedule = ledger_of(made).schedule(planned.schedule_id).schedule
     assert max(s.plan.parallelism["count"] for s in schedule.steps if s.deploy_at <= NOW.replace(minute=30)) >= 10
@@ -184,7 +185,7 @@ def test_one_lost_forecast__has_a_profile_beside_the_forecast_of_the_other_sourc
     forecast(made, "left", timedelta(hours=1))
     shutil.rmtree(forecast(made, "right", timedelta(hours=1)))
     planned = plan(Workspace(made), NAME)
-    assert planned.rung is Rung.PROFILE
+    assert planned.basis.rung is Rung.PROFILE
     (cause,) = basis_of(made, planned).causes
     assert (cause.kind, cause.source) == (CauseKind.UNREADABLE_FORECAST, "right")
     entry = ledger_of(made).schedule(planned.schedule_id)
@@ -197,7 +198,7 @@ def test_forecasts_of_two_moments__are_not_mixed(tmp_path: Path) -> None:
     forecast(made, "left")
     forecast(made, "right", timedelta(hours=1))
     planned = plan(Workspace(made), NAME)
-    assert planned.rung is Rung.PROFILE
+    assert planned.basis.rung is Rung.PROFILE
     hour = timedelta(hours=1)
     other_grid = Cause(CauseKind.OTHER_GRID, "right", 900.0, 900.0, at=NOW - hour, other="left", other_at=NOW)
     assert basis_of(made, planned).causes == (other_grid,)
@@ -218,7 +219,7 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
 ) -> None:
     made = install(tmp_path / "a", guard=guard, days=0)
     planned = plan(Workspace(made), NAME)
-    assert (planned.rung, planned.steps) == (rung, ())
+    assert (planned.basis.rung, planned.steps) == (rung, ())
     *lacking, profile = basis_of(made, planned).causes
     assert lacking == [Cause(CauseKind.NO_FORECAST, source) for source in SOURCES]
     assert profile.kind is CauseKind.NO_PROFILE
@@ -245,7 +246,7 @@ def test_what_was_approved_or_is_followed__stands_while_the_plan_is_held(tmp_pat
         ledger.approve_schedule(planned.schedule_id, at=NOW, by="anna", why="")
     shutil.rmtree(made.history_dir)
     TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=4))
-    assert plan(Workspace(made), NAME).rung is Rung.HOLD
+    assert plan(Workspace(made), NAME).basis.rung is Rung.HOLD
     ahead = [
         step for step in ledger.steps(schedule_id=planned.schedule_id) if step.deploy_at > NOW + timedelta(hours=4)
     ]
@@ -276,7 +277,7 @@ def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forec
     made = install(tmp_path / "a", missing=0.25)
     bound = ("left", pytest.approx(0.75), 0.9, "min_observed")
 
-    def poor(planned: PlannedSchedule, kind: CauseKind) -> list[tuple[object, ...]]:
+    def poor(planned: ProposedSchedule, kind: CauseKind) -> list[tuple[object, ...]]:
         causes = [each for each in basis_of(made, planned).causes if each.kind is kind]
         return [(each.source, each.value, each.bound, each.setting) for each in causes]
 
@@ -284,7 +285,7 @@ def test_a_history_below_its_bounds__makes_no_profile_and_is_told_beside_a_forec
     for source in SOURCES:
         forecast(made, source)
     planned = plan(Workspace(made), NAME)
-    assert planned.rung is Rung.FORECAST
+    assert planned.basis.rung is Rung.FORECAST
     assert bound in poor(planned, CauseKind.POOR_HISTORY)
 
 
@@ -318,5 +319,5 @@ def test_whatever_is_lacking__there_is_a_schedule_or_a_named_error(tmp_path_fact
     except EXPECTED:
         return
     assert planned.report.exists()
-    assert planned.rung is Rung.FORECAST or planned.cause
-    assert planned.rung.plans or not planned.steps
+    assert planned.basis.rung is Rung.FORECAST or planned.basis.causes
+    assert planned.basis.rung.plans or not planned.steps

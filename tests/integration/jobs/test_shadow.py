@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from shadow_days import FIRST, MONDAY, NAME, install, plan_now, plan_until, set_mode, write_arrivals
 
-from forescale.jobs.deploy import deploy, deploy_due, request_deployment
-from forescale.jobs.plan import PlannedSchedule
+from forescale.jobs.deploy import deploy, deploy_due
+from forescale.jobs.proposed_schedule import ProposedSchedule
+from forescale.jobs.requested_deployment import request_deployment
 from forescale.jobs.review import review
 from forescale.jobs.shadow import Shadow, shadow
-from forescale.jobs.violation_budget import past_minutes
 from forescale.settings import Settings
+from forescale.situation.past import past_minutes
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
@@ -33,8 +34,8 @@ def cluster(settings: Settings) -> SimulatedCluster:
     return found
 
 
-def look_on(until: datetime, made: PlannedSchedule) -> None:
-    assert made.shadow
+def look_on(until: datetime, made: ProposedSchedule) -> None:
+    assert made.entry.shadow
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def test_what_the_shadow_says__is_what_happens_where_it_acts(found: Shadow, tmp_
     acting = install(tmp_path, "act")
     clock = TraceClock(acting.clock_file)
 
-    def act(until: datetime, made: PlannedSchedule) -> None:
+    def act(until: datetime, made: ProposedSchedule) -> None:
         review(Workspace(acting), made.schedule_id, approve=True, by="anna")
         for step in made.steps:
             if step.deploy_at < until:
@@ -154,7 +155,7 @@ def test_the_report__says_that_nothing_is_deployed_and_shows_the_days(settings: 
 def test_steps_of_a_shadow__are_refused_by_name_and_left_alone_by_all_else(tmp_path: Path) -> None:
     settings = install(tmp_path, "shadow")
     made = plan_now(settings)
-    step = made.steps[0].step_id
+    step = made.steps[0].id
     with pytest.raises(LedgerError, match=r"was made in shadow mode and is never deployed; set planning.mode: act"):
         review(Workspace(settings), made.schedule_id, approve=True, by="anna")
     clock_of(settings).wait(86400)
@@ -165,7 +166,7 @@ def test_steps_of_a_shadow__are_refused_by_name_and_left_alone_by_all_else(tmp_p
     set_mode(tmp_path, "act")
     assert deploy_due(Workspace(settings), NAME).deployed == ()
     acted_on = plan_now(settings)
-    assert not acted_on.shadow
+    assert not acted_on.entry.shadow
     with pytest.raises(PlanError, match=r"never deployed"):
         deploy(Workspace(settings), step)
     assert {s.state for s in ledger_of(settings).steps(schedule_id=made.schedule_id)} <= {
@@ -180,7 +181,7 @@ def test_what_was_approved_before__is_held_in_shadow_mode_but_people_deploy_as_e
     review(Workspace(settings), made.schedule_id, approve=True, by="anna")
     set_mode(tmp_path, "shadow")
     TraceClock(settings.clock_file).advance_to(made.steps[0].deploy_at)
-    step = made.steps[0].step_id
+    step = made.steps[0].id
     done = deploy_due(Workspace(settings), NAME)
     assert (done.deployed, set(done.held)) == ((), {step})
     with pytest.raises(PlanError, match=r"topology .pair. is in shadow mode; set planning.mode: act"):
@@ -191,7 +192,7 @@ def test_what_was_approved_before__is_held_in_shadow_mode_but_people_deploy_as_e
     assert deploy(Workspace(settings), asked.step_id).state is StepState.VERIFIED
     # The first shadow schedule calls the held ones off.
     shadowed = plan_now(settings)
-    assert shadowed.shadow
+    assert shadowed.entry.shadow
     assert ledger_of(settings).step(step).state is StepState.SUPERSEDED
     assert ledger_of(settings).schedule(shadowed.schedule_id).schedule.current.parallelism["count"] == 7
 

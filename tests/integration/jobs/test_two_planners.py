@@ -24,7 +24,9 @@ from planner.scaling_schedule import ScalingSchedule
 
 def measure_twice_as_slow(settings: Settings) -> None:
     path, now = profile_path(topology_config(NAME, settings), settings), clock_of(settings).now()
-    slower = {name: replace(one, service_s=2 * one.service_s) for name, one in read_profile_file(path).items()}
+    slower = {
+        name: replace(one, service_s=2 * one.service_s, intervals={}) for name, one in read_profile_file(path).items()
+    }
     write_profile_file(path, NAME, slower, now.isoformat())
 
 

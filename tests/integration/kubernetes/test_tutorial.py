@@ -1,4 +1,4 @@
-"""What docs/tutorials/kubernetes.md tells, from init to a verified deployment, on a real API server and Prometheus."""
+"""What docs/quick-start.md tells, from init to a verified deployment, on a real API server and Prometheus."""
 
 import time
 from collections.abc import Iterator
@@ -13,11 +13,10 @@ from prometheus_server import backfill, openmetrics, prometheus_server, require_
 from tutorial import COMMANDS, blocks, run_tutorial
 
 from engines.kubernetes.resources import DEPLOYMENT, STATEFUL_SET
-from forescale.settings import PROJECT
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.prometheus, pytest.mark.slow, pytest.mark.timeout(600)]
 
-PAGE = PROJECT / "docs" / "tutorials" / "kubernetes.md"
+SECTION = "Services on Kubernetes"
 NAMESPACE = "tutorial"
 DAYS, SCRAPE_S, REQUESTS_PER_S = 3, 15, 2
 
@@ -44,11 +43,11 @@ def test_tutorial__goes_from_services_that_nobody_described_to_a_verified_deploy
     for body in made[:2]:
         body["metadata"]["labels"] = {"app": "shop"}
     kubernetes.create(*made, namespace=NAMESPACE)
-    assert len(COMMANDS.findall("\n".join(blocks(PAGE)))) == 5
+    assert len(COMMANDS.findall("\n".join(blocks(SECTION)))) == 5
     environment = {"NAMESPACE": NAMESPACE, "PROMETHEUS": prometheus}
     environment["KUBECONFIG"] = str(kubernetes.kubeconfig("admin"))
     with Controllers(kubernetes, NAMESPACE, (DEPLOYMENT, STATEFUL_SET)).running():
-        told = run_tutorial(PAGE, tmp_path, environment)
+        told = run_tutorial(SECTION, tmp_path, environment)
     assert "verified" in told
     server = kubernetes.server(NAMESPACE)
     # 2 requests a second of 1.2 s keep 2.4 replicas busy.

@@ -129,13 +129,18 @@ def test_page__has_the_colours_of_airflow(framed, path: str, browser_has: str, a
 
 
 def test_page__follows_when_airflow_is_made_dark(framed) -> None:
+    """Lines of axes too: they are drawn anew, not only on other paper. While the frame loads it has no body."""
     opened = framed("/scaling/topologies/t/decisions/s1", 1400, "light", "light")
+    within = "document.querySelector('iframe').contentDocument"
+    wait_until(opened.page, f"{within}.querySelector('.main-svg') !== null")
+    assert "#0072b2" in opened.frame.evaluate("JSON.stringify(document.getElementById('figure-0').data)")
     opened.page.evaluate("document.documentElement.style.colorScheme = 'dark'")
-    paper = "getComputedStyle(document.querySelector('iframe').contentDocument.body).backgroundColor"
-    wait_until(opened.page, f"{paper} === '{PAPER['dark']}'")
-    # Lines of axes in the dark: drawn anew, not only on other paper.
-    wait_until(opened.page, "document.querySelector('iframe').contentDocument.querySelector('.main-svg') !== null")
-    assert "#0072b2" not in opened.frame.evaluate("JSON.stringify(document.getElementById('figure-0').data)")
+    wait_until(
+        opened.page,
+        f"{within}?.body && getComputedStyle({within}.body).backgroundColor === '{PAPER['dark']}'"
+        f" && {within}.querySelector('.main-svg') !== null"
+        f" && JSON.stringify({within}.getElementById('figure-0')?.data ?? '#0072b2').includes('#0072b2') === false",
+    )
 
 
 @pytest.mark.parametrize("path", PAGES)

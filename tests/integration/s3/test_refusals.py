@@ -89,7 +89,7 @@ def test_store_that_never_answers__is_given_up_after_some_ten_seconds(
         began = time.monotonic()
         with pytest.raises(HistoryStoreError, match="did not answer within 9 s"):
             read_history(directory, "calls")
-    assert 8 < time.monotonic() - began < 11
+    assert 8 < time.monotonic() - began < 15  # 9 s, and what a busy machine adds
 
 
 @contextmanager

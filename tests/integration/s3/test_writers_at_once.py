@@ -37,7 +37,7 @@ def writer(*arguments: object) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=500)
     assert process.returncode == 0, err
     return out
 
@@ -97,17 +97,20 @@ def test_writers_of_alternate_hours__have_all_of_them_once_in_the_end(s3: LocalS
     assert len(snapshots(directory, "calls")) == 36
 
 
+def killed(directory: S3Directory, *arguments: int) -> list[S3Directory]:
+    """Where each wrote; the last one lived."""
+    codes = [int(line) for line in ended(writer("killed", directory.prefix, *arguments)).splitlines()]
+    assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
+    _, every, _ = arguments
+    return [S3Directory(directory.bucket, f"{directory.prefix}/{at * every}") for at in range(len(codes))]
+
+
 def test_writer_killed_before_any_request__leaves_the_old_interval_or_the_new_one(
     s3: LocalS3, directory: S3Directory
 ) -> None:
     old, new = [1.0] * 144, [1.0] * 12 + [2.0] * 96 + [1.0] * 36
-    committed, request, status = [], 0, -signal.SIGKILL
-    while status == -signal.SIGKILL:
-        each = S3Directory(directory.bucket, f"{directory.prefix}/{request}")
-        write_hours(each, 0, 144, 1)
-        process = writer("killed", each.prefix, request, 2)
-        process.communicate(timeout=120)
-        status = process.returncode
+    committed = []
+    for request, each in enumerate(killed(directory, 6, 1, 2)):
         found = counts(each)
         assert found in (old, new), f"killed before request {request}"
         committed.append(found == new)
@@ -118,8 +121,6 @@ def test_writer_killed_before_any_request__leaves_the_old_interval_or_the_new_on
         if request % 4 == 0:
             write_hours(each, 0, 144, 3)
             assert counts(each) == [3.0] * 144
-        request += 1
-    assert status == 0
     # Deaths came both before and after the commit, and from it on all show the new interval.
     assert committed == sorted(committed)
     assert committed.count(False) > 8
@@ -127,14 +128,7 @@ def test_writer_killed_before_any_request__leaves_the_old_interval_or_the_new_on
 
 
 def test_first_writer_killed_before_any_request__leaves_nothing_or_all(s3: LocalS3, directory: S3Directory) -> None:
-    seen = set()
-    for request in range(0, 40, 3):
-        each = S3Directory(directory.bucket, f"{directory.prefix}/{request}")
-        process = writer("killed", each.prefix, request, 2)
-        process.communicate(timeout=120)
-        seen.add(tuple(counts(each)) if topologies(each) else ())
-        if process.returncode == 0:
-            break
+    seen = {tuple(counts(each)) if topologies(each) else () for each in killed(directory, 0, 3, 2)}
     assert seen == {(), (2.0,) * 96}
 
 

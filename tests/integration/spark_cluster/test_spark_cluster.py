@@ -208,7 +208,7 @@ def test_workers_that_lack_the_package__are_told_of_in_one_line(
         f"forescale: Spark's workers cannot count the events in {installation.folder / 'calls.csv'}: "
     )
     assert "No module named 'forecasting'" in said
-    assert said.endswith("give them forescale with its dependencies (docs/spark.md tells how)")
+    assert said.endswith("give them forescale with its dependencies (docs/history.md tells how)")
     assert not (installation.folder / "history" / "topology=few" / "_manifest.json").exists()
 
 

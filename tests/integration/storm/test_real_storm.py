@@ -13,7 +13,6 @@ from storm_cluster import TOPOLOGY, StormCluster, storm_cluster
 from tutorial import run_tutorial
 
 from forecasting.arrivals.sources.storm_ui import StormUi
-from forescale.settings import PROJECT
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from planner.clusters.storm_description import storm_description
@@ -124,6 +123,6 @@ def test_tutorial__goes_from_a_topology_that_nobody_described_to_what_plans_can_
     storm: StormCluster, samples: Sequence[OperatorSample], tmp_path: Path
 ) -> None:
     """Behind the samples, so that Storm has counted enough."""
-    told = run_tutorial(PROJECT / "docs" / "tutorials" / "storm.md", tmp_path, {"STORM_UI": storm.url})
+    told = run_tutorial("A Storm topology", tmp_path, {"STORM_UI": storm.url})
     assert "words: good" in told
     assert "split ← bottleneck" in told

@@ -59,6 +59,7 @@ def record(tracker: MlflowTracker, tmp_path_factory: pytest.TempPathFactory) -> 
             drifts={"a/b?": (DRIFT,)},
         )
         tracker.finish(batch, content)
+        tracker.close(batch)
         return batch, orders, outcomes
 
     return made

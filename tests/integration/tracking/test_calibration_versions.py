@@ -19,7 +19,7 @@ from forescale.tracking.calibration_versions import (
     log_calibration,
     profiles_of_version,
 )
-from modeling.calibration import Drift
+from modeling.calibration.drift import Drift
 from modeling.evaluate import evaluate
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile

@@ -2,9 +2,11 @@
 
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,8 +22,9 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
-from forecasting.tracking.batch import TrackedBatch, slug
+from forecasting.tracking.batch import BatchContent, TrackedBatch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
+from forecasting.tracking.local_run import LocalRun, local_run
 from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
 from forecasting.tracking.run_owner import RunOwner
 from forecasting.tracking.runs import CHAMPION, CLOSED_BECAUSE, open_run
@@ -200,6 +203,39 @@ def test_a_batch__closes_what_a_killed_process_left_and_no_living_ones(tracker: 
             child.wait()
 
 
+def test_a_batch__deletes_the_whole_version_that_a_killed_process_handed_to_nobody(
+    tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
+) -> None:
+    _, orders, outcomes = recorded
+    client = connected_client(tracker.tracking_uri)
+
+    forecasts = {"desk": orders[0].trained.parents[1] / "forecasts" / "desk"}
+
+    def batch(*in_use: str, closed: bool) -> TrackedBatch:
+        begun = tracker.begin(replace(head(), topology="killed"))
+        content = BatchContent(
+            outcomes[:1], trained={"desk": orders[0].trained}, forecasts=forecasts, histories={}, drifts={}
+        )
+        tracker.finish(begun, content, in_use=in_use)
+        # Killed before the ledger has its forecasts, a batch leaves its run open, and its successor closes it.
+        if closed:
+            tracker.close(begun)
+        elif client.get_run(begun.run_id).info.status == "RUNNING":
+            client.set_terminated(begun.run_id, "KILLED")
+        return begun
+
+    def versions() -> list[str]:
+        return sorted(str(one.version) for one in client.search_model_versions("name = 'killed'"))
+
+    batch(closed=False)
+    second = batch(closed=True)
+    assert tracker.champion("killed") == second.model_version
+    assert versions() == ["2"]
+    third = batch(closed=False)  # killed once the ledger had its forecasts
+    batch(third.model_version, closed=True)
+    assert versions() == ["2", "3", "4"]
+
+
 def test_a_run_of_somebody_else__is_never_closed(tracker: MlflowTracker) -> None:
     client = connected_client(tracker.tracking_uri)
     experiment = tracker.experiment_id("notes")
@@ -260,13 +296,73 @@ def test_decisions_and_reports__are_linked_to_the_run(
     tracker.log_report(run_id, report)
     client = connected_client(tracker.tracking_uri)
     assert client.get_run(run_id).data.tags["schedule"] == "s-1"
-    assert [entry.path for entry in client.list_artifacts(run_id, "reports")] == ["reports/report.html"]
+    assert "reports/report.html" in [entry.path for entry in client.list_artifacts(run_id, "reports")]
 
 
-def test_the_url__is_that_of_the_ui(tracker: MlflowTracker, recorded: Recorded) -> None:
-    url = tracker.run_url(recorded[0].run_id)
-    assert url.startswith("http://ui.example:5000/#/experiments/")
-    assert url.endswith(f"/runs/{recorded[0].run_id}")
+LINK = """
+import sys
+from pathlib import Path
+from forecasting.tracking.mlflow_tracker import MlflowTracker
+tracker = MlflowTracker(sys.argv[1], sys.argv[2])
+tracker.link_decision(sys.argv[3], {"schedule": sys.argv[4], "plans": "a 'quoted' plan"})
+tracker.log_report(sys.argv[3], Path(sys.argv[5]))
+print("mlflow" in sys.modules)
+"""
+
+
+def test_a_decision__is_linked_without_mlflow_as_mlflow_reads_it(
+    tracker: MlflowTracker, recorded: Recorded, tmp_path: Path
+) -> None:
+    """In a store of this machine; a second link replaces the first, and each page is that of its last writing."""
+    run_id, page = recorded[0].run_id, tmp_path / "s-2.html"
+    for schedule in ("s-2", "s-3"):
+        page.write_text(f"<p>{schedule}</p>")
+        arguments = [tracker.tracking_uri, str(tracker.artifact_root), run_id, schedule, str(page)]
+        linked = subprocess.run([sys.executable, "-c", LINK, *arguments], capture_output=True, text=True, check=True)
+        assert linked.stdout == "False\n"
+    client = connected_client(tracker.tracking_uri)
+    tags = client.get_run(run_id).data.tags
+    assert (tags["schedule"], tags["plans"]) == ("s-3", "a 'quoted' plan")
+    assert "reports/s-2.html" in [entry.path for entry in client.list_artifacts(run_id, "reports")]
+    kept = Path(client.download_artifacts(run_id, "reports/s-2.html", str(tmp_path)))
+    assert kept.read_text() == "<p>s-3</p>"
+
+
+def test_a_deleted_run__is_not_linked(tracker: MlflowTracker, recorded: Recorded, record: Record) -> None:
+    assert recorded  # a refresh needs the model that it trained
+    run_id = record(False)[0].run_id
+    connected_client(tracker.tracking_uri).delete_run(run_id)
+    with pytest.raises(TrackingError, match=f"tagging run {run_id} failed .*active"):
+        tracker.link_decision(run_id, {"schedule": "s-1"})
+
+
+def test_a_store_that_cannot_be_written__names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_text("no database at all, though as long as the header of one would have to be " * 9)
+    with pytest.raises(TrackingError, match=r"tagging run 0123 failed \(file is not a database\); its file is damaged"):
+        MlflowTracker(f"sqlite:///{tmp_path / 'mlflow.db'}").link_decision("0123", {"schedule": "s-1"})
+
+
+def test_tables_of_another_shape__are_left_to_mlflow(tmp_path: Path) -> None:
+    file = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE tags (key TEXT, value TEXT, run_uuid TEXT, PRIMARY KEY (key, run_uuid))")
+    assert local_run(f"sqlite:///{file}", "0123") is None  # it has no runs
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE runs (run_uuid TEXT, lifecycle_stage TEXT, artifact_uri TEXT)")
+        connection.execute(
+            "INSERT INTO runs VALUES ('0123', 'active', 's3://bucket/0123'), ('4567', 'active', ?)",
+            ((tmp_path / "a b").as_uri(),),
+        )
+    assert local_run(f"sqlite:///{file}", "0123") == LocalRun(file, "0123", None)
+    assert local_run(f"sqlite:///{file}", "4567") == LocalRun(file, "4567", tmp_path / "a b")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("ALTER TABLE tags ADD COLUMN workspace TEXT")
+    assert local_run(f"sqlite:///{file}", "0123") is None
+
+
+def test_the_url__is_that_of_the_ui_and_asks_no_store() -> None:
+    tracker = MlflowTracker("http://127.0.0.1:1", ui_url="http://ui.example:5000/")
+    assert tracker.run_url("4be1c0ff") == "http://ui.example:5000/#/runs/4be1c0ff"
 
 
 def test_an_unknown_run__is_named(tracker: MlflowTracker) -> None:

@@ -1,4 +1,4 @@
-"""The address that `forescale up` prints for a topology's runs, in a browser: MLflow's front page shows none."""
+"""Addresses of MLflow's pages in a browser: that of a topology's runs, as the front page shows none, and of one run."""
 
 import os
 from pathlib import Path
@@ -18,16 +18,20 @@ pytestmark = [pytest.mark.browser, pytest.mark.mlflow, pytest.mark.slow]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow", "ignore::FutureWarning:mlflow")
-def test_the_address_of_a_topology__shows_its_runs(tmp_path: Path) -> None:
+def test_addresses__show_the_runs_of_a_topology_and_one_run(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, mlruns=tmp_path / "mlruns")
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     with Processes(tmp_path / "logs") as processes, headless_chromium() as browser:
         start_mlflow_server(settings, processes, os.environ, port)
         wait_for_mlflow(url, processes, 180)
-        run = MlflowTracker(url).begin(head())
+        tracker = MlflowTracker(url, ui_url=url)
+        run = tracker.begin(head())
+        name = connected_client(url).get_run(run.run_id).info.run_name
         ((topology, address),) = tables_of_runs(url).items()
         assert topology == head().topology
         page = browser.new_page()
         page.goto(address)
-        page.get_by_text(connected_client(url).get_run(run.run_id).info.run_name).first.wait_for(timeout=60_000)
+        page.get_by_text(name).first.wait_for(timeout=60_000)
+        page.goto(tracker.run_url(run.run_id))
+        page.get_by_role("heading", name=name).wait_for(timeout=60_000)

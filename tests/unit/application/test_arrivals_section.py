@@ -127,7 +127,7 @@ def test_secret__that_the_environment_lacks_is_named(
     ("section", "message"),
     [
         (PROMETHEUS | {"headers_env": {"X Tenant": "A"}}, r"arrivals\.headers_env\.X Tenant"),
-        (PROMETHEUS | {"headers_env": {"X-Tenant": "a b"}}, r"arrivals\.headers_env\.X-Tenant: String should match"),
+        (PROMETHEUS | {"headers_env": {"X-Tenant": "a b"}}, r"arrivals\.headers_env\.X-Tenant: is no name of an env"),
         (
             PROMETHEUS | {"headers_env": {"authorization": "A"}, "token_env": "B"},
             r"arrivals: headers_env gives Authorization, and so does token_env; leave one of them out",

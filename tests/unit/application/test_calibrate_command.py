@@ -1,8 +1,10 @@
 """`forescale calibrate`: from samples in files to the profile file, and one line where that cannot be."""
 
+import hashlib
 import itertools
 import json
 import math
+import resource
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +21,7 @@ from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.jobs.planning_case import Start, question_of
 from forescale.jobs.rungs import Basis
-from forescale.report.kit.decision_words import calibration_words, causes_words
+from forescale.report.kit.decision_words import causes_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
 from forescale.situation.workspace import Workspace
@@ -143,6 +145,26 @@ def test_calibrate__tells_what_has_drifted_since_the_last_time(
     last = tmp_path / "home" / "profiles" / "words.json"
     assert answer(capsys, *base, str(samples(tmp_path, 0.005)), "--against", str(last))["drifts"] == []
     assert answer(capsys, *base, str(samples(tmp_path, 0.001)), "--afresh")["drifts"] == []
+
+
+def test_calibrate__names_a_drift_before_it_keeps_the_profiles(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ("--topology", str(topology), "--samples")
+    answer(capsys, *base, str(samples(tmp_path)))
+    settings, config = Settings(), read_topology_file(topology)
+    before = drift_digest(config, settings)
+    drifted = samples(tmp_path, 0.005)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as a kill between the two files
+    try:
+        assert run(*base, str(drifted), "--no-track") == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert drift_digest(config, settings) != before
+    answer(capsys, *base, str(drifted))
+    whole = hashlib.sha256(profile_path(config, settings).read_bytes()).hexdigest()
+    assert drift_digest(config, settings) == whole[:12]
 
 
 @pytest.mark.parametrize(
@@ -271,30 +293,31 @@ def test_one_look_that_differs__is_a_note_and_no_alarm(topology: Path) -> None:
     assert causes_words(DecisionBasis(calibration=alone)) == ""
 
 
-def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[str, float]:
+def _calibrate(config: TopologyConfig, service_s: float | None, hour: int = 0) -> tuple[CalibrationFacts, float]:
     at = datetime(2026, 1, 5, hour, tzinfo=UTC)
     made = planning_profiles(Workspace(Settings()), config, Told(service_s), at)  # type: ignore[arg-type]
-    return calibration_words(made.facts), made.profiles["split"].service_s
+    return made.facts, made.profiles["split"].service_s
 
 
 @pytest.mark.usefixtures("_untracked")
 def test_job__notes_what_was_never_measured_and_what_has_drifted(topology: Path) -> None:
     config = read_topology_file(topology)
-    note, service_s = _calibrate(config, 0.004)
-    assert note.startswith(
-        "never measured: lines, count; the topology file's values count until forescale calibrate; not in "
-    )
+    facts, service_s = _calibrate(config, 0.004)
+    assert facts.unmeasured == ("lines", "count")
+    assert facts.untracked  # MLflow is not asked in this test
     assert service_s == pytest.approx(0.004)
-    note, service_s = _calibrate(config, 0.006, hour=1)
+    facts, service_s = _calibrate(config, 0.006, hour=1)
     assert service_s == pytest.approx(0.004)
-    assert "one look at split contradicts the calibration" in note
-    assert "drifted" not in note
+    assert (facts.contradicted, facts.drifts) == (("split",), ())
     # A second look says the same.
-    note, service_s = _calibrate(config, 0.006, hour=2)
+    facts, service_s = _calibrate(config, 0.006, hour=2)
     assert service_s == pytest.approx(0.006)
-    assert "drifted: split: service_s was 0.004, is 0.006 (+50%" in note
+    (drift,) = facts.drifts
+    assert (drift.operator, drift.parameter) == ("split", "service_s")
+    assert (drift.old, drift.new) == (pytest.approx(0.004), pytest.approx(0.006))
     # Out of reach, the last calibration stands.
-    assert _calibrate(config, None) == ("not measured now: away", pytest.approx(0.006))
+    facts, service_s = _calibrate(config, None)
+    assert (facts.failure, service_s) == ("away", pytest.approx(0.006))
 
 
 @pytest.mark.usefixtures("_untracked")
@@ -303,9 +326,8 @@ def test_job__does_not_take_up_looks_that_contradict_each_other(topology: Path) 
     _calibrate(config, 0.004)
     # A busy neighbour: 18 times as slow for a minute, then as before, then for another minute 3 times as slow.
     for hour, service_s in enumerate((0.072, 0.004, 0.072, 0.012), 1):
-        note, believed = _calibrate(config, service_s, hour)
-        assert believed == pytest.approx(0.004)
-        assert "drifted" not in note
+        facts, believed = _calibrate(config, service_s, hour)
+        assert (facts.drifts, believed) == ((), pytest.approx(0.004))
 
 
 class Young(Told):

@@ -67,6 +67,12 @@ def test_no_command__shows_or_keeps_a_secret_setting(
         ("MLFLOW_UI", url_with(canary("ui")), "has an @, and so perhaps a login"),
         ("SPARK_SETTINGS", json.dumps({"spark.key": [canary("key")]}), "Input should be a valid string"),
         ("SPARK_SETTINGS", json.dumps([canary("key")]), "Input should be a valid dictionary"),
+        ("REVIEW", canary("review"), "Input should be a valid boolean"),
+        ("CLOCK", canary("clock"), "Input should be 'real', 'trace' or 'paced'"),
+        ("FAN_OUT_FROM", canary("number"), "Input should be a valid integer"),
+        ("SNAPSHOT_DAYS", f"token {canary('days')}", "Input should be a valid number"),
+        ("SCHEDULE", canary("schedule"), "a text that is not shown is no cron of five fields"),
+        ("SPARK_MEMORY", canary("memory"), "a text that is not shown is no amount of memory"),
     ],
 )
 def test_a_setting_that_is_refused__is_named_and_not_shown(

@@ -10,21 +10,22 @@ import pytest
 
 from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.quality import SourceQuality
+from forescale.cli.schedule_answer import ScheduleAnswer, StepAnswer
 from forescale.codec import SCHEMA_VERSION, handed_over, taken_over, to_json
 from forescale.jobs.aggregate import BuiltHistory
-from forescale.jobs.deploy import DueSteps, StepToDeploy
+from forescale.jobs.deploy import DueSteps
 from forescale.jobs.forecast import MadeForecasts
-from forescale.jobs.plan import PlannedSchedule, PlannedStep
 from forescale.jobs.review import ReviewedSchedule
+from forescale.jobs.step_to_deploy import StepToDeploy
 from forescale.jobs.violation_budget import BudgetUse
 from planner.deployment import Deployment
 from planner.ledger.step_state import StepState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-PLANNED = PlannedSchedule(
+PLANNED = ScheduleAnswer(
     "shop",
     "s1",
-    (PlannedStep("s1-1", NOON, "count 2", "the peak"),),
+    (StepAnswer("s1-1", NOON, "count 2", "the peak"),),
     "the load comes",
     3.5,
     {"orders": {3600: {0.5: 10.0, 0.95: 12.0}}},

@@ -15,9 +15,9 @@ from forescale.files.file_error import FileError
 from forescale.report.kit.decision_words import learned_words
 from forescale.settings import Settings
 from forescale.situation.known_guard import known_guard
-from forescale.situation.learned_rescale import learned_planning
 from forescale.situation.workspace import Workspace
-from forescale.wiring.parts import change_terms_of, clock_of, ledger_of, topology_config
+from forescale.wiring.parts import clock_of, topology_config
+from forescale.wiring.planning_terms import change_terms_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clock import TraceClock
 
@@ -72,7 +72,7 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     learned = []
     for count in (4, 3, 5):
         deploy(settings, capsys, count)
-        learned.append(learned_planning(Workspace(settings).situation(config), ledger_of(settings)))
+        learned.append(Workspace(settings).situation(config).learned)
     # One teaches nothing; of two and the file's two the middle of 25, 25, 60, 60; of three the third of five.
     assert [each.planning.downtime_s for each in learned] == [60, 42.5, 25]
     # Instances were added twice, and were there at once: the middle of 0, 0, 300, 300.
@@ -100,7 +100,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     (tmp_path / "pair.yaml").write_text(stateful + packing)
     config = topology_config("pair", settings)
     deploy(settings, capsys, 4, 3, 5)
-    learned = learned_planning(Workspace(settings).situation(config), ledger_of(settings))
+    learned = Workspace(settings).situation(config).learned
     assert learned.planning.downtime_s == 15
     terms = change_terms_of(learned.planning, 3600, learned.restore)
     few, many, read = (PhysicalPlan("pair", {"read": r, "work": w}) for r, w in ((1, 2), (1, 4), (2, 2)))
@@ -117,7 +117,7 @@ def test_a_site_without_a_section_on_rescales__changes_no_downtime(settings: Set
     (settings.home / "site.yaml").write_text("containers: {cores: 4}\n")
     stateful = TOPOLOGY.replace("work: {service_s: 0.1}", "work: {service_s: 0.1, state_gib: 5}")
     (tmp_path / "pair.yaml").write_text(stateful + "packing: {packer: first_fit_decreasing, site: site.yaml}\n")
-    learned = learned_planning(Workspace(settings).situation("pair"), ledger_of(settings))
+    learned = Workspace(settings).situation("pair").learned
     assert (learned.planning.downtime_s, learned.restore.takes_time) == (60, False)
 
 
@@ -144,5 +144,5 @@ def test_the_guard__works_on_with_the_downtime_of_its_file_where_profiles_are_da
     profiles.write_text("{")
     config = topology_config("pair", settings)
     with pytest.raises(FileError):
-        learned_planning(Workspace(settings).situation(config), ledger_of(settings))
+        Workspace(settings).situation(config)
     assert known_guard(Workspace(settings), config).terms.downtime_s == config.planning.downtime_s

@@ -1,12 +1,13 @@
 """`forescale deploy plan` keeps to the limits of the topology file, unless somebody says why not."""
 
+import json
 from pathlib import Path
 
 import pytest
 from shadow_days import NAME, install
 
 from forescale.cli import main
-from forescale.jobs.deploy import request_deployment
+from forescale.jobs.requested_deployment import request_deployment
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
@@ -74,19 +75,26 @@ def test_a_second_rescale_of_the_day__is_refused_where_one_is_the_most(
 ) -> None:
     limit(settings, "max_rescales_a_day: 1")
     for count, code in ((9, 0), (10, 1)):
+        capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            main(["deploy", "plan", NAME, f"--set=count={count}"])
+            main(["deploy", "plan", NAME, f"--set=count={count}", "--json"])
         assert ended.value.code == code
-    assert "2 rescales within 24 hours > planning.max_rescales_a_day of 1" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "2 rescales within 24 hours > planning.max_rescales_a_day of 1" in said.err
+    (passed,) = json.loads(said.out)["passed"]
+    assert (passed["limit"], passed["value"], passed["bound"]) == ("max_rescales_a_day", 2, 1)
     assert runs(settings)["count"] == 9
 
 
 def test_quotas__are_overridden_by_nobody(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     limit(settings, "max_instances: 10")
     with pytest.raises(SystemExit) as ended:
-        main(["deploy", "plan", NAME, "--set=count=10", "--override", "--why", "a fair"])
+        main(["deploy", "plan", NAME, "--set=count=10", "--override", "--why", "a fair", "--json"])
     assert ended.value.code == 1
-    assert "has 11 instances > planning.max_instances of 10; give fewer, or raise that" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "has 11 instances > planning.max_instances of 10; give fewer, or raise that" in said.err
+    refusal = json.loads(said.out)
+    assert (refusal["field"], refusal["value"], refusal["bound"]) == ("planning.max_instances", 11, 10)
     assert runs(settings) == RUNNING
 
 

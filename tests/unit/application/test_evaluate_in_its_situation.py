@@ -151,11 +151,16 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
     lines = run(capsys, "evaluate", *arguments).splitlines()
     assert lines[0].startswith("service times of read are placeholders of the topology file")
     assert "forescale calibrate --topology pair" in lines[0]
+    assert "selectivities" not in lines[0]
     stands_on, declared, assumed = lines[-3:]
     assert stands_on.startswith("stands on: service times of count measured 2026-03-02 ")
     assert stands_on.endswith("from 6 samples")
-    assert declared == "by its files: service times of read; selectivities"
-    assert assumed == "assumed: containers one instance each; cores never short"
+    assert declared == "by its files: service times of read"
+    assert assumed == (
+        "assumed: spread of service times exponential; selectivities taken as 1; containers one instance each; "
+        "speeds of nodes equal; cores never short; memory never short; links without delay; "
+        "buffers sent at once; variation of arrivals Poisson"
+    )
 
 
 def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture[str], home: Path) -> None:
@@ -164,9 +169,10 @@ def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture
     arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
     run(capsys, "evaluate", *arguments, "--plot", str(page))
     text = page.read_text(encoding="utf-8")
-    assert "service times of read are placeholders of the topology file" in text
+    assert "Service times of read are placeholders of the topology file" in text
+    assert "<code>forescale calibrate --topology pair</code> measures them." in text
     assert "stands on: service times of count measured 2026-03-02 " in text
-    assert "assumed: containers one instance each; cores never short" in text
+    assert "containers one instance each; speeds of nodes equal; cores never short" in text
 
 
 def test_pack__uses_packer_and_containers_of_the_file(capsys: pytest.CaptureFixture[str], home: Path) -> None:

@@ -10,7 +10,8 @@ from forescale.files.file_error import FileError
 from forescale.files.freeze_window import FreezeWindow
 from forescale.files.planning_section import Planning
 from forescale.files.topology import read_topology_file
-from forescale.wiring.parts import rules_of
+from forescale.files.yaml_fields import yaml_of_text
+from forescale.wiring.planning_terms import rules_of
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -54,14 +55,16 @@ def test_an_hour_that_comes_twice__is_frozen_both_times() -> None:
     assert ends.astimezone(UTC) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 
 
-def test_a_time_that_yaml_reads_as_a_number__is_the_clock_time_that_was_meant() -> None:
+@pytest.mark.parametrize(("text", "at"), [("18:30", time(18, 30)), ("8:00", time(8)), ("08:00", time(8))])
+def test_a_clock_time__needs_no_quotes(text: str, at: time) -> None:
     # 18:30 without quotes is 18 · 60 + 30 in YAML 1.1.
-    assert window(**{"from": 1110}, until="20:00").from_ == time(18, 30)
+    assert window(**yaml_of_text(f"{{from: {text}, until: 20:00}}")).from_ == at
 
 
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
+        ({"from": 1110}, "1110 is no clock time"),
         ({"until": 1440}, "1440 is no clock time"),
         ({"from": "16:00Z"}, "has an offset; give a clock time"),
         ({"timezone": "Mars/Olympus"}, "'Mars/Olympus' is no time zone; give an IANA name"),

@@ -21,9 +21,9 @@ from planner.clock import TraceClock
 from planner.clusters.cluster import Accepted, ClusterState, Refusal
 from planner.clusters.simulator import SimulatedCluster
 from planner.errors import ClusterError, StepWithheld
-from planner.guard.actions import Action, ActionKind
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind
+from planner.guard_facts import ActionKind, Diagnosis, DiagnosisKind, Reason, ReasonKind
 from planner.ledger.step_state import StepState
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
@@ -93,7 +93,16 @@ def test_guard__answers_as_one_document(settings: Settings, capsys: pytest.Captu
     told = json.loads(run(capsys, "--json", "pair")[1])
     assert (told["topology"], told["mode"], told["plan"]) == ("pair", "act", {"read": 1, "work": 2})
     assert told["diagnoses"] == ["under-provisioned: work is full: read waits for room downstream 100% of the time"]
+    assert told["why"].endswith("30/s come: work 2 → 5")
+    # The words are made of the facts beside them.
+    [diagnosis], [reason] = told["facts"]["diagnoses"], told["facts"]["reasons"]
+    assert (diagnosis["kind"], diagnosis["operator"]) == ("under-provisioned", "work")
+    # 20 of 30/s are taken in: the source waits for room at all times, but for its first tuples.
+    symptom = diagnosis["symptoms"][0]
+    assert (symptom["kind"], symptom["value"]) == ("backpressure", pytest.approx(1.0, abs=0.005))
+    assert (reason["kind"], reason["scaling"]["plan"]) == ("scales", {"read": 1, "work": 5})
     assert told["action"]["plan"] == {"read": 1, "work": 5}
+    assert (told["action"]["why"], told["action"]["reason"]) == (told["why"], reason)
     # The guard sizes by what it has seen itself: four looks, a minute apart.
     timed = [each["provenance"] for each in told["stands_on"] if each["quantity"] == "service_time"]
     assert {(each["origin"], each["place"]) for each in timed} == {("measured", "metrics of the running job")}
@@ -105,7 +114,8 @@ def test_guard__ends_with_what_it_stands_on(settings: Settings, capsys: pytest.C
     lines = turns(settings, capsys, 5).splitlines()
     assert lines[-3].startswith("stands on: service times measured 2026-03-02 ")
     assert lines[-2].startswith("by its files: ")
-    assert lines[-1] == "assumed: containers one instance each; cores never short; lead time by default"
+    assert lines[-1].startswith("assumed: spread of service times exponential; selectivities taken as 1; ")
+    assert lines[-1].endswith("; lead time by default")
 
 
 def test_guard__says_of_which_source_it_only_estimates_what_comes(
@@ -120,18 +130,21 @@ def test_guard__says_of_which_source_it_only_estimates_what_comes(
 
 def failed_twice(settings: Settings) -> None:
     records, now = ledger_of(settings).guard, clock_of(settings).now()
-    action = Action(Diagnosis(DiagnosisKind.TARGET_MISSED, "", "late"), ActionKind.SCALE_UP, {"read": 1, "work": 5}, "")
+    late = Diagnosis(DiagnosisKind.TARGET_MISSED, "")
+    action = Action(late, ActionKind.SCALE_UP, {"read": 1, "work": 5}, Reason(ReasonKind.SCALES, late))
     plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
     for minute in (1, 2):
         at = now + timedelta(minutes=minute)
         begun = records.begin(action, *plans, at=at, expires_at=at)
-        records.judge(begun.id, Verdict(VerdictKind.INEFFECTIVE, "still late", {}), at=at, blacklist_after=2)
+        records.judge(
+            begun.id, Verdict(VerdictKind.INEFFECTIVE, Reason(ReasonKind.STILL_ILL, late), {}), at=at, blacklist_after=2
+        )
 
 
 def test_lift__allows_again_what_was_barred(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     failed_twice(settings)
     shown = " ".join(run(capsys, "show", "pair")[1].split())
-    assert "target-missed scale-up (2 times in a row without effect, at last: still late)" in shown
+    assert "target-missed scale-up (2 times in a row without effect, at last: still target-missed)" in shown
     assert "`forescale guard lift pair target-missed scale-up` allows it again" in shown
     assert run(capsys, "lift", "pair", "target-missed", "scale-up")[:2] == (
         0,
@@ -165,7 +178,8 @@ def test_topologies__whose_guard_is_off_are_left_out(settings: Settings) -> None
 
 def test_what_the_guard_had_begun__is_held_once_the_topology_is_in_shadow_mode(settings: Settings) -> None:
     clock_of(settings)
-    action = Action(Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work", "full"), ActionKind.SCALE_UP, {}, "full")
+    full = Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "work")
+    action = Action(full, ActionKind.SCALE_UP, {}, Reason(ReasonKind.SCALES, full))
     plans = [PhysicalPlan("pair", {"read": 1, "work": count}) for count in (5, 2)]
     begun = ledger_of(settings).guard.begin(action, *plans, at=MONDAY, expires_at=MONDAY + timedelta(minutes=5))
     write_pair(settings.topologies, "act", "shadow")
@@ -245,7 +259,8 @@ def test_deploy_due_and_guard_at_once__leave_the_step_to_the_one_that_has_it(
     other = AtOnce(monkeypatch, lambda: guard_once(Workspace(settings), "pair"))
     (done,) = deploy_due(Workspace(settings), "pair").deployed
     assert isinstance(other.told, Guarding)
-    assert f"step {done.step_id} of the scale-up is deployed by another process right now" in other.told.why
+    reason = Reason(ReasonKind.DEPLOYED_ELSEWHERE, action=ActionKind.SCALE_UP, step_id=done.step_id)
+    assert other.told.reasons == (reason,)
     assert (other.told.judged, done.state, other.taken) == (None, StepState.VERIFIED, [plan_of(5)])
     opened = ledger_of(settings).guard.open_action("pair")
     assert opened is not None
@@ -274,7 +289,9 @@ def test_a_planned_step_that_is_deployed_as_the_guard_asks__is_the_one_that_hold
     assert [each.state for each in other.told.deployed] == [StepState.VERIFIED]
     assert other.taken == [more]
     assert turn.action is not None
-    assert "runs read 1 · work 7, not read 1 · work 2 as the decision assumed" in turn.action.verdict
+    assert turn.action.judgement is not None
+    assert turn.action.judgement.kind is ReasonKind.NOT_DEPLOYED
+    assert "runs read 1 · work 7, not read 1 · work 2 as the decision assumed" in turn.action.judgement.detail
 
 
 def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings: Settings) -> None:

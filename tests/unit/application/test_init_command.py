@@ -351,7 +351,7 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
             ["--token-env", "NOT_SET"],
             "--flink: the environment variable NOT_SET, which should hold a secret, is not set; set it",
         ),
-        (["--token-env", "9x"], "--flink: token_env: String should match pattern"),
+        (["--token-env", "9x"], "--flink: token_env: is no name of an environment variable"),
         (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
         (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
         (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),

@@ -74,14 +74,14 @@ def test_notify__tells_each_incident_once_with_its_report(
     texts = {message["title"]: message["message"] for message in webhook.messages}
     assert "Mon 02 Mar 03:00 UTC: read 1 · work 5" in texts[REVIEW]
     assert texts[REVIEW].endswith("https://scaling.example/r/pair/a%20b.html")
-    assert "scale-up at Mon 01:30 UTC, under-provisioned: 30/s come" in texts[GUARD]
+    assert "scale-up at Mon 01:30 UTC, under-provisioned: work is full; 30/s come: work 2 → 4" in texts[GUARD]
     assert "forecast of read is 3 h old" in texts[RUNG]
 
 
 def test_notify__links_to_the_pages_of_airflow_where_it_is_known(
     ledger: Ledger, webhook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("FORESCALE_SCALING_URL", "https://anna:sesame42@host.example/airflow/")
+    monkeypatch.setenv("FORESCALE_SCALING_URL", "https://host.example/airflow/")
     with webhook.running():
         run(capsys, "--due")
     links = {message["title"]: message["message"].splitlines()[-1] for message in webhook.messages}

@@ -8,7 +8,6 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig, read_topology_file
-from forescale.report.kit.decision_words import price_words
 from forescale.settings import Settings
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
@@ -50,9 +49,6 @@ def test_prices_of_some_operators__are_left_aside_and_it_is_said_of_whom_they_la
     found = Workspace(Settings(home=tmp_path)).situation(of).priced
     assert found.pricing is None
     assert found.facts == PriceFacts(unpriced=("read",))
-    assert price_words(found.facts) == (
-        "all instances count the same; no price: the price of an instance of read is not known; declare price_per_hour"
-    )
 
 
 def test_no_prices__are_nothing_to_speak_of(tmp_path: Path) -> None:

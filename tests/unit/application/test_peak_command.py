@@ -111,6 +111,7 @@ def test_peak__of_forecasts_that_are_over_says_so(home: Settings, capsys: pytest
         ("Monday 07:00", "UTC", datetime(2026, 3, 9, 7, tzinfo=UTC)),
         ("sun 12:00", "Europe/Berlin", datetime(2026, 3, 8, 11, tzinfo=UTC)),
         ("2026-03-02T10:00+02:00", "UTC", datetime(2026, 3, 2, 8, tzinfo=UTC)),
+        ("2026-03-02T10:00", "Europe/Berlin", datetime(2026, 3, 2, 9, tzinfo=UTC)),
     ],
 )
 def test_coming_moment__is_the_next_one(text: str, zone: str, moment: datetime) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +49,20 @@ def test_a_profile__comes_back_as_it_was(tmp_path: Path) -> None:
     profiles = {"join": EVERYTHING, "in": OperatorProfile("in", 0.0)}
     write_profile_file(tmp_path / "p.json", "shop", profiles, "2026-01-05T00:00:00Z")
     assert read_profile_file(tmp_path / "p.json") == profiles
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"intervals": {"service_s": (0.002, 0.003)}}, "interval of service_s, 0.002 to 0.003, does not hold .* 0.001"),
+        ({"intervals": {"selectivity[join->out]": (0.6, 0.7)}}, r"interval of selectivity\[join->out\], 0.6 to 0.7"),
+        ({"service_cv2_interval": (2.5, 4.0)}, "interval of service_cv2, 2.5 to 4, does not hold its value 2"),
+    ],
+)
+def test_an_interval__without_its_own_value_is_refused(tmp_path: Path, field: dict[str, object], message: str) -> None:
+    write_profile_file(tmp_path / "p.json", "shop", {"join": replace(EVERYTHING, **field)}, "")  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=rf"p.json: operators.join: the {message}"):
+        read_profile_file(tmp_path / "p.json")
 
 
 VERSION_1 = {
@@ -263,3 +277,10 @@ def test_messages__call_a_file_that_was_fetched_by_what_was_asked_for(tmp_path: 
     write_profile_file(tmp_path / "p.json", "other", {}, "")
     with pytest.raises(FileError, match=r"^models:/calibration-other/3: topology: 'other' is not 'shop'"):
         read_profile_file(tmp_path / "p.json", SHOP, "models:/calibration-other/3")
+
+
+def test_a_key_that_is_given_twice__is_refused(tmp_path: Path) -> None:
+    text = '{"schema_version": 2, "topology": "pair", "operators": {"count": {"service_s": 0.1, "service_s": 0.9}}}'
+    (tmp_path / "pair.json").write_text(text)
+    with pytest.raises(FileError, match=r"pair\.json: 'service_s' is given twice; leave one out"):
+        read_profile_file(tmp_path / "pair.json")

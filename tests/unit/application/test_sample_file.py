@@ -179,3 +179,10 @@ def test_the_documented_file__is_read(tmp_path: Path) -> None:
     first, second = read_sample_file(written(tmp_path, example), words)
     assert (first.index, second.index, first.parallelism) == (0, 1, 2)
     assert first.records_out == {"split->count": 15010}
+
+
+def test_a_key_of_a_json_file_that_is_given_twice__is_refused(tmp_path: Path) -> None:
+    topology = Topology("pair", (Operator("count"),), ())
+    (tmp_path / "pair.json").write_text('{"topology": "pair", "topology": "pair", "samples": []}')
+    with pytest.raises(FileError, match="'topology' is given twice"):
+        read_sample_file(tmp_path / "pair.json", topology)

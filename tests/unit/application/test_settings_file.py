@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from forecasting.arrivals.storage.directory import S3Directory
-from forescale.settings import PROJECT, SERVICES_OF, SETTINGS_FILE, Settings, SettingsFileError
+from forescale.settings import PROJECT, SERVICES_OF, SETTINGS_FILE, Settings
+from forescale.settings_file import SettingsFileError
 
 
 @pytest.fixture
@@ -138,8 +139,27 @@ def test_settings_file__that_is_not_text_is_named(home):
         ("SCHEDULE", "99 * * * *", "'99 * * * *' is no cron of five fields"),
         ("SCHEDULE", "* * * *", "is no cron"),
         ("SCHEDULE", "*/0 * * * *", "is no cron"),
-        ("SPARK_MEMORY", "lots", "'lots' is no amount of memory"),
+        ("SPARK_MEMORY", "lots", "a text that is not shown is no amount of memory"),
         ("SPARK_MEMORY", "0g", "is no amount of memory"),
+        ("SPARK_MEMORY", "1024", "is 0.000977 MiB; Spark needs at least 450m"),
+        ("SPARK_MEMORY", "1000000t", "16t is the most"),
+        ("SPARK_MASTER", "rm -rf", "is no master of Spark"),
+        ("SPARK_MASTER", "local[0]", "is no master of Spark"),
+        ("SPARK_MASTER", "spark://anna:canary@h:7077", "is no master of Spark"),
+        ("SPARK_MASTER", "spark://h:99999", "is no master of Spark"),
+        ("SCHEDULE", "0 0 31 2 *", "is no cron"),
+        ("SCHEDULE", "5-1 * * * *", "is no cron"),
+        ("SCHEDULE", "*/61 * * * *", "is no cron"),
+        ("SCHEDULE", "jan * * * *", "is no cron"),
+        ("SCALING_URL", "http://anna:canary@airflow.example", "leave the login out"),
+        ("REPORTS_URL", "http://anna:canary@reports.example", "leave the login out"),
+        ("MLFLOW_UI", "http://mlflow.example\\@elsewhere", "is no address of a server"),
+        ("AIRFLOW_URL", "http://airflow.example/?a=canary", "is no address of a server"),
+        ("MLFLOW_URI", "htp://anna:canary@mlflow.example", "is of no kind that MLflow knows"),
+        ("MLFLOW_URI", "~/mlruns", "begins with ~"),
+        ("HOME", "~/forescale", "begins with ~"),
+        ("TOPOLOGIES", "", "is empty"),
+        ("MLRUNS", "a\nb", "not printable"),
     ],
 )
 def test_a_setting__that_cannot_be_is_refused_and_shows_no_password(home, monkeypatch, variable, value, said):
@@ -188,3 +208,59 @@ def test_history_uri__that_is_none_of_an_object_store_is_refused_with_the_form(h
         Settings(history_uri=uri)
     assert message in str(error.value)
     assert "sesame42" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["local[*]", "local[2,3]", "yarn", "spark://a:7077,b:7077", "k8s://https://h:6443"])
+def test_a_master_of_spark__may_be_any_that_spark_knows(home, monkeypatch, value):
+    monkeypatch.setenv("FORESCALE_SPARK_MASTER", value)
+    assert Settings().spark_master == value
+
+
+@pytest.mark.parametrize(
+    "value", ["0 0 29 feb *", "0 6 31 1,2 *", "0 0 31 2 mon", "5 22-23 * * fri-mon", "0 0 1-7 */2 *"]
+)
+def test_a_schedule__may_be_any_that_comes(home, monkeypatch, value):
+    monkeypatch.setenv("FORESCALE_SCHEDULE", value)
+    assert Settings().schedule == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("FORESCALE_CLOCK=trace\nFORESCALE_REVIEW false\n", r"line 2 cannot be read \(it is not shown\)"),
+        ('FORESCALE_AIRFLOW_PASSWORD="canary\nFORESCALE_REVIEW=false\n', "line 1 cannot be read"),
+        ("FORESCALE_REVIEW: false\n", "line 1 cannot be read"),
+        ('{"FORESCALE_AIRFLOW_PASSWORD": "canary"}\n', "cannot be read|is not a known setting"),
+        (
+            "FORESCALE_REVIEW=true\n\nFORESCALE_REVIEW=false\n",
+            "line 3: FORESCALE_REVIEW is given twice, first in line 1",
+        ),
+        ("FORESCALE_MLRUNS=${HOME}/mlruns\n", "line 1: FORESCALE_MLRUNS holds"),
+        ("FORSCALE_REVIEW=false\n", "FORSCALE_REVIEW is no setting; did you mean FORESCALE_REVIEW"),
+    ],
+)
+def test_a_line__that_would_be_left_out_is_refused_and_not_shown(home, text, message):
+    write(home, text)
+    with pytest.raises(SettingsFileError, match=message) as error:
+        Settings()
+    assert "canary" not in str(error.value)
+
+
+def test_a_password__is_taken_as_it_stands(home):
+    write(home, "\ufeffFORESCALE_AIRFLOW_PASSWORD='a${b}c#d'\nexport JAVA_HOME=${HOME}/java\n")
+    password = Settings().airflow_password
+    assert password is not None
+    assert password.get_secret_value() == "a${b}c#d"
+
+
+def test_a_misspelt_prefix__in_the_environment_is_refused(home, monkeypatch):
+    monkeypatch.setenv("FORECAST_HOME", "/of/another/program")
+    Settings()
+    monkeypatch.setenv("FORSCALE_REVIEW", "false")
+    with pytest.raises(SettingsFileError, match="did you mean FORESCALE_REVIEW"):
+        Settings()
+
+
+def test_a_folder__may_be_the_working_folder(home, monkeypatch):
+    monkeypatch.setenv("FORESCALE_TOPOLOGIES", ".")
+    assert str(Settings().topologies) == "."

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from forescale.cli.plan import show_schedule
-from forescale.jobs.plan import ConsideredSchedule, PlannedSchedule
+from forescale.cli.schedule_answer import AlternativeAnswer, ScheduleAnswer
 from forescale.jobs.violation_budget import BudgetUse
 from planner.scaling_schedule import AlternativeKind
 
-MADE = PlannedSchedule("shop", "s1", (), "nothing changes", 3.5, {}, BudgetUse(7.2, 0, 0), Path("s1.html"), "")
+MADE = ScheduleAnswer("shop", "s1", (), "nothing changes", 3.5, {}, BudgetUse(7.2, 0, 0), Path("s1.html"), "")
 
 
 def test_a_schedule_that_was_made_before__says_when_and_that_its_question_is_the_same(
@@ -26,7 +26,7 @@ def test_a_schedule_that_was_made_before__says_when_and_that_its_question_is_the
 
 
 def test_a_reactive_scaler__is_told_with_what_it_would_cost(capsys: pytest.CaptureFixture[str]) -> None:
-    reactive = ConsideredSchedule(
+    reactive = AlternativeAnswer(
         "a reactive scaler", 174.2, 3, 2.0, "simulated on 4 paths of the forecast", kind=AlternativeKind.REACTIVE
     )
     show_schedule(replace(MADE, alternatives=(reactive,)))

@@ -5,6 +5,7 @@ missed by `test_an_example__…` until the example has it, and by `test_a_stored
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -23,6 +24,7 @@ from forecasting.events.event_aware_forecaster import EventAware
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.models.borrowed_forecaster import BorrowedShape, SiblingShape
+from forecasting.models.first_days_forecaster import FirstDays
 from forecasting.models.harmonic_arima_forecaster import ArmaMemory
 from forecasting.models.naive_paths import NaivePaths
 from forecasting.models.open_hours import OpenHours
@@ -50,6 +52,7 @@ from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.service_shape import ServiceShape
+from planner import guard_facts
 from planner.clusters.simulator_state import Mark, Minute, OpenMinute, RequestedChange, SimulatorState, Totals
 from planner.clusters.simulator_store import SimulatorStore
 from planner.decision_basis import (
@@ -64,14 +67,25 @@ from planner.decision_basis import (
     LearnedNumber,
     PriceFacts,
     Rung,
+    WarmUpFacts,
 )
 from planner.edit_facts import Edit, ExpectedValues, LimitKind, LimitPassed
-from planner.guard.actions import Action, ActionKind
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind
+from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind
 from planner.guard.look import Look, OperatorLook, Waiting
+from planner.guard_facts import (
+    ActionKind,
+    Diagnosis,
+    DiagnosisKind,
+    GuardState,
+    Need,
+    Reason,
+    ReasonKind,
+    Scaling,
+    Symptom,
+    SymptomKind,
+)
 from planner.ledger.entries import ForecastEntry, GuardAction, Observation, Outcome, ScheduleEntry, ShadowDay, StepEntry
-from planner.ledger.guard_state import GuardState
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import Maker, Moved, StepState
 from planner.near_rescale import KeptBy, NearRescale
@@ -117,7 +131,13 @@ BASIS = DecisionBasis(
     CalibrationFacts("words/3", "no answer", ("split",), (DriftFacts("split", "service_s", 0.1, 0.2, 0.01),),
                      ("lines",), "away", "as before"),
     (ArrivalFacts("lines", 2.0, 5.0, 0.1, True, 60, 60.0, "too short"),),
-    LearnedFacts(LearnedNumber(25.0, 60.0, 3, 3), LearnedNumber(300.0, 300.0, 1, 1), 2.0, True),
+    LearnedFacts(
+        LearnedNumber(25.0, 60.0, 3, 3),
+        LearnedNumber(300.0, 300.0, 1, 1),
+        2.0,
+        True,
+        WarmUpFacts(0.4, 90.0, 120.0, 3, 4),
+    ),
     PriceFacts(0.2, "site.yaml", "flink_slots", ("split",)),
     BudgetFacts(725.0, 5.0, 3.5, 0.5, True),
     "too short a history",
@@ -150,7 +170,7 @@ PROFILE = OperatorProfile(
     },
     (1.25, 1.75), {"split->count": 0.01}, ScaleEfficiency(0.9, 0.001, 2, 0.01, 0.0001), 0.002, 0.0002, 300.0, 0.5, 2.0,
     False, 0.03, {"service_s": (0.0035, 0.0045)}, Polling(0.5, 100), {"split->count": 0.75},
-    ServiceShape((0.001, 0.01), (0.75, 0.25)), Calls(4, 0.02, 2.0),
+    ServiceShape((0.001, 0.01), (0.75, 0.25)), Calls(4, 0.02, 2.0), 0.01, 0.001, 0.05, 0.004,
 )  # fmt: skip
 CHAIN = Topology(
     "words",
@@ -160,7 +180,7 @@ CHAIN = Topology(
 SAMPLE = OperatorSample(
     "split", 1, 60.0, 30.0, 5.0, 1000.0, {"split->count": 5000.0}, 1e9, 600.0, {"lines->split": 1000.0},
     {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25, 4,
-    "tm-1", 40.0, 2.0,
+    "tm-1", 40.0, 2.0, 900.0,
 )  # fmt: skip
 
 SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")
@@ -190,6 +210,7 @@ TRAINED = Trained(
         {
             "ridge": EventAware(CORRECTED, EVENTS), "weekly": WEEKLY,
             "mean": NaivePaths(3600, LastMean(2), 2), "season": NaivePaths(3600, SeasonAgo(168), 168, 504),
+            "days": FirstDays(3600, np.array([0.75, 0.25])),
             "borrowed": BorrowedShape(3600, (SiblingShape(WEEKLY, CORRECTED.hours),)),
         },
     ),
@@ -231,9 +252,18 @@ OBSERVATION = Observation("words", NOON, PACKED, "running", {"lines": 5.0}, 1.5,
 DAY = ShadowDay(
     "words", date(2026, 3, 1), NOON, 60.0, 1440, 1400, 48.0, 3, 2, 50.0, 49.0, 5, 4, 7, 6, 8.0, ("a gap", "a crash")
 )
+CAUSE = Diagnosis(
+    DiagnosisKind.UNDER_PROVISIONED, "split",
+    (Symptom(SymptomKind.RATE_SKEW, "split", math.inf, 1.5, 1, 8.0, 0.5, 9.0),), 1,
+)  # fmt: skip
+REASON = Reason(
+    ReasonKind.SCALES, CAUSE, ActionKind.SCALE_UP, "split", 1.0, 2.0,
+    Scaling({"split": 1}, {"split": 2}, 8.0, True, {"split": 1}, 4.0, 5.0), {"a": 0.5}, {"split": 3}, "s1", "due",
+    NOON, "node down", Need(8.0, 5.0, 9.0, 4.0),
+)  # fmt: skip
+HELPED = Reason(ReasonKind.TAKES_MORE, CAUSE, observed=9.0, bound=3.0)
 ACTION = Action(
-    Diagnosis(DiagnosisKind.UNDER_PROVISIONED, "split", "it is busy"), ActionKind.SCALE_UP, {"lines": 1, "split": 2},
-    "too busy", {"lag_s": 90.0}, {"lag_s": 10.0},
+    CAUSE, ActionKind.SCALE_UP, {"lines": 1, "split": 2}, REASON, {"lag_s": 90.0}, {"lag_s": 10.0},
 )  # fmt: skip
 
 
@@ -340,6 +370,7 @@ RECORDED = _Recorded(
         Moved.BY_GUARD,
         "it is large",
         True,
+        REASON,
     ),
     Outcome("", NOON, 25.0, {"downtime_s": 30.0}, {"downtime_s": 25.0}, 3),
 )
@@ -354,7 +385,9 @@ def _recorded(expected: _Recorded, folder: Path) -> _Recorded:
     with closing(sqlite3.connect(folder / "ledger.db")) as connection:  # what other ways of a step leave behind
         connection.execute("UPDATE schedules SET replaced_by = 'hand-1'")
         connection.execute(
-            "UPDATE steps SET made_by = 'guard', moved = 'by guard', asked_because = 'it is large', never_asked = 1"
+            "UPDATE steps SET made_by = 'guard', moved = 'by guard', asked_because = 'it is large', never_asked = 1, "
+            "withheld = ?",
+            (json.dumps(guard_facts.REASON.to_json(REASON)),),
         )
         connection.commit()
     (step,) = ledger.steps(schedule_id=made_id)
@@ -369,15 +402,15 @@ def _recorded(expected: _Recorded, folder: Path) -> _Recorded:
 
 
 JUDGED = GuardAction(
-    "", "words", NOON, "under-provisioned", "scale-up", "split", "too busy", "", {"lines": 1, "split": 2},
-    {"lag_s": 90.0}, {"lag_s": 10.0}, GuardState.EFFECTIVE, LATER, "it helped", {"lag_s": 9.0},
+    "", "words", NOON, "under-provisioned", "scale-up", "split", REASON, "", {"lines": 1, "split": 2},
+    {"lag_s": 90.0}, {"lag_s": 10.0}, GuardState.EFFECTIVE, LATER, HELPED, {"lag_s": 9.0},
 )  # fmt: skip
 
 
 def _judged(_: GuardAction, folder: Path) -> GuardAction:
     guard = _ledger(folder).guard
     begun = guard.begin(ACTION, PACKED, BEFORE, at=NOON, expires_at=LATER)
-    guard.judge(begun.id, Verdict(VerdictKind.EFFECTIVE, "it helped", {"lag_s": 9.0}), at=LATER, blacklist_after=3)
+    guard.judge(begun.id, Verdict(VerdictKind.EFFECTIVE, HELPED, {"lag_s": 9.0}), at=LATER, blacklist_after=3)
     return GuardAction(**vars(guard.action(begun.id)) | {"id": "", "step_id": ""})
 
 

@@ -77,7 +77,11 @@ def test_check__asks_and_its_line_leaves_the_span_out(home: Path, capsys: pytest
 def test_plan__names_the_span_among_what_it_stands_on(home: Path) -> None:
     its = workspace(home)
     config, now = its.config(NAME), MONDAY + timedelta(days=DAYS)
-    (cause,) = [each for each in planning_basis(its, config, now).causes if each.kind is CauseKind.SUSPECTED_OUTAGE]
+    (cause,) = [
+        each
+        for each in planning_basis(its, its.situation(config), now).causes
+        if each.kind is CauseKind.SUSPECTED_OUTAGE
+    ]
     assert (cause.source, cause.at, cause.other_at, cause.value) == ("orders", hour(FIRST), hour(FIRST + HOURS), 0.15)
-    later = planning_basis(its, config, hour(FIRST + HOURS) + timedelta(days=28))
+    later = planning_basis(its, its.situation(config), hour(FIRST + HOURS) + timedelta(days=28))
     assert CauseKind.SUSPECTED_OUTAGE not in {each.kind for each in later.causes}

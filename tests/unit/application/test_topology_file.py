@@ -8,8 +8,9 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import find_topology_file, read_topology_file
-from forescale.wiring.parts import change_terms_of
+from forescale.wiring.planning_terms import change_terms_of
 from modeling.inputs.key_histogram import KeyHistogram
+from modeling.inputs.pauses import Pauses
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "topologies"
 
@@ -179,3 +180,12 @@ def test_the_time_between_forecasts__is_what_plans_count_on(
     config = read_topology_file(written(tmp_path, body))
     terms = change_terms_of(config.planning, config.forecast.every_s)
     assert (terms.react_s, terms.held_s) == (every_s + 300, every_s / 2)
+
+
+def test_pauses__of_an_operator_are_declared_and_leave_time_for_work(tmp_path: Path, body: dict[str, Any]) -> None:
+    name, entry = next(iter(body["operators"].items()))
+    entry["pauses"] = {"interval_s": 60, "length_s": 0.4}
+    assert read_topology_file(written(tmp_path, body)).declared_profiles()[name].pauses == Pauses(60, 0.4)
+    entry["pauses"] = {"interval_s": 60, "length_s": 60}
+    with pytest.raises(FileError, match="length_s 60 leaves no time for work in interval_s 60"):
+        read_topology_file(written(tmp_path, body))

@@ -7,10 +7,12 @@ import pytest
 from guarded_pair import MONDAY, begin_pair
 
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.deploy import deploy, request_deployment
+from forescale.jobs.deploy import deploy
 from forescale.jobs.guard import guard
-from forescale.jobs.violation_budget import PacedBudget, paced_budget, past_minutes
+from forescale.jobs.requested_deployment import request_deployment
+from forescale.jobs.violation_budget import budget_facts, record_lags
 from forescale.settings import Settings
+from forescale.situation.past import past_minutes
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
@@ -18,6 +20,7 @@ from planner.clock import TraceClock
 from planner.clusters.cluster import SourceBacklog
 from planner.clusters.waiting import longest_lag_s
 from planner.decision_basis import BudgetFacts
+from planner.horizon.budget import Budget
 from planner.ledger.minute_records import MinuteCount
 
 MINUTE = timedelta(minutes=1)
@@ -38,9 +41,11 @@ def config_of(settings: Settings, planning: str = "") -> TopologyConfig:
     return topology_config("pair", settings)
 
 
-def paced(settings: Settings, config: TopologyConfig) -> PacedBudget:
-    clock = clock_of(settings)
-    return paced_budget(config, ledger_of(settings), cluster_of(config, settings, clock), clock.now())
+def paced(settings: Settings, config: TopologyConfig) -> tuple[Budget, BudgetFacts]:
+    workspace = Workspace(settings)
+    record_lags(config, workspace.ledger, workspace.cluster(config), workspace.clock.now())
+    budget = workspace.situation(config).budget
+    return budget, budget_facts(config.planning, budget)
 
 
 def known(settings: Settings) -> MinuteCount:
@@ -51,13 +56,13 @@ def test_a_budget__is_paced_by_the_record_of_the_simulator(settings: Settings) -
     config = config_of(settings, "max_lag_s: 170, ")
     TraceClock(settings.clock_file).advance_to(MONDAY + 30 * MINUTE)
     # Minute m ends with a lag of 20 (m + 1) s, which exceeds 170 s from m = 8 on: 22 of 30.
-    first = paced(settings, config)
-    assert (first.budget.past_minutes, first.budget.used_minutes) == (30, 22)
+    budget, facts = paced(settings, config)
+    assert (budget.past_minutes, budget.used_minutes) == (30, 22)
     # .005 of them are allowed.
-    assert first.facts == BudgetFacts(30, 22, pytest.approx(0.15))
+    assert facts == BudgetFacts(30, 22, pytest.approx(0.15))
     # Of the 7.2 minutes that a day allows, a quarter stays whatever was used.
-    assert first.budget.minutes(1440) == 1.8
-    assert paced(settings, config) == first
+    assert budget.minutes(1440) == 1.8
+    assert paced(settings, config) == (budget, facts)
 
 
 def test_a_budget__looks_seven_days_back(settings: Settings) -> None:
@@ -65,20 +70,20 @@ def test_a_budget__looks_seven_days_back(settings: Settings) -> None:
     week = MONDAY - timedelta(days=8)
     lags_s = [(week + number * MINUTE, 181.0 if number <= 1440 + 12 else 0.0) for number in range(1, 8 * 1440 + 1)]
     ledger.minutes.record("pair", lags_s, max_lag_s=180.0)
-    found = paced(settings, config)
-    assert found.facts == BudgetFacts(10_080, 12, pytest.approx(50.4))
+    budget, facts = paced(settings, config)
+    assert facts == BudgetFacts(10_080, 12, pytest.approx(50.4))
     # 7.2 of the day's own and 50.4 - 12 that are left of the week, of which no more than twice its own are used now.
-    assert found.budget.minutes(1440) == pytest.approx(3 * 7.2)
+    assert budget.minutes(1440) == pytest.approx(3 * 7.2)
 
 
 def test_a_budget__tells_where_nothing_is_known_and_what_a_minute_costs(settings: Settings) -> None:
-    unknown = paced(settings, config_of(settings))
-    assert unknown.facts.past_minutes == 0
-    assert unknown.budget.minutes(1440) == 7.2
+    unknown, facts = paced(settings, config_of(settings))
+    assert facts.past_minutes == 0
+    assert unknown.minutes(1440) == 7.2
     TraceClock(settings.clock_file).advance_to(MONDAY + 5 * MINUTE)
-    priced = paced(settings, config_of(settings, "price_per_violation_minute: 0.5, "))
-    assert priced.facts == BudgetFacts(5, 0, None, price_h=0.5)
-    assert priced.budget.minutes(1440) is None
+    priced, facts = paced(settings, config_of(settings, "price_per_violation_minute: 0.5, "))
+    assert facts == BudgetFacts(5, 0, None, price_h=0.5)
+    assert priced.minutes(1440) is None
 
 
 def test_the_guard__keeps_the_minutes_that_it_looks_at(settings: Settings) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from contract.history_batches_contract import DAY, START, told
-from odd_server import odd_server, without_end
+from odd_server import ODD_HTTP, odd_server, without_end
 
 from engines import bounded_answer
 from forecasting.arrivals.storage import s3_client, s3_folder
@@ -101,6 +101,17 @@ def test_a_login_page_in_the_place_of_the_store__is_named_and_nothing_is_to_be_r
             assert "remove" not in said
             assert "move" not in said
             assert "AWS_ENDPOINT_URL_S3" in said or "ignores conditions" in said
+
+
+@pytest.mark.parametrize("kind", ODD_HTTP)
+def test_whatever_answers_in_the_place_of_the_store__is_named(
+    directory: S3Directory, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with odd_server(ODD_HTTP[kind]) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        for said in complaints(directory):
+            assert url in said
+            assert "remove" not in said
 
 
 def listing(content: bytes) -> bytes:

@@ -97,3 +97,15 @@ def test_steps_of_two_schedules_that_wait_at_once__are_doubled(reckoning: Module
     assert reckoning.doubled_places("words", [first, second]).doubled == (
         "words: steps of 2 schedules wait at once: d1, d2",
     )
+
+
+def test_a_step_of_the_newest_schedule_that_is_called_off_before_its_time__stopped_in_silence(
+    reckoning: ModuleType,
+) -> None:
+    born_dead = step(reckoning, (StepState.SUPERSEDED, NOON - HOUR)).entry  # type: ignore[attr-defined]
+    assert reckoning.silent_stops("words", [born_dead], NOON - HOUR).stopped == (
+        "words: superseded step s1 of 09 Mar 12:00 at 09 Mar 11:00, in the newest schedule",
+    )
+    waiting, over = step(reckoning, APPROVED).entry, born_dead  # type: ignore[attr-defined]
+    assert reckoning.silent_stops("words", [waiting], NOON - HOUR).stopped == ()
+    assert reckoning.silent_stops("words", [over], NOON + HOUR).stopped == ()

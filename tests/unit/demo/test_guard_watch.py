@@ -13,6 +13,7 @@ from forescale.local.demo.flink_healing import Healing
 from forescale.local.demo.guard_watch import Watch, watch_guard
 from forescale.settings import Settings
 from modeling.inputs.physical_plan import PhysicalPlan
+from planner.guard_facts import Reason, ReasonKind
 
 
 def begun(folder: Path) -> Settings:
@@ -44,7 +45,7 @@ def healing(watch: Watch) -> Healing:
 def test_watch__ends_with_the_verdict_and_tells_how_the_job_did_before_and_after(healed: Watch) -> None:
     assert healed.failure == ""
     assert healed.action is not None
-    assert (healed.action.state, healed.action.verdict) == ("effective", "the job keeps up")
+    assert (healed.action.state, healed.action.judgement) == ("effective", Reason(ReasonKind.KEEPS_UP))
     assert healed.before is not None
     # Of 30/s two instances of 10/s take 20. After the 300 s of settling 3000 wait, as many as come in 100 s.
     assert healed.before.taken_per_s == pytest.approx(20.0)

@@ -66,12 +66,12 @@ def test_a_server_that_never_answers__is_given_up() -> None:
     never.set()
 
 
-def test_an_expected_error__is_told_with_its_remedy() -> None:
+def test_an_expected_error__is_told_whole_on_one_line() -> None:
     def fails() -> str:
-        raise ValueError("port 9 refuses; start the server")
+        raise ValueError("port 9 refuses;\n start the server")
 
     found = _found(Check("cluster", fails))["cluster"]
-    assert (found.verdict, found.detail, found.remedy) == ("bad", "port 9 refuses", "start the server")
+    assert (found.verdict, found.detail, found.remedy) == ("bad", "port 9 refuses; start the server", "")
 
 
 def test_a_defect__hides_nothing_else() -> None:

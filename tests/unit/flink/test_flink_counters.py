@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, TASK_MANAGER, RecordedFlink
 
 from engines.flink.answers import Counters
+from modeling.inputs.features import Feature
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.flink_counters import operator_samples, shortest_span_s
@@ -53,6 +54,19 @@ def test_samples__of_a_source_count_what_it_gives_out_as_taken_in() -> None:
     before = {("sentences", 0): counters()}
     after = {("sentences", 0): counters(read=0, written=40, idle=1000)}
     assert operator_samples(CHAIN, before, after)[0].records_in == 40
+    assert operator_samples(CHAIN, before, after)[0].arrivals is None
+
+
+def test_samples__of_a_source_that_counts_what_it_polls_tell_arrivals_from_what_its_chain_gives_out() -> None:
+    # An aggregation is chained behind the source; its second instance has no partition.
+    before = {("sentences", 0): counters(), ("sentences", 1): counters()}
+    after = {
+        ("sentences", 0): counters(read=4000, written=40, idle=1000),
+        ("sentences", 1): counters(read=0, written=0, idle=1000),
+    }
+    busy, idle = operator_samples(CHAIN, before, after)
+    assert (busy.arrivals, busy.records_in, busy.records_out) == (4000, 4000, {"sentences->split": 40})
+    assert (idle.arrivals, idle.records_in) == (0, 0)
 
 
 def test_samples__share_several_outputs_out_by_what_their_only_readers_read() -> None:
@@ -227,20 +241,33 @@ def test_operator_samples__cover_one_span_when_flink_collects_counters_while_the
     assert [sample.span_s for sample in samples] == pytest.approx([samples[0].span_s] * 5)
 
 
-class ComputingFlink(RunningFlink):
-    """Its task manager sees two cores, and used .3 of them in every collected second."""
+_GC_TIME = "Status.JVM.GarbageCollector.All.Time"
+_GC_COUNT = "Status.JVM.GarbageCollector.All.Count"
 
-    def __init__(self) -> None:
+
+class ComputingFlink(RunningFlink):
+    """Its task manager sees two cores, and used .3 of them and collected garbage twice, for .02 s, in every collected
+    second.
+    """
+
+    def __init__(self, *, counts_gc: bool = True) -> None:
         super().__init__()
+        self.counts_gc = counts_gc
         manager = self.bodies["/taskmanagers"]["taskmanagers"][0]
         manager["path"] = "pekko.tcp://flink@127.0.0.1:38573/user/rpc/taskmanager_0"
         manager["hardware"] = {"cpuCores": 2, "physicalMemory": 2**34, "freeMemory": 2**30, "managedMemory": 2**30}
         self.replace("GET", f"/taskmanagers/{TASK_MANAGER}/metrics", self._cpu_time)
 
     def _cpu_time(self, request: httpx.Request) -> httpx.Response:
-        assert request.url.params["get"] == "Status.JVM.CPU.Time"
-        spent_ns = 0.3 * self.collected_s * 1e9
-        return httpx.Response(200, json=[{"id": "Status.JVM.CPU.Time", "value": f"{spent_ns:.0f}"}])
+        names = request.url.params["get"].split(",")
+        if not self.counts_gc and _GC_TIME in names:
+            return httpx.Response(200, json=[])  # as Flink answers where it does not know one of the names
+        values = {
+            "Status.JVM.CPU.Time": 0.3 * self.collected_s * 1e9,
+            _GC_TIME: 0.02 * self.collected_s * 1e3,
+            _GC_COUNT: 2 * self.collected_s,
+        }
+        return httpx.Response(200, json=[{"id": name, "value": f"{values[name]:.0f}"} for name in names])
 
 
 def test_operator_samples__hold_the_cpu_of_their_task_manager_over_their_own_span() -> None:
@@ -248,6 +275,15 @@ def test_operator_samples__hold_the_cpu_of_their_task_manager_over_their_own_spa
     for sample in samples:
         assert sample.container == TASK_MANAGER
         assert sample.container_cores == 2.0
+        assert sample.container_cpu_s == pytest.approx(0.3 * sample.span_s)
+
+
+def test_operator_samples__hold_the_pauses_of_their_task_manager_where_flink_counts_them() -> None:
+    for sample in measured(ComputingFlink()).operator_samples(15.0):
+        assert sample.gc_s == pytest.approx(0.02 * sample.span_s, abs=0.001)
+        assert sample.gc_pauses == pytest.approx(2 * sample.span_s, abs=1)
+    for sample in measured(ComputingFlink(counts_gc=False)).operator_samples(15.0):
+        assert sample.gc_s is sample.gc_pauses is None
         assert sample.container_cpu_s == pytest.approx(0.3 * sample.span_s)
 
 
@@ -272,6 +308,24 @@ def test_state__is_that_of_the_last_checkpoint_dealt_out_evenly() -> None:
         ("split", None),
         ("count", 0.5),
     }
+
+
+@pytest.mark.parametrize(
+    ("config", "features"),
+    [
+        (None, set()),
+        ({"interval": 10000, "unaligned_checkpoints": False, "state_backend": "HashMapStateBackend"}, set()),
+        ({"unaligned_checkpoints": True, "state_backend": "HashMapStateBackend"}, {Feature.UNALIGNED_CHECKPOINTS}),
+        ({"state_backend": "EmbeddedRocksDBStateBackend"}, {Feature.STATE_ON_DISK}),
+    ],
+)
+def test_operator_samples__say_what_the_model_leaves_out_of_the_job(
+    config: dict[str, Any] | None, features: set[Feature]
+) -> None:
+    flink = RunningFlink()
+    if config is not None:
+        flink.bodies[f"/jobs/{JOB}/checkpoints/config"] = config
+    assert {sample.features for sample in measured(flink).operator_samples(15.0)} == {tuple(features)}
 
 
 @pytest.mark.parametrize("latest", [{}, {"latest": None}, {"latest": {"completed": None}}])

@@ -11,7 +11,8 @@ from forecasting.events.calendar import Event, EventCalendar, EventKind
 from forecasting.events.effects import learn_effects
 from forecasting.forecaster import Forecaster
 from forecasting.forecasters import all_forecasters
-from forecasting.models.local_time_forecaster import LocalTimeFitted
+from forecasting.models.first_days_forecaster import FIRST_DAYS, FirstDaysForecaster
+from forecasting.models.local_time_forecaster import LocalTimeFitted, LocalTimeForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.profile_forecast import profile_forecast
 from forecasting.terms import ForecastTerms
@@ -23,7 +24,11 @@ CHANGES = {
 }
 DAY = timedelta(days=1)
 # Persistence knows no time of day but by its errors of about the same time, so it never knows an opening hour.
-SEASONAL = [forecaster for forecaster in all_forecasters() if forecaster.name != "persistence"]
+SEASONAL = [
+    *(forecaster for forecaster in all_forecasters() if forecaster.name not in {"persistence", FIRST_DAYS}),
+    # It competes for two weeks; here it gets four.
+    LocalTimeForecaster(FirstDaysForecaster(max_days=35)),
+]
 
 
 def opening_hours(start: datetime, end: datetime, timezone: str = "Europe/Berlin") -> ArrivalSeries:

@@ -74,7 +74,7 @@ def test_self_influence__is_a_share(days: int) -> None:
     assert (own[known] < 1).all()
     assert not own[~known].any()
     # The trace of the hat matrix: parameters in use, of which there are no more than columns, the mean among them.
-    assert 1 < own.sum() < 1 + fourier_terms(WINDOW_S, DAILY_ORDER, WEEKLY_ORDER).shape[1]
+    assert 1 < own.sum() < 1 + fourier_terms(WINDOW_S, DAILY_ORDER, WEEKLY_ORDER)[0].shape[1]
 
 
 def test_self_influence__is_how_much_a_window_moves_its_own_level() -> None:
@@ -101,7 +101,7 @@ def test_a_heavier_penalty__is_smoother(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_penalties__are_the_squares_of_the_orders_of_their_waves() -> None:
-    terms = fourier_terms(WINDOW_S, DAILY_ORDER, WEEKLY_ORDER)
+    terms, _ = fourier_terms(WINDOW_S, DAILY_ORDER, WEEKLY_ORDER)
     penalties = _wave_penalties(terms.shape[1])
     # At an hour a step, waves of up to 11 a day are resolved: a weekend step, 4 × 11 of the day, 2 × 6 of the week.
     assert penalties.size == terms.shape[1] == 1 + 44 + 12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecasting.errors import HistoryError
-from forecasting.trace_file import read_trace
+from forecasting.trace_file import read_local_trace, read_trace
 
 
 def trace(folder: Path, *rows: str, head: str = "timestamp,count") -> Path:
@@ -49,6 +49,9 @@ def test_times__have_an_offset_or_are_in_utc_and_other_columns_are_passed_over(t
         (["2003-03-03T07:00:00Z,1\0", "2003-03-03T07:05:00Z,2"], "holds a null byte"),
         (["2003-03-03T07:00:00Z,1_0", "2003-03-03T07:05:00Z,2"], r"row 2: count '1_0'"),
         (["2003-03-03T07:00:00Z,１", "2003-03-03T07:05:00Z,2"], r"row 2: count '１'"),
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T07:05:00Z,1,234"], r"Row #3: Expected 2 columns, got 3"),
+        (["2003-03-03T07:00:00Z,1,234", "2003-03-03T07:05:00Z,1,235"], r"Row #2: Expected 2 columns, got 3"),
+        (["2003-03-03T07:00:00Z,1", "2003-03-03T07:05:00Z"], r"Row #3: Expected 2 columns, got 1"),
         (["2003-03-03T07:00:00Z,1"], "has 1 rows"),
         ([], "has 0 rows"),
         (["1973-01-01T00:00:00Z,1", "1973-01-01T00:00:01Z,1", "2003-03-03T07:00:00Z,1"], "correct the timestamps"),
@@ -61,6 +64,12 @@ def test_trace__that_cannot_be_used_is_refused_with_row_value_and_remedy(
         read_trace(trace(tmp_path, *rows))
 
 
+def test_trace__with_a_column_twice_is_refused(tmp_path: Path) -> None:
+    rows = ("2003-03-03T07:00:00Z,1,7", "2003-03-03T07:05:00Z,2,8")
+    with pytest.raises(HistoryError, match="has the column 'count' twice"):
+        read_trace(trace(tmp_path, *rows, head="timestamp,count,count"))
+
+
 def test_trace__without_its_columns_or_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="has no column 'count'; name its columns timestamp and count"):
         read_trace(trace(tmp_path, "2003-03-03T07:00:00Z,1", head="timestamp,value"))
@@ -69,3 +78,27 @@ def test_trace__without_its_columns_or_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(HistoryError, match=r"empty\.csv cannot be read as CSV"):
         read_trace(tmp_path / "empty.csv")
+
+
+def test_times_without_an_offset__are_those_of_the_named_zone_and_counted(tmp_path: Path) -> None:
+    rows = ("2003-03-03T08:00:00,1", "2003-03-03T08:30:00+01:00,2", "2003-03-03T09:00:00,3")
+    read = read_local_trace(trace(tmp_path, *rows), "Europe/Berlin")
+    assert (read.series.start, read.series.timezone) == (datetime(2003, 3, 3, 7, tzinfo=UTC), "Europe/Berlin")
+    assert (read.series.counts.tolist(), read.bare_times) == ([1, 2, 3], 2)
+    assert read_local_trace(trace(tmp_path, *rows[:1], "2003-03-03T08:30:00,1"), "UTC").bare_times == 2
+
+
+def test_a_repeated_hour__is_its_first_and_where_it_stands_twice_both(tmp_path: Path) -> None:
+    # Berlin's clocks go back from 3:00 to 2:00 on 26 October 2003: 2:00 is 0:00 UTC, then 1:00 UTC.
+    hours = [*(f"2003-10-26T0{hour}:00:00" for hour in (1, 2, 2, 3, 4))]
+    twice = read_local_trace(trace(tmp_path, *(f"{at},{n}" for n, at in enumerate(hours))), "Europe/Berlin").series
+    assert (twice.start, twice.counts.tolist()) == (datetime(2003, 10, 25, 23, tzinfo=UTC), [0, 1, 2, 3, 4])
+    once = [*hours[:2], *hours[3:], "2003-10-26T05:00:00"]
+    seen = read_local_trace(trace(tmp_path, *(f"{at},{n}" for n, at in enumerate(once))), "Europe/Berlin").series
+    assert seen.counts.tolist() == pytest.approx([0, 1, np.nan, 2, 3, 4], nan_ok=True)
+
+
+def test_a_skipped_hour__is_refused_with_its_row(tmp_path: Path) -> None:
+    rows = [f"2003-03-30T0{hour}:00:00,1" for hour in (1, 2, 3)]
+    with pytest.raises(HistoryError, match=r"row 3: the clock of Europe/Berlin skips 2003-03-30T02:00:00; give .* UTC"):
+        read_local_trace(trace(tmp_path, *rows), "Europe/Berlin")

@@ -9,13 +9,13 @@ from guard_windows import look, steady, window
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Topology
-from planner.guard.actions import Action, ActionKind, Schedule
+from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Assessment, Pair, assessed
-from planner.guard.diagnoses import DiagnosisKind
 from planner.guard.judgement import Verdict, VerdictKind, judged, keeps_failing
 from planner.guard.sizing import Sizing
 from planner.guard.terms import GuardTerms
 from planner.guard.window import Window
+from planner.guard_facts import ActionKind, DiagnosisKind, ReasonKind
 from planner.limits import Limits
 from planner.plan_model import PlanModel
 
@@ -42,8 +42,16 @@ def assess(
 
 
 def done(of: Assessment) -> Action:
-    assert of.action is not None, of.why
+    assert of.action is not None, of.reasons
     return of.action
+
+
+def kinds(of: Assessment) -> list[ReasonKind]:
+    return [reason.kind for reason in of.reasons]
+
+
+def values(of: Assessment) -> list[tuple[ReasonKind, float | None, float | None]]:
+    return [(reason.kind, reason.observed, reason.bound) for reason in of.reasons]
 
 
 def test_scale_up__adds_what_the_load_lacks_and_what_drains_the_backlog() -> None:
@@ -73,7 +81,7 @@ def test_scale_up__keeps_to_the_limits() -> None:
     assert plan(Limits(), replace(PAIR, operators=(Operator("read"), Operator("work", 5)))) == {"read": 1, "work": 5}
     nothing = assess(FULL, replace(TERMS, limits=Limits(max_instances=3)))
     assert nothing.action is None
-    assert "raise planning.max_instances" in nothing.why
+    assert kinds(nothing) == [ReasonKind.NO_ROOM]
 
 
 def test_too_few_instances_allowed__go_to_who_lacks_most() -> None:
@@ -87,26 +95,26 @@ def test_scale_down__goes_to_what_the_load_needs_and_not_below_the_floor() -> No
     assert done(assess(IDLE)).plan == {"read": 1, "work": 2}
     assert done(assess(IDLE, schedule=Schedule({"work": 6}))).plan == {"read": 1, "work": 6}
     held = assess(IDLE, schedule=Schedule({"work": 10}))
-    assert (held.action, "the load or the schedule needs as many" in held.why) == (None, True)
+    assert (held.action, kinds(held)) == (None, [ReasonKind.NEEDED])
 
 
 def test_scale_down__must_save_a_tenth_of_all_instances() -> None:
     # One of eleven is 9 %, two are 18 %.
     kept = assess(IDLE, schedule=Schedule({"work": 9}))
-    assert (kept.action, "1 of 11 instances less are not worth a rescale" in kept.why) == (None, True)
+    assert (kept.action, values(kept)) == (None, [(ReasonKind.NOT_WORTH_IT, 1, 11)])
     assert done(assess(IDLE, schedule=Schedule({"work": 8}))).plan == {"read": 1, "work": 8}
 
 
 def test_scale_down__waits_for_the_dwell_and_for_a_planned_step() -> None:
     young = assess(IDLE, ran_s=1799.0)
-    assert (young.action, "the plan runs for 1799 s, and is held for 1800 s" in young.why) == (None, True)
+    assert (young.action, values(young)) == (None, [(ReasonKind.DWELLS, 1799, 1800)])
     near = assess(IDLE, schedule=Schedule({}, planned_in_s=300.0, lead_s=300.0))
-    assert (near.action, "a planned step is 300 s ahead" in near.why) == (None, True)
+    assert (near.action, values(near)) == (None, [(ReasonKind.STEP_AHEAD, 300, None)])
     assert assess(IDLE, schedule=Schedule({}, planned_in_s=301.0, lead_s=300.0)).action is not None
 
 
 def test_a_window_that_is_not_covered__decides_nothing() -> None:
-    assert assess(None).why == "0 s of metrics are known of this plan, and 180 s are asked for"
+    assert values(assess(None)) == [(ReasonKind.SHORT_WINDOW, 0, 180)]
     assert assess(window(look(0, work=(1.0, 1.0), waits=0.5))).action is None
 
 
@@ -114,7 +122,7 @@ def test_slow_instance__is_to_be_restarted_by_people() -> None:
     found = assess(steady(work=(0.5, 1.0), into=(5.0, 5.0), waits=0.5))
     (advice,) = found.advice
     assert (found.action, advice.kind, advice.plan) == (None, ActionKind.RESTART_INSTANCE, None)
-    assert "restart instance 1 of operator work" in advice.why
+    assert (advice.diagnosis.operator, advice.diagnosis.instance) == ("work", 1)
 
 
 def test_data_skew__names_the_hot_keys_where_they_are_known() -> None:
@@ -123,21 +131,21 @@ def test_data_skew__names_the_hot_keys_where_they_are_known() -> None:
     profiles = {"read": OperatorProfile("read", 0.0001), "work": OperatorProfile("work", 0.1, keys=keys)}
     known = replace(TERMS, model=PlanModel(KEYED, profiles))
     (advice,) = assess(skewed, known).advice
-    assert "its heaviest keys are 'a' (60%), 'b' (10%), 'c' (5%)" in advice.why
+    assert advice.reason.keys == {"a": 0.6, "b": 0.1, "c": 0.05}
     (blind,) = assess(skewed).advice
-    assert "its keys are not known" in blind.why
+    assert (blind.reason.kind, blind.reason.keys) == (ReasonKind.SPLITS_KEYS, {})
 
 
 def test_a_barred_pair__is_named_and_not_tried() -> None:
     found = assess(FULL, barred=frozenset({(DiagnosisKind.UNDER_PROVISIONED, ActionKind.SCALE_UP)}))
     assert found.action is None
-    assert "scale-up has kept failing and is barred" in found.why
+    assert [(reason.kind, reason.action) for reason in found.reasons] == [(ReasonKind.BARRED, ActionKind.SCALE_UP)]
     other = frozenset({(DiagnosisKind.TARGET_MISSED, ActionKind.SCALE_UP)})
     assert assess(FULL, barred=other).action is not None
 
 
 def verdict(action: Action, of: Window) -> Verdict:
-    return judged(action.kind, action.diagnosis.kind, action.before, action.expected, of, TERMS)
+    return judged(action.kind, action.before, action.expected, of, TERMS)
 
 
 def test_a_scale_up__is_effective_once_the_job_keeps_up_or_half_the_gain_is_there() -> None:

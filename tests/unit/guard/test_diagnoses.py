@@ -3,9 +3,10 @@
 from guard_bench import TERMS
 from guard_windows import look, steady, window
 
-from planner.guard.diagnoses import Diagnosis, DiagnosisKind, bottleneck, diagnoses, drains
+from planner.guard.diagnoses import bottleneck, diagnoses, drains
 from planner.guard.symptoms import symptoms
 from planner.guard.window import Window
+from planner.guard_facts import Diagnosis, DiagnosisKind
 
 
 def found(of: Window) -> list[tuple[DiagnosisKind, str, int | None]]:

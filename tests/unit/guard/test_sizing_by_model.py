@@ -16,6 +16,7 @@ from planner.guard.assessment import assessed
 from planner.guard.sizing import Sizing
 from planner.guard.window import Window
 from planner.guard.withheld import withheld
+from planner.guard_facts import ReasonKind
 from planner.limits import Limits
 from planner.packing.flink_slots import FlinkSlots
 from planner.packing.offer import Offer
@@ -76,7 +77,8 @@ def test_keys_that_the_job_shows_to_be_wrong__are_left_out_and_the_action_says_s
     assert isinstance(action, Action)
     # 30/s at 70 % and 30 · 30 / 600 s: 44.4/s of 10/s each.
     assert action.plan == {"read": 1, "work": 5}
-    assert "by the model the running plan carries 10/s at most, and it takes in 20/s" in action.why
+    assert action.reason.scaling is not None
+    assert (action.reason.scaling.carried_per_s, action.reason.scaling.taken_per_s) == (pytest.approx(10), 20)
     assert action.expected["sustained_per_s"] == pytest.approx(50.0)
 
 
@@ -127,8 +129,10 @@ def test_a_planned_step__waits_while_its_plan_carries_too_little_for_a_hot_key()
     window = Window(KEYED, steady(work=(0.5, *(0.2,) * 7), offered=19.0, into=(5.0, *(2.0,) * 7)).looks)
     plan, runs = {"read": 1, "work": 2}, {"read": 1, "work": 8}
     # 19/s of .1 s keep two instances 95 % busy if they share evenly; the hot key does not share.
-    assert withheld(plan, runs, window, TERMS) == ""
-    assert "its plan carries" in withheld(plan, runs, window, replace(TERMS, model=keyed(HOT)))
+    assert withheld(plan, runs, window, TERMS) is None
+    waits = withheld(plan, runs, window, replace(TERMS, model=keyed(HOT)))
+    assert waits is not None
+    assert waits.kind is ReasonKind.NEEDS_MORE
 
 
 def test_limits__bound_what_the_model_asks_for() -> None:

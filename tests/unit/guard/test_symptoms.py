@@ -9,18 +9,9 @@ from guard_windows import look, steady, window
 from modeling.calibration.operator_sample import OperatorSample
 from planner.errors import ClusterError, LedgerError
 from planner.guard.look import Waiting, look_from_json, look_of, look_to_json
-from planner.guard.symptoms import (
-    SymptomKind,
-    backpressure,
-    growing_queue,
-    idle,
-    lag,
-    rate_skew,
-    saturation,
-    service_skew,
-    symptoms,
-)
+from planner.guard.symptoms import backpressure, growing_queue, idle, lag, rate_skew, saturation, service_skew, symptoms
 from planner.guard.window import window_of
+from planner.guard_facts import SymptomKind
 
 
 def test_backpressure__is_waiting_for_more_than_a_fiftieth_of_the_time_in_every_look() -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from planner.horizon.budget import MAX_H, MIN_H, allowed_minutes, course_within
+from planner.horizon.budget import MAX_H, MIN_H, allowed_minutes
+from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_search import Course, best_course
 from planner.horizon.prices import ChangeTerms, Prices
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modeling.arrays import Floats
-from planner.horizon.budget import course_within
+from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_search import Course, Turn, best_course, followed_course
 from planner.horizon.prices import ChangeTerms, Prices
 

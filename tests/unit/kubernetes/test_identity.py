@@ -91,6 +91,56 @@ def test_kubeconfig__whose_files_are_pipes_is_refused_soon(
     assert time.monotonic() - began_s < 5
 
 
+LOGIN = "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh, args: [-c, "
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            f"token: {SECRET}",
+            f"{LOGIN}'echo {SECRET} >&2; exit 3']}}",
+            "the program that .* names for its login failed",
+        ),
+        (f"token: {SECRET}", f"{LOGIN}'echo {SECRET}']}}", "the program that .* names for its login failed"),
+        (f"token: {SECRET}", "tokenFile: /dev/zero", "see whether `kubectl` can use it"),
+        (f"token: {SECRET}", "tokenFile: kubeconfig", "its token is not one line of printable ASCII"),
+        (f"token: {SECRET}", f'token: "a\\n{SECRET}"', "its token is not one line of printable ASCII"),
+        ('server: "https://127.0.0.1:6443"', f'server: "https:/anna:{SECRET}@h"', "is no address"),
+        ('server: "https://127.0.0.1:6443"', "server: ftp://h", "is no address"),
+        ('server: "https://127.0.0.1:6443"', "server: https://h:99999", "is no address"),
+    ],
+)
+def test_a_login_or_server__that_cannot_be_is_named_and_not_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, before: str, after: str, said: str
+) -> None:
+    text = KUBECONFIG.replace(before, after)
+    assert text != KUBECONFIG
+    with pytest.raises(ClusterError, match=said) as error:
+        api_client(Identity(_written(tmp_path, text)), ClusterError)
+    assert SECRET not in f"{error.value} {caplog.text}"
+
+
+def test_a_login_program__that_prints_without_end_is_stopped_and_named(tmp_path: Path) -> None:
+    text = KUBECONFIG.replace(f"token: {SECRET}", f"{LOGIN}'exec cat /dev/zero']}}")
+    with pytest.raises(ClusterError, match="names for its login printed more than 16 MiB; see whether `kubectl`"):
+        api_client(Identity(_written(tmp_path, text)), ClusterError)
+
+
+def test_a_login_program__that_waits_without_end_is_stopped_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "LOGIN_S", 2.0)
+    text = KUBECONFIG.replace(f"token: {SECRET}", f"{LOGIN}'sleep 600 & echo $! > {tmp_path}/started; wait']}}")
+    with pytest.raises(ClusterError, match=r"names for its login did not end within 2 s|cannot be read; see whether"):
+        api_client(Identity(_written(tmp_path, text)), ClusterError)
+    started = Path("/proc", (tmp_path / "started").read_text().strip(), "stat")
+    ended_by_s = time.monotonic() + 60
+    while started.exists() and started.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < ended_by_s, "what the program started still runs"
+        time.sleep(0.05)
+
+
 def test_client__that_is_not_installed_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(ClusterError, match="install forescale with its extra `kubernetes`"):

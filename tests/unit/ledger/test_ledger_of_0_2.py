@@ -9,6 +9,7 @@ from ledger_decisions import after, plan_of
 
 from planner.decision_basis import CauseKind, Rung
 from planner.edit_facts import LimitKind, LimitPassed
+from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import Approval, Maker, Moved, StepState
 
@@ -52,6 +53,11 @@ def test_what_the_guard_moved_and_made__is_told_by_fields(ledger: Ledger) -> Non
     assert (moved.moved, moved.reason, moved.replaces) == (Moved.BY_GUARD, "fine", plan_of(3, "moved"))
     [by_hand] = [step for step in ledger.steps(topology="calls") if step.schedule_id is None]
     assert by_hand.made_by is Maker.PERSON
+
+
+def test_why_the_guard_acted__is_the_sentence_that_0_2_wrote(ledger: Ledger) -> None:
+    [action] = ledger.guard.actions("moved")
+    assert (action.reason, action.judgement) == (Reason(ReasonKind.WORDED, detail="more come"), None)
 
 
 def test_approvals_and_questions__are_fields(ledger: Ledger) -> None:

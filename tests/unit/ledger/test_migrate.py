@@ -1,6 +1,8 @@
 """Migrations: from nothing, again, at once, and never half."""
 
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -8,13 +10,15 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from first_ledger import upgrade_to
 from ledger_decisions import forecast_of
 
 from planner.errors import LedgerError
+from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.database import Database
 from planner.ledger.ledger import Ledger
-from planner.ledger.migrate import upgrade_database
+from planner.ledger.migrate import _config, _newest, upgrade_database
 from planner.ledger.step_state import StepState
 from planner.ledger.tables import Base
 
@@ -44,6 +48,23 @@ def test_upgrade__again_changes_nothing(file: Path) -> None:
     upgrade_database(Database(f"sqlite:///{file}"))
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA schema_version").fetchone() == before
+
+
+def test_upgrade__ends_at_the_head_of_the_revisions(file: Path) -> None:
+    """The name of the newest file says so, without Alembic."""
+    upgrade_database(Database(f"sqlite:///{file}"))
+    with closing(sqlite3.connect(file)) as connection:
+        [(number,)] = connection.execute("SELECT version_num FROM alembic_version")
+    assert number == ScriptDirectory.from_config(_config()).get_current_head() == _newest()
+
+
+def test_a_ledger_of_the_newest_revision__is_opened_without_alembic(file: Path) -> None:
+    upgrade_database(Database(f"sqlite:///{file}"))
+    script = (
+        "import sys; from planner.ledger.ledger import Ledger; Ledger(sys.argv[1]); print('alembic' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, f"sqlite:///{file}"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_upgrade__by_several_at_once_happens_once(file: Path) -> None:
@@ -130,6 +151,27 @@ def test_upgrade__of_a_ledger_that_compared_rescales_of_whole_days_keeps_what_it
         connection.commit()
     [kept] = Ledger(f"sqlite:///{file}").shadow.days("calls")
     assert (kept.rescales, kept.rescales_observed, kept.real_rescales) == (4, 4, 1)
+
+
+def test_upgrade__of_a_ledger_whose_guard_wrote_sentences_keeps_them_and_counts_its_failures(file: Path) -> None:
+    upgrade_to(f"sqlite:///{file}", "0011")
+    moment, last = "2003-03-03 12:00:00.000000", "still under-provisioned: work is full"
+    why = ("work is full", last)
+    action = ("a", "calls", moment, *("under-provisioned", "scale-up", "work"), why[0], None, *["{}"] * 3)
+    pairs = {"scale-up": f"2 times in a row without effect, at last: {last}", "scale-down": "by hand"}
+    with closing(sqlite3.connect(file)) as connection:
+        judged = (*action, "ineffective", moment, why[1], "{}")
+        connection.execute(f"INSERT INTO guard_actions VALUES ({', '.join('?' * len(judged))})", judged)
+        for kind, reason in pairs.items():
+            row = ("calls", "under-provisioned", kind, moment, reason, None, "")
+            connection.execute(f"INSERT INTO guard_blacklist VALUES ({', '.join('?' * len(row))})", row)
+        connection.commit()
+    ledger = Ledger(f"sqlite:///{file}")
+    worded = [Reason(ReasonKind.WORDED, detail=sentence) for sentence in why]
+    [kept] = ledger.guard.actions("calls")
+    assert [kept.reason, kept.judgement] == worded
+    barred = {each.action: (each.failures, each.last) for each in ledger.guard.barred("calls")}
+    assert barred == {"scale-up": (2, worded[1]), "scale-down": (0, Reason(ReasonKind.WORDED, detail="by hand"))}
 
 
 def test_upgrade__of_a_ledger_from_before_the_guard_keeps_its_steps(file: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology

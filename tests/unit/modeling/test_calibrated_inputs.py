@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined, profile_of

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.evaluate import evaluate
+from modeling.inputs.features import Feature
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, profile_of, sample
 
@@ -70,6 +73,7 @@ def test_memory_and_cpu__rise_with_the_rate_from_what_an_idle_instance_uses() ->
             state_gib=0.5,
             cpu_s=60 * (0.1 + 0.003 * rate),
             gc_s=0.6,
+            gc_pauses=3.0,
             began_s=0.0,
         )
         for index, rate in enumerate((10, 20, 30, 40))
@@ -79,9 +83,11 @@ def test_memory_and_cpu__rise_with_the_rate_from_what_an_idle_instance_uses() ->
     assert made.profile.memory_mib_s == pytest.approx(2)
     assert made.profile.cpu_s == pytest.approx(0.003)
     assert made.profile.gc_share == pytest.approx(0.01)
+    assert made.profile.gc_pause_s == pytest.approx(0.2)  # three collections in .6 s
     # four instances of half a GiB
     assert made.profile.state_gib == pytest.approx(2.0)
-    assert "0.1 cores" in made.notes[0]
+    assert made.profile.idle_cores == pytest.approx(0.1)
+    assert "idle_cores" in made.profile.intervals
 
 
 def test_memory__of_rates_that_are_alike_is_all_idle() -> None:
@@ -158,3 +164,14 @@ def test_state__of_instances_that_were_there_before_a_rescale_does_not_count() -
     before = [sample(10, 1000, index, began_s=0.0, state_gib=1.0, parallelism=4) for index in range(4)]
     after = [sample(10, 1000, index, began_s=60.0, state_gib=2.0, parallelism=2) for index in range(2)]
     assert profile_of(*before, *after).state_gib == pytest.approx(4.0)
+
+
+def test_features_of_a_measured_job_that_the_model_leaves_out__are_notes_on_its_estimates() -> None:
+    seen = (Feature.UNALIGNED_CHECKPOINTS, Feature.STATE_ON_DISK)
+    samples = [sample(10, 1000, index, state_gib=0.5, features=seen) for index in range(4)]
+    profiles = {**DECLARED, "k": calibrated(JOIN, samples, DECLARED).operators["k"].profile}
+    assert profiles["k"].features == (Feature.STATE_ON_DISK, Feature.UNALIGNED_CHECKPOINTS)
+    plan = PhysicalPlan(JOIN.name, dict.fromkeys(JOIN.order, 1))
+    notes = evaluate(JOIN, profiles, plan, dict.fromkeys(JOIN.sources, 1.0)).notes
+    assert any(note.startswith("checkpoints are unaligned") for note in notes)
+    assert any("with 2 GiB of it; calibrate again once it has grown" in note for note in notes)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined, profile_of, sample
@@ -236,3 +236,15 @@ def test_too_few_tuples__are_said_to_be_too_few() -> None:
 def test_stream_that_does_not_enter__is_refused() -> None:
     with pytest.raises(ModelError, match="names j->k, which does not enter it; those that do are a->j, b->j"):
         calibrated(JOIN, [joined(1, 1, 1, 1, records_in_by={"j->k": 2.0})], DECLARED)
+
+
+def test_samples_that_show_backpressure_alone__do_not_make_the_service_time_shorter() -> None:
+    # Full, "a" waits all 60 s for room and its busy time is lost in rounding; at 100/s it is busy 2 ms a tuple.
+    full = OperatorSample("a", 0, 60.0, 0.0, 60.0, 0.0, {"a->j": 12_000.0}, began_s=0.0, age_s=600.0)
+    calm = OperatorSample("a", 0, 60.0, 12.0, 0.0, 0.0, {"a->j": 6_000.0}, began_s=60.0, age_s=660.0)
+    made = calibrated(JOIN, [full, calm], DECLARED).operators["a"]
+    assert made.profile.service_s == pytest.approx(0.002)
+    assert any("1 of 2 samples show backpressure alone" in note for note in made.notes)
+    held = calibrated(JOIN, [full], DECLARED).operators["a"]
+    assert held.profile.service_s == DECLARED["a"].service_s
+    assert any("calibrate at a load that its readers carry" in note for note in held.notes)

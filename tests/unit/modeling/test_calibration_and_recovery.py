@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeling.calibration import calibrated_profiles
+from modeling.calibration.calibrated import calibrated, calibrated_profiles
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile
@@ -70,3 +70,31 @@ def test_source__that_makes_many_tuples_of_an_arrival_is_measured_per_arrival(ch
     measured = calibrated_profiles(chain, [sample], declared)["a"]
     assert measured.service_s == pytest.approx(0.04)
     assert measured.selectivity["a->b"] == pytest.approx(400)
+
+
+def test_source__that_counts_its_arrivals_has_its_selectivity_and_time_of_an_arrival_measured(chain: Topology) -> None:
+    # 1 s busy with 2000 arrivals, of which a chained aggregation makes 100 tuples: .5 ms each, .05 out for each in.
+    declared = {name: OperatorProfile(name, 1.0) for name in chain.order}
+    source, out = chain.sources[0], chain.outputs(chain.sources[0])[0].name
+    sample = OperatorSample(source, 0, 10.0, 1.0, 0.0, 2000, {out: 100}, arrivals=2000)
+    profile = calibrated_profiles(chain, [sample, sample], declared)[source]
+    assert profile.service_s == pytest.approx(0.0005)
+    assert profile.selectivity[out] == pytest.approx(0.05)
+
+
+def test_output_that_falls_with_the_rate__is_named(chain: Topology) -> None:
+    # A source with a chained aggregation of 100 keys each second: 1000 tuples in 10 s, of 4000/s as of 2000/s.
+    declared = {name: OperatorProfile(name, 1.0) for name in chain.order}
+    source, out = chain.sources[0], chain.outputs(chain.sources[0])[0].name
+
+    def at(per_s: float, made: float, began_s: float) -> OperatorSample:
+        return OperatorSample(
+            source, 0, 10.0, 5.0, 0.0, 10 * per_s, {out: made}, arrivals=10 * per_s, began_s=began_s, age_s=600.0
+        )
+
+    slow, fast = at(2000, 1000, 0.0), at(4000, 1000, 20.0)
+    (note,) = (n for n in calibrated(chain, [slow, fast], declared).operators[source].notes if "falls" in n)
+    assert "from 0.05 a tuple at 2000 tuples a second to 0.025 at 4000" in note
+    # Twice as much at twice the rate
+    alike = calibrated(chain, [slow, at(4000, 2000, 20.0)], declared).operators[source]
+    assert not any("falls" in note for note in alike.notes)

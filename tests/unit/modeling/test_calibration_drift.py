@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated_profiles, drifts
+from modeling.calibration.calibrated import calibrated_profiles
+from modeling.calibration.drift import drifts
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import ScaleEfficiency

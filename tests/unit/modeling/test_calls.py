@@ -1,8 +1,10 @@
 """Calls to another system, of which an instance makes several at once."""
 
+from dataclasses import replace
+
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
@@ -115,3 +117,17 @@ def test_an_operator_that_is_busy_or_that_nobody_waits_for__is_not_named(seen: d
 def test_calls_that_are_not_all_in_use__keep_the_declared_time() -> None:
     found = calibrated(CHAIN, samples(waiting=0.0, per_s=20.0), PROFILES).operators["enrich"]
     assert found.profile.calls == CALLS
+
+
+def test_waiting_for_a_free_call__is_no_service_although_the_engine_counts_it_as_busy() -> None:
+    # All ten calls in use, and waiting for a free one counts as busy: 30 s busy with 3000 tuples, 10 ms each; the
+    # container used .3 CPU seconds.
+    full = [replace(each, container="one", container_cpu_s=0.3, container_cores=2.0) for each in samples(busy=1.0)]
+    found = calibrated(CHAIN, full, {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002, calls=Calls(10, 3.0))})
+    profile = found.operators["enrich"].profile
+    assert profile.calls is not None
+    assert profile.calls.call_s == pytest.approx(0.1)
+    # At most all the CPU there was: .3 s over 3000 tuples.
+    assert profile.service_s <= 0.0001 * 1.0001
+    estimate = evaluate(CHAIN, {**PROFILES, "enrich": profile}, plan(2), {"read": 1.0})
+    assert estimate.mst_per_s["read"] == pytest.approx(200.0)

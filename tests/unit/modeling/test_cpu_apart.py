@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.cpu_apart import cpu_apart
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.queueing.shared_cores import active_shares
 
@@ -178,3 +181,75 @@ def test_a_quota_that_is_not_full__stretches_busy_times_no_more_than_a_whole_cor
     of_a, of_b = (sample.busy_s for sample in apart.samples)
     assert 2.0 / 1.12 <= of_a <= 2.0
     assert 1.0 / 1.22 <= of_b <= 1.0
+
+
+def _at(rate_per_s: float, began_s: float) -> list[OperatorSample]:
+    """Two instances for 10 s in a container of .5 cores: 2 ms and 1 ms a tuple, .04 cores without work."""
+    used_s = 10 * (0.003 * rate_per_s + 0.04)
+    return [
+        OperatorSample(
+            name,
+            0,
+            10.0,
+            10 * cpu_s * rate_per_s,
+            0.0,
+            10 * rate_per_s,
+            {},
+            began_s=began_s,
+            container="tm",
+            container_cpu_s=used_s,
+            container_cores=0.5,
+        )
+        for name, cpu_s in (("a", 0.002), ("b", 0.001))
+    ]
+
+
+def test_cpu_that_no_rate_changes__is_use_without_work_and_lessens_what_its_container_can_do() -> None:
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    declared = {name: OperatorProfile(name, 0.1) for name in "ab"}
+    samples = [sample for at, rate in enumerate((40.0, 90.0, 150.0)) for sample in _at(rate, 100.0 * at)]
+    made = calibrated(topology, samples, declared)
+    for name, cpu_s in (("a", 0.002), ("b", 0.001)):
+        profile = made.operators[name].profile
+        assert profile.container_idle_cores == pytest.approx(0.04, rel=0.1), name
+        assert profile.intervals["container_idle_cores"][0] <= 0.04 <= profile.intervals["container_idle_cores"][1]
+        assert profile.cpu_s == pytest.approx(cpu_s, rel=0.1), name
+    # .46 cores are left for 3 ms a tuple
+    together = PhysicalPlan("pair", {"a": 1, "b": 1}, (Container(1, (Instance("a", 0), Instance("b", 0))),))
+    estimate = evaluate(topology, made.profiles, together, {"a": 1.0}, site=Site(container=ContainerSize(cores=0.5)))
+    assert estimate.mst_per_s["a"] == pytest.approx(0.46 / 0.003, rel=0.02)
+
+
+def test_one_load__takes_use_without_work_for_that_of_tuples() -> None:
+    # 90/s · 3 ms + .04 = .31 cores, which 90 tuples a second use: 3.4 ms each
+    apart = cpu_apart(_at(90.0, 0.0))
+    assert apart.idle_cores is not None
+    assert apart.idle_cores.low == 0
+    used_s = sum(sample.cpu_s or 0.0 for sample in apart.samples) / 10
+    assert used_s + apart.idle_cores.value == pytest.approx(0.31, rel=0.02)
+
+
+def test_cpu_of_waking__is_no_loss_of_capacity_where_it_ends_at_full_load() -> None:
+    # Container of .2 cores. Full, a tuple takes .2 / 25,000 = 8 µs of CPU; at 15,000/s that is .12 cores. It used .16,
+    # so .04 to wake an instance that waits, which is .1 for the time that the work leaves: .04 / (1 - .12/.2).
+    one = Topology("one", (Operator("a"),), ())
+    full, calm = ((25_000.0, 10.0, 2.0), (15_000.0, 4.0, 1.6))
+    samples = [
+        OperatorSample(
+            "a", 0, 10.0, busy_s, 0.0, rate * 10, {}, began_s=began_s, container="x", container_cpu_s=cpu_s,
+            container_cores=0.2, arrivals=rate * 10, parallelism=1,
+        )
+        for began_s, (rate, busy_s, cpu_s) in ((0.0, full), (20.0, full), (40.0, calm), (60.0, calm))
+    ]  # fmt: skip
+    profiles = calibrated(one, samples, {"a": OperatorProfile("a", 1e-5)}).profiles
+    plan = PhysicalPlan("one", {"a": 1}, (Container(0, (Instance("a", 0),)),))
+
+    def told(cores: float, load_per_s: float) -> tuple[float, float]:
+        estimate = evaluate(one, profiles, plan, {"a": load_per_s}, site=Site(container=ContainerSize(cores=cores)))
+        assert estimate.resources is not None
+        return estimate.mst_per_s["a"], estimate.resources.total_cores
+
+    assert told(0.2, 25_000) == pytest.approx((25_000, 0.2), rel=0.03)
+    assert told(0.2, 15_000)[1] == pytest.approx(0.16, rel=0.05)
+    assert told(0.4, 25_000)[0] == pytest.approx(50_000, rel=0.05)
+    assert profiles["a"].container_waking_cores == pytest.approx(0.1, rel=0.1)

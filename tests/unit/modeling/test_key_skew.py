@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
 from modeling.inputs.key_histogram import KeyHistogram

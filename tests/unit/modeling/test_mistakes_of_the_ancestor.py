@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
 from modeling.calibration.by_input import ratios_by_input
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.offered_load import offered_load
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.evaluate import evaluate
 from modeling.inputs.mixed_inputs import mixed_operators, unseparated_outputs
 from modeling.inputs.operator_profile import OperatorProfile

@@ -9,7 +9,7 @@ import pytest
 from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
-from modeling.flow.limits import LinkLimit
+from modeling.flow.limits import CardLimit, LinkLimit
 from modeling.inputs.network import MeasuredLink, Network, measured_network
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
@@ -89,6 +89,42 @@ def test_links__carry_what_each_pair_of_nodes_is_sent(grouping: Grouping, far_mb
     no_far = _on({**NODE_OF, 3: "hub"}, plan)
     told = evaluate(topology, profiles, no_far, {"source": 1000.0}, site=site)
     assert told.other_limits == pytest.approx({LinkLimit("hub", "near"): 1000 / near_mbit})
+
+
+def test_a_network_card__is_shared_by_all_links_of_its_node() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    site = Site(network=NEAR_FAR, bytes_per_tuple={"source->work": 5000.0})
+    on_three = _on(NODE_OF, plan)
+    # As above: the hub sends 10 Mbit/s to far and 20 to near, 30 together.
+    hub = replace(site, card_mbit_per_s={"hub": 60.0})
+    told = evaluate(topology, profiles, on_three, {"source": 1000.0}, site=hub)
+    assert told.other_limits == pytest.approx({CardLimit("hub", sends=True): 60 / 30})
+    assert str(CardLimit("hub", sends=True)) == "network card of hub, out"
+    near = replace(site, card_mbit_per_s={"near": 25.0, "hub": 1000.0})
+    told = evaluate(topology, profiles, on_three, {"source": 1000.0}, site=near)
+    assert told.other_limits == pytest.approx({CardLimit("near", sends=False): 25 / 20})
+    # In bulk the same limit bounds the load.
+    many = evaluate_many(topology, profiles, [on_three], {"source": [1000.0, 500.0]}, site=near)
+    alone = [
+        evaluate(topology, profiles, on_three, {"source": rate}, site=near).headroom_factor for rate in (1000.0, 500.0)
+    ]
+    assert many.headroom_factor[0].tolist() == pytest.approx(alone)
+
+
+def test_a_network_card__that_is_wide_changes_nothing() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    site = Site(network=NEAR_FAR, bytes_per_tuple={"source->work": 5000.0})
+    wide = replace(site, card_mbit_per_s={"hub": 1e9})
+    plain, same = (
+        evaluate(topology, profiles, _on(NODE_OF, plan), {"source": 1000.0}, site=each) for each in (site, wide)
+    )
+    assert (plain.other_limits, plain.headroom_factor) == (same.other_limits, same.headroom_factor)
+
+
+@pytest.mark.parametrize("mbit", [0.0, -1.0, math.inf])
+def test_a_network_card__without_a_bandwidth_is_refused(mbit: float) -> None:
+    with pytest.raises(ModelError, match="network card of node 'hub'"):
+        Site(card_mbit_per_s={"hub": mbit})
 
 
 def test_a_slow_node__holds_a_shuffle_up() -> None:

@@ -127,6 +127,6 @@ def test_threads_without_a_container__wait_for_nobody() -> None:
 def test_pauses_of_garbage_collection__are_named_as_left_out() -> None:
     profiles = {"work": replace(COMPUTES["work"], gc_share=0.03)}
     estimate = evaluate(ALONE, profiles, together(ALONE, {"work": [0]}), {"work": 20.0})
-    assert any("3.0% of its time in garbage collection" in note for note in estimate.notes)
+    assert any("3.0% of the time in garbage collection" in note for note in estimate.notes)
     quiet = evaluate(ALONE, COMPUTES, together(ALONE, {"work": [0]}), {"work": 20.0})
     assert not any("garbage" in note for note in quiet.notes)

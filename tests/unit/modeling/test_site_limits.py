@@ -156,3 +156,57 @@ def test_buffers__of_a_whole_stream_fill_at_its_rate() -> None:
 
 def test_a_plan__is_the_same_in_any_order_of_its_containers() -> None:
     assert replace(PACKED, packing=PACKED.packing[::-1]).plan_id == PACKED.plan_id
+
+
+def test_cores_that_instances_use_without_work__are_not_there_for_tuples() -> None:
+    # Each of the two instances in container 1 uses .02 cores at any rate: .16 of .2 are left for 3 ms a tuple read.
+    resting = {name: replace(profile, idle_cores=0.02) for name, profile in COSTS.items()}
+    told = evaluate(PAIR, resting, PACKED, {"read": 40.0}, site=TIGHT)
+    assert told.bottleneck == ContainerLimit(1)
+    assert told.mst_per_s["read"] == pytest.approx(160 / 3)
+    # container 2: .18 of .2 for 2 ms a tuple read
+    assert told.other_limits[ContainerLimit(2)] == pytest.approx(0.18 / 0.002 / 40)
+    assert told.resources is not None
+    # 40/s · 3 ms + 2 · .02
+    first = told.resources.containers[1]
+    assert (first.cores, first.idle_cores) == pytest.approx((0.16, 0.04))
+    assert first.headroom_factor == pytest.approx(told.headroom_factor)
+    # 40/s · 5 ms + 3 · .02
+    assert told.resources.total_cores == pytest.approx(0.26)
+    many = evaluate_many(PAIR, resting, [PACKED], {"read": [40.0]}, site=TIGHT)
+    assert many.headroom_factor[0] == pytest.approx([4 / 3])
+
+
+def test_what_a_container_uses_beside_its_instances__counts_once_however_many_it_holds() -> None:
+    # Of .2 cores .04 in container 1, where a tuple read takes 3 ms, and .03 in container 2, where it takes 2 ms.
+    resting = {
+        "read": replace(COSTS["read"], container_idle_cores=0.04),
+        "count": replace(COSTS["count"], container_idle_cores=0.03),
+    }
+    told = evaluate(PAIR, resting, PACKED, {"read": 40.0}, site=TIGHT)
+    assert told.mst_per_s["read"] == pytest.approx(160 / 3)
+    # nothing of read is in container 2
+    assert told.other_limits[ContainerLimit(2)] == pytest.approx(0.17 / 0.002 / 40)
+    assert told.resources is not None
+    # 40/s · 5 ms + .04 + .03
+    assert told.resources.total_cores == pytest.approx(0.27)
+    assert sum(each.cores for each in told.resources.containers.values()) == pytest.approx(0.27)
+
+
+def test_a_container_whose_instances_use_all_its_cores_without_work__gets_nothing_through() -> None:
+    resting = {name: replace(profile, idle_cores=0.1) for name, profile in COSTS.items()}
+    told = evaluate(PAIR, resting, PACKED, {"read": 1.0}, site=TIGHT)
+    assert told.mst_per_s["read"] == pytest.approx(0.0, abs=1e-3)
+    assert told.resources is not None
+    assert told.resources.containers[1].slowdown == np.inf
+
+
+def test_tuples__wait_longer_for_a_core_where_instances_use_some_without_work() -> None:
+    # Two threads of .3 share one core and are active a = .3 (1 + a) = 3/7; a third one that uses .4 without work keeps
+    # the core busy all the time.
+    pair = PhysicalPlan("pair", {"read": 1, "count": 1}, (Container(1, (Instance("read", 0), Instance("count", 0))),))
+    alone = {name: OperatorProfile(name, 0.003) for name in COSTS}
+    resting = {name: replace(profile, idle_cores=0.15) for name, profile in alone.items()}
+    one = Site(ContainerSize(cores=1.0))
+    latencies = [evaluate(PAIR, of, pair, {"read": 100.0}, site=one).latency_s for of in (alone, resting)]
+    assert latencies[1] > 1.3 * latencies[0]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import calibrated
+from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration import Calibrated, calibrated
+from modeling.calibration.calibrated import Calibrated, calibrated
+from modeling.calibration.measured import measured
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.waking import Waking
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 
@@ -147,3 +149,10 @@ def test_simulated_instances__give_the_service_time_they_had_within_its_interval
     # with a probability of 99.7 %.
     assert means.mean() == pytest.approx(0.004, rel=0.02)
     assert held.sum() >= 16
+
+
+def test_a_tuple__takes_at_least_what_it_computes_however_long_waking_takes() -> None:
+    # 10 s for 10,000 tuples, idle for 50 of 60 s: 1 ms each, of which .4 ms is CPU; 5/6 of 2 ms of waking is more.
+    sample = replace(busy("b", 10_000, 10.0, 0.0), cpu_s=4.0)
+    found = Waking(measured(0.002, 0.0001), frozenset("b")).without(sample, 10_000)
+    assert found.busy_s == pytest.approx(4.0)

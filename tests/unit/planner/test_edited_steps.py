@@ -1,5 +1,6 @@
 """An edit of one step: what may be, and the excuse for what may not."""
 
+import pickle
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -13,7 +14,7 @@ from planner.edited_steps import StepEdit, edited_steps, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present
 from planner.horizon.prices import ChangeTerms
-from planner.limits import Limits
+from planner.limits import BoundError, Limits
 
 # A change that grows stops the job 5 minutes after it is asked for, for half a minute; the next may follow 10 later.
 TERMS = ChangeTerms(lead_s=300.0, downtime_s=30.0, apart_s=600.0, max_lag_s=180.0)
@@ -50,7 +51,7 @@ def test_an_edit__changes_one_step_and_leaves_the_others() -> None:
     ("number", "parallelism", "minute", "excuse"),
     [
         (0, {"wrok": 7}, None, "unknown operator 'wrok'; topology 'pair' has source, work"),
-        (0, {"work": 11}, None, "11 instances of operator 'work' > planning.max_parallelism of 10; give fewer"),
+        (0, {"work": 11}, None, "work 11 has 11 instances of work > planning.max_parallelism of 10; give fewer"),
         (0, {"work": 9, "source": 4}, None, "has 13 instances > planning.max_instances of 12; give fewer"),
         (0, {"work": 200}, None, "parallelism 200 of operator 'work' > its max_parallelism 128"),
         (0, {"work": 5}, None, "the step has source 1 · work 5 at 2026-03-02 21:00 UTC already"),
@@ -69,6 +70,29 @@ def test_an_edit__that_cannot_be_tells_why(
 ) -> None:
     with pytest.raises((PlanError, ModelError), match=excuse):
         edited(number, parallelism, minute)
+
+
+@pytest.mark.parametrize(
+    ("number", "parallelism", "minute", "facts"),
+    [
+        (0, {"work": 11}, None, ("planning.max_parallelism", 11, 10, "work")),
+        (0, {"work": 9, "source": 4}, None, ("planning.max_instances", 13, 12, "")),
+        (0, {}, -5, ("deploy_at", at(-5), at(0), "")),
+        (0, {}, 9, ("deploy_at", at(9), at(10), "")),
+        (1, {}, 75, ("deploy_at", at(75), at(75.5), "")),
+        # The last minute at which it may be asked for: 5 of lead, a half of downtime and 10 of dwell before 22:00.
+        (0, {}, 106, ("deploy_at", at(106), pytest.approx(at(104.5)), "")),
+    ],
+)
+def test_an_edit_beyond_a_bound__has_field_value_and_bound(
+    number: int, parallelism: dict[str, int], minute: float | None, facts: tuple[object, ...]
+) -> None:
+    with pytest.raises(BoundError) as refused:
+        edited(number, parallelism, minute)
+    excess = refused.value.excess
+    assert (excess.field, excess.value, excess.bound, excess.operator) == facts
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (str(again), again.excess) == (str(excess), excess)
 
 
 def test_a_step_before_another__may_be_as_late_as_that_allows() -> None:

@@ -1,7 +1,9 @@
 """The search over the whole horizon as a policy: what it asks for, and what comes of it."""
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from forescale.jobs.kept_replays import KeptReplays
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state import Restored
 from planner.clusters.engine_terms import EngineTerms
+from planner.horizon.horizon_plan import HorizonPlanner, Present
 from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.plan_pricing import InstancePricing
@@ -93,6 +96,30 @@ def test_a_forecast_of_before_the_surprise__takes_nothing_away_that_the_guard_ha
     grown = int(np.flatnonzero(counts >= 6)[0])
     assert 115 < grown < 130
     assert counts[grown:].min() >= 6
+
+
+@pytest.mark.slow
+def test_a_plan_that_begins_to_run_when_a_forecast_is_used__is_cold_and_the_first_one_warm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The guard's plan is asked for at 118 min, and runs after 120 s of lead and 60 s of downtime, at 121 min: then the
+    forecast of 120 min is planned with.
+    """
+    asked, planned = list[Present](), HorizonPlanner.planned
+
+    def recorded(planner: HorizonPlanner, forecasts: Any, present: Present, *rest: Any) -> Any:
+        asked.append(present)
+        return planned(planner, forecasts, present, *rest)
+
+    monkeypatch.setattr(HorizonPlanner, "planned", recorded)
+    load = load_of([20.0] * 115 + [60.0] * 65)
+    one = contest(load, allowed_share=0.01)
+    policy = one.planned("planner", contest(load_of([20.0] * 180)).perfect())
+    done = replay(policy, load, one.reality(0), one.first())
+    grown = next(each for each in done.decisions if each.plan["work"] >= 6)
+    cold = next(each for each in asked if each.at_s == grown.in_effect_s)
+    assert cold.running_since_s == grown.in_effect_s
+    assert asked[0].running_since_s == -inf
 
 
 def test_prices__are_weighed_as_the_deployed_planner_weighs_them() -> None:

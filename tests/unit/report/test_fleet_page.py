@@ -85,6 +85,11 @@ def test_page__tells_of_a_series_what_is_now_and_what_is_coming() -> None:
     assert "Asked of you Nothing." in text
 
 
+def test_page__says_by_how_many_spans_it_judges() -> None:
+    assert "Judged by Nothing yet: no span is over." in read([row("web", 15.0)])
+    assert "Judged by 40 spans that are over, of all horizons." in read([row("web", 15.0, drifts=(GOOD,))])
+
+
 def test_page__names_causes_and_alarms() -> None:
     text = read([row("web", drifts=(ALARM,)), SeriesOutlook("bank", "calls", cause="nothing was observed in 5 h")])
     assert "2 series: 1 not forecast, 1 drifted" in text

@@ -135,6 +135,20 @@ def test_a_reactive_scaler__says_how_many_paths_it_was_simulated_on() -> None:
     assert alternative_words(SCHEDULE, reactive) == "simulated on 5 paths of the forecast"
 
 
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [
+        # 30 instance-hours against 24: 6 more, a quarter.
+        (24.0, "advising costs 6 instance-hours more, 25%: spikes are planned for instead of left to the guard "),
+        (30.0, "it would save no instance-hours "),
+        (31.0, "it would save no instance-hours "),
+    ],
+)
+def test_a_guard_that_acts__says_what_advising_costs(hours: float, words: str) -> None:
+    acting = Alternative("", hours, 2, 4.0, kind=AlternativeKind.ACTING_GUARD)
+    assert alternative_words(replace(SCHEDULE, cost_instance_hours=30.0), acting).startswith(words)
+
+
 def test_a_candidate_that_is_chosen__says_from_when_and_what_it_would_mean_all_the_time() -> None:
     chosen = replace(HOLD, kind=AlternativeKind.CANDIDATE, name="a.json", chosen_from=(at(6), at(18)))
     assert alternative_words(SCHEDULE, chosen) == (

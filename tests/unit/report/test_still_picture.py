@@ -26,6 +26,19 @@ def test_picture__has_the_band_the_capacity_and_a_mark_for_each_step() -> None:
     assert len(band.get("points", "").split()) == 2 * decision.forecasts[SOURCE].rate_per_s.shape[0]
 
 
+def test_picture__numbers_its_marks_by_step_and_keeps_no_more_than_they_show_where_it_is_small() -> None:
+    decision = sample_decision()
+    picture = drawn(decision)
+    large = [each for each in picture.iter() if "large" in (each.get("class") or "").split()]
+    numbers = [each.text for each in large if (each.text or "").isdigit()]
+    assert numbers == [f"{index + 1}" for index in range(len(decision.schedule.steps))]
+    # The key is the part of the picture that no reader of 300 pixels misses.
+    assert all(each in large for each in picture.iter(f"{SVG}g") if each.find(f"{SVG}rect") is not None)
+    (style,) = picture.iter(f"{SVG}style")
+    assert "@media (max-width: 480px)" in (style.text or "")
+    assert ".large { display: none }" in (style.text or "")
+
+
 def test_picture__stays_within_its_frame() -> None:
     for shape in drawn(sample_decision()).iter():
         for place in shape.get("points", "").split():

@@ -1,25 +1,23 @@
 """The DAGs in a running Airflow: real scheduler, triggerer and API, real jobs, simulated cluster, trace clock."""
 
-import os
 import time
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing
 from datetime import timedelta
 
 import psutil
 import pytest
+from airflow_runs import PATIENCE_S, family, review_of, states, until, workers
 from day_and_night import NAME, write_truth
 
 from forescale.local.airflow.client import AirflowClient
 from forescale.local.airflow.environment import passwords
-from forescale.local.demo.airflow_run import decide_and_deploy
 from forescale.local.errors import AirflowError
 from forescale.orchestration.deploy_runs import run_id_of
 from forescale.orchestration.review_operator import APPROVE, EDIT, VETO
 from forescale.wiring.parts import cluster_of, ledger_of, topology_config
 from planner.decision_basis import CauseKind, Rung
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
@@ -43,34 +41,6 @@ def cluster(running):
     return cluster_of(topology_config(NAME, settings), settings, running.installation.clock)
 
 
-@pytest.fixture
-def without_review(running):
-    """The scheduler's environment is that of the tasks."""
-    running.service.processes.kill("scheduler")
-    replace(running.service, environment={**running.service.environment, "FORESCALE_REVIEW": "false"}).start(
-        "scheduler"
-    )
-    yield running.installation.settings.model_copy(update={"review": False})
-    running.service.processes.kill("scheduler")
-    running.service.start("scheduler")
-
-
-PATIENCE_S = 240
-"""What takes seconds on a machine at rest takes minutes on a busy one."""
-
-
-def until(condition, timeout_s=PATIENCE_S):
-    deadline = time.monotonic() + timeout_s
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {timeout_s} s"
-        time.sleep(0.2)
-    return value
-
-
-def states(client, dag_id, run_id):
-    return {task["task_id"]: task["state"] for task in client.task_instances(dag_id, run_id)}
-
-
 def step_of(client, run_id):
     path = f"dags/deploy/dagRuns/{run_id}/taskInstances/step/xcomEntries/return_value"
     return client.request("GET", path)["value"]
@@ -83,39 +53,10 @@ def ask(client, **form):
     return run_id
 
 
-def review_of(client, run_id):
-    """The question that a run of `plan` has put."""
-    return until(lambda: client.open_reviews("plan", run_id))[0]
-
-
-def decide(client, run_id, by, choice, why="", **typed):
+def decide(client, run_id, by, choice, text=""):
     """Answer a review as soon as it is asked."""
-    by.answer(review_of(client, run_id), choice, why, **typed)
+    by.answer(review_of(client, run_id), choice, text)
     client.wait_for_success("plan", run_id, PATIENCE_S)
-
-
-def family(running):
-    """The processes of the running services, with all that they have started."""
-    leaders = {process.pid for process in running.service.processes.running.values()}
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) in leaders:
-                found.append(process)
-        except (ProcessLookupError, PermissionError):
-            continue
-    return found
-
-
-def workers(running):
-    """Titles of the executor's processes, which say what each is doing."""
-    titles = []
-    for process in family(running):
-        with suppress(psutil.Error):
-            titles.append(" ".join(process.cmdline()))
-    found = [title for title in titles if "LocalExecutor" in title]
-    assert found
-    return found
 
 
 def test_services__listen_on_loopback_only(running):
@@ -163,28 +104,22 @@ def test_roles__let_a_viewer_look_alone_and_an_administrator_alone_override(runn
     assert "asked for by admin (a fair)" in ledger.events(step_of(client, run_id)["step_id"])[0].why
 
 
-def test_waiting_step__outlives_a_killed_scheduler_and_is_deployed_once(running, client, clock, cluster, ledger):
+def test_waiting_step__holds_no_worker_outlives_a_killed_scheduler_and_is_deployed_once_at_its_time(
+    running, client, clock, cluster, ledger
+):
     when = clock.now() + timedelta(minutes=10)
     run_id = ask(client, parallelism={"work": 5}, when=when.isoformat())
-    running.service.processes.kill("scheduler")
-    clock.advance_to(when)
-    running.service.start("scheduler")
-    client.wait_for_success("deploy", run_id, 90)
-    step = ledger.step(step_of(client, run_id)["step_id"])
-    assert (step.state, step.attempt) == ("verified", 1)
-    assert cluster.state().plan.parallelism["work"] == 5
-
-
-def test_waiting_step__holds_no_worker_and_is_held_until_its_time(running, client, clock, ledger):
-    when = clock.now() + timedelta(minutes=10)
-    run_id = ask(client, parallelism={"work": 4}, when=when.isoformat())
     until(lambda: all("<idle>" in worker for worker in workers(running)))
     clock.advance_to(when - timedelta(seconds=1))
     time.sleep(2)  # several times the triggerer's pause
     assert states(client, "deploy", run_id) == {"step": "success", "wait": "deferred", "deploy": None}
+    running.service.processes.kill("scheduler")
     clock.advance_to(when)
+    running.service.start("scheduler")
     client.wait_for_success("deploy", run_id, PATIENCE_S)
-    assert ledger.step(step_of(client, run_id)["step_id"]).state == "verified"
+    step = ledger.step(step_of(client, run_id)["step_id"])
+    assert (step.state, step.attempt) == ("verified", 1)
+    assert cluster.state().plan.parallelism["work"] == 5
 
 
 @pytest.mark.parametrize(
@@ -223,9 +158,9 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
         return found[0]["dag_run_id"]
 
     # One trigger by hand; assets carry the rest as far as the review.
-    client.wait_for_success("aggregate", client.trigger("aggregate", {"topology": NAME}), 240)
+    client.wait_for_success("aggregate", client.trigger("aggregate", {"topology": NAME}), PATIENCE_S)
     forecast = new_run("forecast")
-    client.wait_for_success("forecast", forecast, 240)
+    client.wait_for_success("forecast", forecast, PATIENCE_S)
     assert states(client, "forecast", forecast)["each.plan_anyway"] == "skipped"
     vetoed = new_run("plan")
     review = review_of(client, vetoed)
@@ -256,7 +191,7 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
     review_of(client, asked)
     planned = [step.plan.parallelism["work"] for step in ledger.steps(schedule_id=ledger.schedules(NAME)[0].id)]
     wanted = next(count for count in range(2, 9) if count not in (other, *planned))
-    decide(client, asked, client, EDIT, "a fair", step="1", plan=f"work={wanted}", at="")
+    decide(client, asked, client, EDIT, f"1 work={wanted} because a fair")
 
     # The edited schedule is asked for with what the edit does, and approved.
     made = ledger.schedules(NAME, limit=1)[0]
@@ -281,9 +216,9 @@ def test_a_topology_whose_forecast_fails__is_planned_for_by_a_lower_rung(running
     try:
         done = {run["dag_run_id"] for run in client.runs("plan")}
         run_id = client.trigger("forecast", {"topology": "bare"})
-        assert client.wait_for_end("forecast", run_id, 120) == "failed"
+        assert client.wait_for_end("forecast", run_id, PATIENCE_S) == "failed"
         planned = until(lambda: [run["dag_run_id"] for run in client.runs("plan") if run["dag_run_id"] not in done])
-        client.wait_for_success("plan", planned[0], 120)
+        client.wait_for_success("plan", planned[0], PATIENCE_S)
         (made,) = ledger.schedules("bare")
         assert made.schedule.steps == ()
         basis = made.schedule.basis
@@ -293,14 +228,3 @@ def test_a_topology_whose_forecast_fails__is_planned_for_by_a_lower_rung(running
         )
     finally:
         (folder / "bare.yaml").unlink()
-
-
-def test_demo__needs_one_trigger_and_a_clock_where_review_is_off(without_review, client, clock, ledger):
-    begun = clock.now()
-    events = list(decide_and_deploy(client, without_review, NAME, timeout_s=300))
-    assert [event.text for event in events if event.stage != "deploy"] == ["started", "done"] * 3
-    steps = ledger.steps(schedule_id=ledger.schedules(NAME, limit=1)[0].id)
-    assert steps
-    assert {step.state for step in steps} == {"verified"}
-    assert clock.now() >= max(step.deploy_at for step in steps) > begun
-    assert sum(event.text.startswith("verified: ") for event in events) == len(steps)

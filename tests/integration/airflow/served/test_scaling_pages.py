@@ -7,32 +7,39 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
-from day_and_night import NAME, write_past
-from headless_chromium import headless_chromium
+from airflow_runs import review_of
+from day_and_night import add_topology
 from signed_in import signed_in_page
-from test_airflow import review_of
 
 from forescale.local.airflow.environment import passwords
+from forescale.orchestration.review_operator import UNDECIDED
+from forescale.situation.known_topologies import known_topologies
 from forescale.wiring.parts import ledger_of
+from modeling.wording import count_of
 
-pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
+
+NAME = "looked-at"
 
 REVIEW_FORM = "/dags/plan/runs/{}/tasks/each.review/mapped/0/required_actions"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with headless_chromium() as launched:
-        yield launched
-
-
-@pytest.fixture(scope="module")
 def asked(running):
-    """The run of `plan` that waits for a review: planned by the usual week of four days of history."""
-    write_past(running.installation.settings, NAME)
-    run_id = running.service.client.trigger("plan", {"topology": NAME})
-    review_of(running.service.client, run_id)
-    return run_id
+    """The run of `plan` that waits for a review: planned by the usual week of the history. No other topology has a
+    file, and nothing else is to be reviewed.
+    """
+    client, folder = running.service.client, running.installation.settings.topologies
+    for review in client.open_reviews():
+        client.answer(review, UNDECIDED)
+    aside = [file.rename(file.with_suffix(".aside")) for file in folder.glob("*.yaml")]
+    add_topology(running.installation, NAME)
+    run_id = client.trigger("plan", {"topology": NAME})
+    review_of(client, run_id)
+    yield run_id
+    (folder / f"{NAME}.yaml").unlink()
+    for file in aside:
+        file.rename(file.with_suffix(".yaml"))
 
 
 @pytest.fixture
@@ -166,7 +173,9 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     page.get_by_role("link", name="Scaling").click()
     page.wait_for_url(f"{running.service.url}/plugin/scaling")
     frame = page.frame_locator("iframe")
-    assert "1 topology: 1 with a step to review" in frame.locator("h1").inner_text()
+    settings = running.installation.settings
+    known = count_of(len(known_topologies(settings, ledger_of(settings))), "topology")
+    assert f"{known}: 1 with a step to review" in frame.locator("h1").inner_text()
     answer = frame.get_by_role("link", name="Answer 1 review")
     assert answer.get_attribute("href") == REVIEW_FORM.format(quote(asked, safe=""))
     decide = frame.get_by_role("link", name="Decide now")
@@ -175,7 +184,8 @@ def test_scaling__is_in_the_navigation_and_leads_from_all_topologies_to_a_report
     drawn.scroll_into_view_if_needed()
     assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
     assert drawn.bounding_box()["width"] >= 280
-    assert "time-of-week profile" in frame.locator("td[data-label='Alarms']").inner_text()
+    row = frame.locator("tr").filter(has_text=NAME)
+    assert "time-of-week profile" in row.locator("td[data-label='Alarms']").inner_text()
 
     frame.get_by_role("link", name=NAME).click()
     decided = frame.locator("td[data-label=Decided] a")

@@ -1,0 +1,107 @@
+"""Jobs as users have them: asynchronous calls, and keys that are numbers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
+from forescale.local.demo.modeled_job import offer
+from forescale.local.flink.example_job import SOURCES, example_job
+from forescale.local.flink.local_cluster import LocalFlink
+from forescale.local.flink.submission import cancel_job, submit_job
+from modeling.calibration.calibrated import calibrated
+from modeling.evaluate import evaluate
+from modeling.inputs.calls import Calls
+from modeling.inputs.key_histogram import KeyHistogram, KeyType
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from planner.clock import RealClock
+from planner.clusters.flink import FlinkCluster
+
+pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.xdist_group("flink-2")]
+
+ROWS = Path(__file__).parents[2] / "flink_rows"
+SPAN_S, SETTLE_S = 5.0, 4.0
+
+
+@contextmanager
+def running(flink: LocalFlink, main_class: str, topology: Topology, per_s: float) -> Iterator[FlinkCluster]:
+    """The job under a load."""
+    folder = flink.folder / topology.name
+    folder.mkdir()
+    offer(folder, {"items": per_s})
+    jar = example_job(flink.java, flink.distribution, flink.folder, SOURCES, ROWS)
+    job_id = submit_job(
+        flink.url, jar, {"rates": str(folder), "job-name": topology.name}, main_class=f"rows.{main_class}"
+    )
+    try:
+        yield FlinkCluster(flink.url, topology.name, topology, {"store": "store: Writer"}, warm_s=3.0)
+    finally:
+        cancel_job(flink.url, job_id)
+
+
+def test_asynchronous_calls__bound_an_idle_operator_and_are_named(flink: LocalFlink) -> None:
+    # Ten calls at once of 100 ms: 100/s an instance, while busy times say that it is idle.
+    topology = Topology(
+        "async-calls",
+        tuple(map(Operator, ("items", "call", "store"))),
+        (Stream("items", "call"), Stream("call", "store", Grouping.FORWARD)),
+    )
+    # A source that waits all the time has no busy time, so its service time stays as declared.
+    declared = {name: OperatorProfile(name, 1.0) for name in topology.order} | {"items": OperatorProfile("items", 1e-4)}
+    with running(flink, "AsyncCalls", topology, 5000.0) as cluster:
+        RealClock().wait(SETTLE_S)
+        samples = cluster.operator_samples(SPAN_S)
+        undeclared = calibrated(topology, samples, declared, warm_s=1.0)
+        first = PhysicalPlan(topology.name, dict.fromkeys(topology.order, 1))
+        told = evaluate(topology, undeclared.profiles, first, {"items": 60.0})
+        assert str(told.bottleneck) == "call", (samples, undeclared.operators)
+        assert told.mst_per_s["items"] == pytest.approx(100.0, rel=0.1)
+        assert any("declare calls" in note for note in undeclared.operators["call"].notes)
+        declared["call"] = replace(declared["call"], calls=Calls(10, 1.0))
+        profiles = calibrated(topology, samples, declared, warm_s=1.0).profiles
+        known = profiles["call"].calls
+        assert known is not None
+        assert known.call_s == pytest.approx(0.1, rel=0.1)
+        for count in (1, 2):
+            plan = PhysicalPlan(topology.name, {"items": 1, "call": count, "store": count})
+            told = evaluate(topology, profiles, plan, {"items": 60.0}, percentiles=True)
+            bring_to(cluster, plan, RealClock())
+            RealClock().wait(SETTLE_S)
+            got_per_s = throughput_per_s(cluster.operator_samples(SPAN_S), "call")
+            assert str(told.bottleneck) == "call"
+            assert told.mst_per_s["items"] == pytest.approx(got_per_s, rel=0.1), count
+            assert told.latency is not None
+            assert told.latency.p50_s > 0.06  # a call is in each latency
+
+
+def test_keys_that_are_longs__load_the_instances_that_the_estimate_names(flink: LocalFlink) -> None:
+    topology = Topology(
+        "long-keys",
+        tuple(map(Operator, ("items", "work", "store"))),
+        (Stream("items", "work", Grouping.FIELDS), Stream("work", "store", Grouping.FORWARD)),
+    )
+    weights = [1 / (key + 1) for key in range(100)]
+    keys = KeyHistogram({str(key): each / sum(weights) for key, each in enumerate(weights)}, key_type=KeyType.LONG)
+    # A source that waits for room all the time has no busy time either.
+    service_s = dict.fromkeys(topology.order, 1.0) | {"items": 1e-4}
+    declared = {name: OperatorProfile(name, each, keys=keys) for name, each in service_s.items()}
+    with running(flink, "LongKeys", topology, 3000.0) as cluster:
+        RealClock().wait(SETTLE_S)
+        profiles = calibrated(topology, cluster.operator_samples(SPAN_S), declared, warm_s=1.0).profiles
+        assert profiles["work"].service_s == pytest.approx(0.005, rel=0.05)
+        for count in (3, 8):
+            plan = PhysicalPlan(topology.name, {"items": 1, "work": count, "store": count})
+            told = evaluate(topology, profiles, plan, {"items": 100.0})
+            bring_to(cluster, plan, RealClock())
+            RealClock().wait(SETTLE_S)
+            samples = cluster.operator_samples(SPAN_S)
+            assert told.mst_per_s["items"] == pytest.approx(throughput_per_s(samples, "work"), rel=0.1), count
+            assert str(told.bottleneck) == measured_bottleneck(topology, samples) == "work"
+            read = Counter({each.index: each.records_in for each in samples if each.operator == "work"})
+            assert int(told.operators["work"].instance_utilisation.argmax()) == read.most_common(1)[0][0]

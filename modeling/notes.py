@@ -7,9 +7,8 @@ import numpy as np
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import ContainerEstimate
-from modeling.inputs.features import Feature
 from modeling.inputs.mixed_inputs import unseparated_outputs
-from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.operator_profile import Feature, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Topology

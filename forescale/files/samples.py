@@ -19,7 +19,7 @@ from forescale.plain_numbers import is_plain
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
-from modeling.inputs.features import Feature
+from modeling.inputs.operator_profile import Feature
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 
@@ -62,7 +62,7 @@ class _SampleEntry(BaseModel):
     memory_mib: NotNegative | None = None
     gc_s: NotNegative | None = None
     gc_pauses: NotNegative | None = None
-    features: Annotated[tuple[Feature, ...], Field(strict=False)] = ()
+    features: Annotated[tuple[Annotated[Feature, Field(strict=False)], ...], Field(strict=False)] = ()
     state_gib: NotNegative | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = None
     container: Annotated[str, Field(min_length=1, max_length=200)] | None = None

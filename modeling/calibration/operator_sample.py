@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from modeling.errors import ModelError
-from modeling.inputs.features import Feature
+from modeling.inputs.operator_profile import Feature
 
 
 @dataclass(frozen=True)

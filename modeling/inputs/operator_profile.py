@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import numpy as np
 
 from modeling.errors import ModelError
 from modeling.inputs.calls import Calls
-from modeling.inputs.features import Feature
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.pauses import Pauses
 from modeling.inputs.polling import Polling
@@ -38,6 +38,17 @@ _SECONDS, _AMOUNTS = (
     ),
 )
 """Fields with one non-negative number, None if unknown."""
+
+
+class Feature(StrEnum):
+    """Features of a job that an engine reports and the model leaves out.
+
+    UNALIGNED_CHECKPOINTS: tuples in buffers become part of checkpoints. STATE_ON_DISK: state whose access slows down
+    as it grows, as in RocksDB.
+    """
+
+    UNALIGNED_CHECKPOINTS = "unaligned_checkpoints"
+    STATE_ON_DISK = "state_on_disk"
 
 
 @dataclass(frozen=True)

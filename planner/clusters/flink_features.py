@@ -1,7 +1,7 @@
 """Features of a Flink job that the model leaves out."""
 
 from engines.flink.answers import CheckpointConfig
-from modeling.inputs.features import Feature
+from modeling.inputs.operator_profile import Feature
 
 _IN_MEMORY = ("HashMapStateBackend", "MemoryStateBackend", "FsStateBackend")
 

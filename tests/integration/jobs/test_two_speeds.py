@@ -183,7 +183,7 @@ def test_what_a_killed_job_trained__is_never_asked(settings: Settings, monkeypat
     if (child := os.fork()) == 0:
         try:
             # All is trained and forecast, and the version has nothing in it yet.
-            monkeypatch.setattr(MlflowTracker, "finish", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            monkeypatch.setattr(MlflowTracker, "finish", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
             forecast(Workspace(settings), NAME)
         finally:
             os._exit(1)

@@ -69,7 +69,6 @@ def test_what_it_cannot_say__is_an_error_with_the_remedy(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give a topology, or --all"),
         (["orders", "--all"], "orders and --all are both given"),
         (["orders", "--fleet", "fleet.yaml"], "--fleet, --workers and --spark need --all"),
         (["--all", "--workers", "2", "--spark"], "--workers and --spark exclude each other"),

@@ -45,7 +45,8 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.excuse import Excuse
 from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import Feature, OperatorProfile
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import ScaleEfficiency
@@ -171,6 +172,7 @@ PROFILE = OperatorProfile(
     (1.25, 1.75), {"split->count": 0.01}, ScaleEfficiency(0.9, 0.001, 2, 0.01, 0.0001), 0.002, 0.0002, 300.0, 0.5, 2.0,
     False, 0.03, {"service_s": (0.0035, 0.0045)}, Polling(0.5, 100), {"split->count": 0.75},
     ServiceShape((0.001, 0.01), (0.75, 0.25)), Calls(4, 0.02, 2.0), 0.01, 0.001, 0.05, 0.004,
+    0.02, 0.03, (Feature.STATE_ON_DISK,), Pauses(10.0, 0.5),
 )  # fmt: skip
 CHAIN = Topology(
     "words",
@@ -180,7 +182,7 @@ CHAIN = Topology(
 SAMPLE = OperatorSample(
     "split", 1, 60.0, 30.0, 5.0, 1000.0, {"split->count": 5000.0}, 1e9, 600.0, {"lines->split": 1000.0},
     {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25, 4,
-    "tm-1", 40.0, 2.0, 900.0,
+    "tm-1", 40.0, 2.0, 900.0, 12.0, (Feature.UNALIGNED_CHECKPOINTS,),
 )  # fmt: skip
 
 SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")

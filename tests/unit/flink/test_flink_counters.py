@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unit.flink.recorded_flink import COUNT, JOB, SOURCE, SPLIT, TASK_MANAGER, RecordedFlink
 
 from engines.flink.answers import Counters
-from modeling.inputs.features import Feature
+from modeling.inputs.operator_profile import Feature
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.flink_counters import operator_samples, shortest_span_s

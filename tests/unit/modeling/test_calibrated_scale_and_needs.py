@@ -8,7 +8,7 @@ import pytest
 from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.evaluate import evaluate
-from modeling.inputs.features import Feature
+from modeling.inputs.operator_profile import Feature
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, profile_of, sample

@@ -21,8 +21,10 @@ pytestmark = pytest.mark.slow
 DAYS, LAST_HOURS = 8, 21
 SLOTS, STEP_S = 288, 300
 TERMS = ForecastTerms(STEP_S, 86400, paths=200, origins=8)
-BEGIN = 6 * 60 + 20
-"""Minute of the last day in which the load jumps."""
+BEGIN = 6 * 60 + 35
+"""Minute of the last day in which the load jumps. In none with a planned step: its downtime would come first, and the
+guard would look two minutes later.
+"""
 FLASH_MINUTES = 120
 
 

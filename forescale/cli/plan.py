@@ -107,6 +107,8 @@ def show_schedule(planned: "ScheduleAnswer") -> None:
 
         for sentence in last_day_sentences(planned.last_day):
             plain(sentence)
+    for note in planned.notes:
+        plain(f"note: {note}")
     plain(f"report: {planned.report}")
     say_grounds(planned.stands_on)
 

@@ -67,7 +67,8 @@ class ScheduleAnswer:
     ProposedSchedule. summary: for the reviewer. shadow: nothing of it is deployed; floor: its plans are lower bounds,
     and others decide what runs above them. rung: of the ladder it was planned by; cause: why no better rung, and other
     problems. alternatives: over the same horizon. price, instance_price_per_hour: as in the schedule. excuses: what is
-    impossible within the limits, why, and what to change. stands_on: as in its basis.
+    impossible within the limits, why, and what to change. stands_on: as in its basis. notes: on what the model leaves
+    out.
     """
 
     topology: str
@@ -92,6 +93,7 @@ class ScheduleAnswer:
     excuses: tuple[str, ...] = ()
     stands_on: tuple[Ground, ...] = ()
     earlier_at: Moment | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
+        notes=made.model_notes,
     )
 
 

@@ -99,8 +99,8 @@ def edit(
         ledger.approve_schedule(entry.id, at=now, by=by, why=reason, only=only)
     entry = ledger.schedule(entry.id)
     last_day = day_before(workspace, situation, entry)
-    report = write_schedule_report(workspace, situation, entry, forecasts, last_day=last_day)
-    return proposed(config, ledger, entry, forecasts, report, last_day)
+    written = write_schedule_report(workspace, situation, entry, forecasts, last_day=last_day)
+    return proposed(config, ledger, entry, forecasts, written, last_day)
 
 
 def _edited(

@@ -214,9 +214,9 @@ def published(
         settle(config, workspace.ledger, entry, request.now)
     if config.planning.shadow:
         _accrue(workspace, config)
-    report = write_schedule_report(workspace, situation, entry, forecasts, last_day=last_day)
-    track_schedule(workspace, request.entries, entry, report)
-    return proposed(config, workspace.ledger, entry, forecasts, report, last_day)
+    written = write_schedule_report(workspace, situation, entry, forecasts, last_day=last_day)
+    track_schedule(workspace, request.entries, entry, written.path)
+    return proposed(config, workspace.ledger, entry, forecasts, written, last_day)
 
 
 def _shadow_start(workspace: Workspace, situation: Situation, now: datetime) -> Start | None:

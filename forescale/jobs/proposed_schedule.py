@@ -8,6 +8,7 @@ from pathlib import Path
 from forecasting.forecast import Forecast
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.approvals import needs_review
+from forescale.jobs.report import WrittenReport
 from forescale.jobs.violation_budget import BudgetUse, budget_use
 from planner.decision_basis import DecisionBasis
 from planner.ledger.entries import ScheduleEntry, StepEntry
@@ -20,7 +21,7 @@ class ProposedSchedule:
     """config: of the topology, by which it was made. steps: of the entry, in order, in the state that they are in.
     peaks_per_s: of the forecasts, by source, horizon and quantile. budget: of violations. report: its page. asks: a
     person has to approve some of it. last_day: the day before under other policies, None if unknown. earlier_at: when
-    it was made, if it was not made now as it answers the same question.
+    it was made, if it was not made now as it answers the same question. model_notes: on what the model leaves out.
     """
 
     config: TopologyConfig
@@ -32,6 +33,7 @@ class ProposedSchedule:
     asks: bool = True
     last_day: LastDay | None = None
     earlier_at: datetime | None = None
+    model_notes: tuple[str, ...] = ()
 
     @property
     def topology(self) -> str:
@@ -51,7 +53,7 @@ def proposed(
     ledger: Ledger,
     entry: ScheduleEntry,
     forecasts: Mapping[str, Forecast],
-    report: Path,
+    written: WrittenReport,
     last_day: LastDay | None,
 ) -> ProposedSchedule:
     """forecasts: of each source, empty if there was nothing to plan by."""
@@ -67,7 +69,8 @@ def proposed(
             for source, forecast in forecasts.items()
         },
         budget_use(ledger, entry),
-        report,
+        written.path,
         needs_review(ledger, entry),
         last_day,
+        model_notes=written.notes,
     )

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -44,6 +44,14 @@ _TRACKED_SCHEDULES = 3
 """Of a topology, the newest: steps of older ones have ended long ago."""
 
 
+@dataclass(frozen=True)
+class WrittenReport:
+    """notes: of the model, on what it leaves out of the estimates of the running plan."""
+
+    path: Path
+    notes: tuple[str, ...]
+
+
 def report(workspace: Workspace, schedule_id: str) -> Path:
     """Write the report of a recorded schedule again, with its outcome so far. Returns its path."""
     ledger = workspace.ledger
@@ -56,9 +64,9 @@ def report(workspace: Workspace, schedule_id: str) -> Path:
         _record_violations(ledger, made, outcome, config.planning.max_lag_s)
     situation = workspace.situation(config)
     last_day = day_before(workspace, situation, made)
-    path = write_schedule_report(workspace, situation, made, basis.forecasts, outcome=outcome, last_day=last_day)
-    track_schedule(workspace, basis.entries, made, path)
-    return path
+    written = write_schedule_report(workspace, situation, made, basis.forecasts, outcome=outcome, last_day=last_day)
+    track_schedule(workspace, basis.entries, made, written.path)
+    return written.path
 
 
 def _check_plans(config: TopologyConfig, entry: ScheduleEntry) -> None:
@@ -112,7 +120,7 @@ def write_schedule_report(
     *,
     outcome: DecisionOutcome | None = None,
     last_day: LastDay | None = None,
-) -> Path:
+) -> WrittenReport:
     """Write the page, and beside it the picture for the review. Both show the last 36 hours before the decision.
 
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
@@ -170,7 +178,7 @@ def write_schedule_report(
             f"make room there, then run: forescale report {entry.id}"
         ) from None
     workspace.ledger.record_report(entry.id, str(written))
-    return written
+    return WrittenReport(written, decision.now_estimate.notes if decision.now_estimate else ())
 
 
 def _shadow_days(ledger: Ledger, entry: ScheduleEntry) -> tuple[ShadowDay, ...]:

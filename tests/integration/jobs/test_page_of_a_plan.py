@@ -7,6 +7,7 @@ import pytest
 from report_page import ReportPage
 from shadow_days import HIGH, NAME, install, plan_now
 
+from forescale.cli.schedule_answer import schedule_answer
 from forescale.report.kit.figure import plotly_time
 from forescale.wiring.parts import ledger_of
 from modeling.wording import count_of
@@ -37,3 +38,14 @@ def test_the_capacity_in_the_figure__is_that_of_the_steps_in_the_table(tmp_path:
         assert int(busy) == round(100 * step.utilisation)
     assert max(step.load_per_s["read"] for step in schedule.steps) == pytest.approx(HIGH, rel=0.05)
     assert f"{count_of(schedule.current.instances, 'instance')}: up to " in drawn["text"][0].replace(NBSP, " ")
+
+
+def test_what_the_model_leaves_out__is_said_by_the_plan_and_on_its_page(tmp_path: Path) -> None:
+    """How evenly a tuple becomes two is unknown, and taken as even."""
+    settings = install(tmp_path, "act")
+    file = tmp_path / f"{NAME}.yaml"
+    file.write_text(file.read_text().replace("{from: read, to: count}", "{from: read, to: count, selectivity: 2}"))
+    made = schedule_answer(plan_now(settings))
+    (note,) = (each for each in made.notes if "selectivity_cv2" in each)
+    assert "is assumed to make 2 on read->count" in note
+    assert note.replace(">", "&gt;") in made.report.read_text(encoding="utf-8")

@@ -32,3 +32,8 @@ def test_a_reactive_scaler__is_told_with_what_it_would_cost(capsys: pytest.Captu
     show_schedule(replace(MADE, alternatives=(reactive,)))
     expected = "a reactive scaler: 174 instance-hours, 2 minutes in violation, 3 rescales; simulated on 4 paths"
     assert expected in capsys.readouterr().out
+
+
+def test_a_note_of_the_model__is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    show_schedule(replace(MADE, notes=("checkpoints are unaligned",)))
+    assert "note: checkpoints are unaligned" in capsys.readouterr().out

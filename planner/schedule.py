@@ -13,6 +13,7 @@ from modeling.rescaling.recovery import catch_up_s
 from modeling.wording import count_of
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
+from planner.horizon.capacity_use import CapacityUse
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.pricing.placing import Placing
@@ -75,6 +76,7 @@ class _Explanation:
 
     def __init__(self, planned: HorizonPlan, quantile: float) -> None:
         self.planned, self.cheapest, self.quantile = planned, planned.cheapest, quantile
+        self.use = CapacityUse(planned.ahead, planned.ladder)
         self.edges_s, self.turns = planned.course.edges_s, planned.found.turns
         self.ends_s = [*(turn.stop_s for turn in self.turns[1:]), float(self.edges_s[-1])]
 
@@ -87,8 +89,9 @@ class _Explanation:
         first = ahead.step_at(start_s)
         return first, max(first + 1, int(np.searchsorted(self.edges_s, end_s - 1e-9)))
 
-    def load_per_s(self, first: int, last: int) -> dict[str, float]:
-        peak = self.planned.ahead.peak_per_s(self.quantile, first, last)
+    def load_per_s(self, plan: int, first: int, last: int) -> dict[str, float]:
+        """When the plan is busiest."""
+        peak = self.use.peak_per_s(plan, self.quantile, first, last)
         return dict(zip(self.cheapest.topology.sources, peak.tolist(), strict=True))
 
     def capacity_per_s(self, plan: int, step: int) -> float:
@@ -119,7 +122,7 @@ class _Explanation:
         plan, running = self.planned.plan_of(turn), self.running_before(number)
         downtime_s = self.planned.downtime_s(running, turn.plan)
         first, last = self.span(turn.stop_s, until_s)
-        load = self.load_per_s(first, last)
+        load = self.load_per_s(turn.plan, first, last)
         usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
         capacity_per_s, warm_up = self.capacity_per_s(turn.plan, first), self.planned.terms.warm_up
         drain_s = catch_up_s(usual_per_s, capacity_per_s, downtime_s, warm_up)
@@ -169,11 +172,9 @@ class _Explanation:
         """Other schedules, costed over the same sample paths."""
         course = self.planned.course
         others = {AlternativeKind.HOLD: list[Turn]()}
-        peak = self.planned.ahead.peak_per_s(self.quantile).sum()
-        carries = [at for at in range(len(self.planned.ladder.plans)) if self.capacity_per_s(at, 0) >= peak]
-        static = (
-            int(min(carries, key=lambda at: course.prices_h[at])) if carries else len(self.planned.ladder.plans) - 1
-        )
+        used = self.use.of(self.quantile)
+        carries = np.flatnonzero(used <= 1)
+        static = int(carries[course.prices_h[carries].argmin()] if carries.size else used.argmin())
         if static != course.running and (turns := self.at_once(static)):
             others[AlternativeKind.STATIC] = turns
         return [self.alternative(kind, turns) for kind, turns in others.items()]
@@ -226,7 +227,8 @@ class _Explanation:
             if smaller is not None and smaller != self.running_before(number):
                 excuse = self.one_fewer(number, smaller)
                 excuses[excuse.plan_id] = excuse
-        whole = self.load_per_s(0, self.planned.ahead.steps)
+        strongest = int(self.use.of(self.quantile).argmin())
+        whole = self.load_per_s(strongest, 0, self.planned.ahead.steps)
         for load in (*(step.load_per_s for step in steps), whole):
             beyond = self.cheapest_plan(load)
             if isinstance(beyond, Excuse):

@@ -16,8 +16,9 @@ from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
+from forescale.jobs.planned_capacity import busiest_per_s, planned_capacity
 from forescale.jobs.rungs import recorded_basis
-from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
+from forescale.report.decision.decision import DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.report.kit.local_time import LocalTime
@@ -26,10 +27,8 @@ from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from modeling.errors import ModelError
-from modeling.estimate import Estimate
-from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import PlanError
-from planner.horizon.outlook import outlook
+from planner.horizon.outlook import Outlook, outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
@@ -129,34 +128,20 @@ def write_schedule_report(
     planning = config.planning
     max_utilisation = planning.max_utilisation or 1.0
     profiles, model = situation.profiles, situation.model
-    peak = _planned_peak_per_s(config, schedule, forecasts) if schedule.basis.rung.plans else None
-
-    estimates = dict[str, Estimate]()
-
-    def estimated(plan: PhysicalPlan, peak: Mapping[str, float]) -> Estimate:
-        # A schedule uses the same few plans again and again.
-        if plan.plan_id not in estimates:
-            estimates[plan.plan_id] = model.estimate(plan, peak)
-        return estimates[plan.plan_id]
-
-    def capacity(plan: PhysicalPlan, start: datetime, end: datetime, peak: Mapping[str, float]) -> CapacityStep:
-        mst = estimated(plan, peak).mst_per_s
-        usable = {source: rate * max_utilisation for source, rate in mst.items()}
-        return CapacityStep(start, end, plan, mst, usable)
-
+    ahead = _outlook(config, schedule, forecasts) if schedule.basis.rung.plans else None
     decision = DecisionReport(
         schedule_id=entry.id,
         schedule=schedule,
         history=_recent_history(situation, schedule.made_at),
         forecasts=forecasts,
-        capacity=tuple(capacity(*placed, peak) for placed in schedule.plans_running()) if peak else (),
+        capacity=() if ahead is None else planned_capacity(schedule, ahead, model, max_utilisation),
         profiles=profiles,
         max_utilisation=max_utilisation,
         max_lag_s=planning.max_lag_s,
-        now_estimate=estimated(schedule.current, peak) if peak else None,
-        step_estimates={index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)}
-        if peak
-        else {},
+        now_estimate=None if ahead is None else model.estimate(schedule.current, busiest_per_s(schedule, ahead, model)),
+        step_estimates={}
+        if ahead is None
+        else {index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)},
         declared=config.declared_profiles(),
         links={source: workspace.tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id},
         states={number: str(step.state) for number, step in enumerate(workspace.ledger.steps(schedule_id=entry.id))},
@@ -196,15 +181,13 @@ def _recent_history(situation: Situation, made_at: datetime) -> ArrivalHistory |
         return None
 
 
-def _planned_peak_per_s(
-    config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]
-) -> dict[str, float]:
-    """Joint rates by source at the peak of the schedule's horizon, at its quantile. Raises PlanError without any."""
+def _outlook(config: TopologyConfig, schedule: ScalingSchedule, forecasts: Mapping[str, Forecast]) -> Outlook:
+    """Raises PlanError if the forecasts do not reach beyond the schedule."""
     sources = config.as_topology().sources
     ahead = outlook(forecasts, sources, schedule.made_at.timestamp()) if forecasts else None
     if ahead is None:
         raise PlanError(f"schedule of {schedule.topology!r} has no forecast beyond {schedule.made_at}; plan again")
-    return dict(zip(sources, ahead.peak_per_s(schedule.quantile).tolist(), strict=True))
+    return ahead
 
 
 def _outcome(workspace: Workspace, config: TopologyConfig, entry: ScheduleEntry) -> DecisionOutcome | None:

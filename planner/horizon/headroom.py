@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
 
 import numpy as np
 
 from modeling.arrays import Flags, Floats
+from planner.horizon.capacity_use import CapacityUse
 from planner.horizon.horizon_search import Course, Turn
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
@@ -57,30 +60,25 @@ class Rungs:
     may_stop: Flags
     rescale_h: float = 0.0
 
-    def carrying(self, peak_per_s: Floats, share: float) -> int:
-        """The cheapest plan that carries rates by source with a share of its capacity; the strongest if none does."""
-        total = float(peak_per_s.sum())
-        if total <= 0:
-            return int(self.course.prices_h.argmin())
-        capacity = self.ladder.capacity_per_s((peak_per_s / total)[:, None])[:, 0]
-        fit = np.flatnonzero((capacity * share >= total * (1 - _ROUNDING)) & self.may_stop.any(axis=0))
+    @cached_property
+    def use(self) -> CapacityUse:
+        return CapacityUse(self.ahead, self.ladder)
+
+    def carrying(self, used: Floats, share: float) -> int:
+        """The cheapest plan that uses at most a share of its capacity; the least used one if none does. used: of each
+        plan, shape (plans,).
+        """
+        may = self.may_stop.any(axis=0)
+        fit = np.flatnonzero((used <= share * (1 + _ROUNDING)) & may)
         if not fit.size:
-            return int(np.where(self.may_stop.any(axis=0), capacity, -1.0).argmax())
+            return int(np.where(may, used, inf).argmin())
         return int(fit[self.course.prices_h[fit].argmin()])
 
-    def carries(self, plan: int, peak_per_s: Floats, share: float) -> bool:
-        total = float(peak_per_s.sum())
-        if total <= 0:
-            return True
-        capacity = self.ladder.capacity_per_s((peak_per_s / total)[:, None])[plan, 0]
-        return bool(capacity * share >= total * (1 - _ROUNDING))
-
-    def load_per_s(self, start_s: float, end_s: float, headroom: Headroom) -> Floats:
-        """What a plan must have headroom for that runs in this span, by source."""
+    def _used(self, start_s: float, end_s: float, headroom: Headroom, plans: slice = slice(None)) -> Floats:
+        """Share of each plan's capacity that must be within the headroom if it runs in this span; shape (plans,)."""
         first = self.ahead.step_at(start_s)
         last = max(first + 1, int(np.searchsorted(self.ahead.edges_s, end_s - 1e-9)))
-        load_of = self.ahead.usual_per_s if headroom.each_moment else self.ahead.peak_per_s
-        return load_of(headroom.quantile, first, last)
+        return self.use.of(headroom.quantile, first, last, each_moment=headroom.each_moment, plans=plans)
 
     def at_once(self, plan: int) -> tuple[Turn, ...]:
         """The earliest possible turn to a plan, alone; none if it runs, or the horizon ends before it."""
@@ -126,7 +124,7 @@ class Rungs:
         at = 0
         while at < len(turns):
             end_s = self._end_s(turns, at)
-            larger = self.carrying(self.load_per_s(turns[at].stop_s, end_s, headroom), headroom.most)
+            larger = self.carrying(self._used(turns[at].stop_s, end_s, headroom), headroom.most)
             if not self._has(turns[at], end_s, headroom) and larger != turns[at].plan:
                 ways = [(*turns[:at], replace(turns[at], plan=larger), *turns[at + 1 :])]
                 if moved:
@@ -164,7 +162,8 @@ class Rungs:
 
     def _has(self, turn: Turn, end_s: float, headroom: Headroom) -> bool:
         """Whether a plan that runs until end_s has headroom."""
-        return self.carries(turn.plan, self.load_per_s(turn.stop_s, end_s, headroom), headroom.most)
+        (used,) = self._used(turn.stop_s, end_s, headroom, slice(turn.plan, turn.plan + 1))
+        return bool(used <= headroom.most * (1 + _ROUNDING))
 
     def _end_s(self, turns: Sequence[Turn], at: int) -> float:
         return turns[at + 1].stop_s if at + 1 < len(turns) else float(self.ahead.edges_s[-1])

@@ -272,7 +272,7 @@ class HorizonPlanner:
                 share, quantile = 1.0, STATIC_QUANTILE
             else:
                 share, quantile = headroom.most, headroom.quantile
-            static = rungs.carrying(rungs.ahead.peak_per_s(quantile), share)
+            static = rungs.carrying(rungs.use.of(quantile), share)
             larger = [rungs.raised(turns, factor) for factor in RAISED]
             return [rungs.possible(course.announced), rungs.at_once(static), *larger]
 

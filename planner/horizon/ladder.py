@@ -50,6 +50,22 @@ class Ladder:
             most = np.divide(1.0, used, out=np.full_like(used, np.inf), where=used > 0)
         return most * self.usable[:, None]
 
+    def beside_per_s(self, load_per_s: Floats) -> Floats:
+        """Maximum rate of each source while the others come as in a load, within the limits; 0 where these alone are
+        too much. load_per_s: shape (sources, moments). Returns shape (plans, sources, moments).
+        """
+        most = np.zeros((len(self.plans), *load_per_s.shape))
+        for source in range(len(load_per_s)):
+            others = load_per_s.T.copy()
+            others[:, source] = 0.0
+            own = np.zeros_like(others)
+            own[:, source] = np.maximum(load_per_s.sum(axis=0), 1.0)
+            for plan, (of, usable) in enumerate(zip(self._linear, self.usable.tolist(), strict=True)):
+                base = others / usable
+                room = of.first_crossing(np.zeros_like(base), base)[0] > 1
+                most[plan, source] = np.where(room, of.first_crossing(base, own)[0] * own[:, source] * usable, 0.0)
+        return most
+
     @cached_property
     def _linear(self) -> list[LinearFlows]:
         return [self.flows.of(number) for number in range(len(self.plans))]

@@ -59,16 +59,6 @@ class Outlook:
         path = int(peaks.argsort(kind="stable")[max(0, ceil(quantile * peaks.size) - 1)])
         return np.asarray(self.rate_per_s[:, first + int(span[:, path].argmax()), path])
 
-    def usual_per_s(self, quantile: float, first: int = 0, last: int | None = None) -> Floats:
-        """Rates of the step of [first, last) whose own quantile over the paths is largest, on the path that has it;
-        shape (sources,). Spikes that come at another moment on each path do not add up, as they do in peak_per_s.
-        """
-        span = self.total_per_s[first:last]
-        number = max(0, ceil(quantile * span.shape[1]) - 1)
-        at = int(np.partition(span, number, axis=1)[:, number].argmax())
-        path = int(span[at].argsort(kind="stable")[number])
-        return np.asarray(self.rate_per_s[:, first + at, path])
-
     def split(self, moments_s: Sequence[float]) -> "Outlook":
         """The same, with further step boundaries at these moments, in seconds from the start."""
         inside = [at_s for at_s in moments_s if 0 < at_s < self.edges_s[-1]]
@@ -82,16 +72,21 @@ class Outlook:
         return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1
 
     def capacity_per_s(self, ladder: Ladder) -> Floats:
-        """Of each plan in the mix of each moment and path: believed capacity times an error that is constant along a
-        path; shape (plans, steps, paths), or (plans, 1, paths) if there is one source.
+        """believed_capacity_per_s times an error that is constant along a path; shape (plans, steps, paths), or
+        (plans, 1, paths) if there is one source.
+        """
+        return np.asarray(self.believed_capacity_per_s(ladder) * _errors(self.rate_per_s.shape[2]))
+
+    def believed_capacity_per_s(self, ladder: Ladder) -> Floats:
+        """Of each plan in the mix of each moment and path; shape (plans, steps, paths), or (plans, 1, 1) if there is
+        one source.
         """
         sources, steps, count = self.rate_per_s.shape
-        off = _errors(count)
         if sources == 1:
-            return np.asarray(ladder.capacity_per_s(np.ones((1, 1)))[:, :, None] * off)
+            return np.asarray(ladder.capacity_per_s(np.ones((1, 1)))[:, :, None])
         total = self.total_per_s
         mix = np.where(total > 0, self.rate_per_s / np.where(total > 0, total, 1.0), 1.0 / sources)
-        return np.asarray(ladder.capacity_per_s(mix.reshape(sources, -1)).reshape(-1, steps, count) * off)
+        return np.asarray(ladder.capacity_per_s(mix.reshape(sources, -1)).reshape(-1, steps, count))
 
 
 def outlook(

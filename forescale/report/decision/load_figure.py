@@ -67,7 +67,8 @@ def load_figure(decision: DecisionReport, source: str) -> ReportFigure:
         if caught := catch_up_line(decision, capacity, source):
             parts.append((caught, KeyEntry("catching up after a change", "band", CATCH_UP)))
         headroom = f" at most {percent(decision.max_utilisation)} busy" if decision.max_utilisation < 1 else ""
-        entry = KeyEntry(f"capacity: what the plan can process{headroom}", "line", CAPACITY)
+        beside = " beside the other sources as forecast" if len(capacity[0].mst_per_s) > 1 else ""
+        entry = KeyEntry(f"capacity: what the plan can process{beside}{headroom}", "line", CAPACITY)
         parts.append((capacity_line(capacity, source), entry))
     if deployed := deploy_marks(decision, capacity, source):
         parts.append((deployed, KeyEntry("step", "mark", CAPACITY)))

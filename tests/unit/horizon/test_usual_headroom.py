@@ -6,9 +6,12 @@ from horizon_cases import LIMITS, PAIR, START, forecast_of
 
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.horizon.budget import Budget
+from planner.horizon.capacity_use import CapacityUse
 from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
+from planner.horizon.ladder import ladder_of
 from planner.horizon.outlook import Outlook
 from planner.horizon.prices import ChangeTerms
 from planner.plan_model import PlanModel
@@ -44,6 +47,7 @@ def test_a_spike_that_each_path_has_at_another_moment__needs_no_headroom_in_a_pl
     rates[np.arange(40), np.arange(40)] = 60.0
     ahead = Outlook(0.0, 300.0 * np.arange(73), rates.T[None], np.ones(72, dtype=bool))
     # Each path peaks at 60/s, while the median of each moment is 18/s.
-    assert ahead.peak_per_s(0.5).tolist() == [60.0]
-    assert ahead.usual_per_s(0.5).tolist() == [18.0]
-    assert ahead.usual_per_s(0.99).tolist() == [60.0]
+    use = CapacityUse(ahead, ladder_of([PhysicalPlan(PAIR.name, {"source": 1, "work": 6})], PlanModel(PAIR, PROFILES)))
+    assert use.of(0.5).tolist() == [60 / 60]
+    assert use.of(0.5, each_moment=True).tolist() == [18 / 60]
+    assert use.of(0.99, each_moment=True).tolist() == [60 / 60]

@@ -27,7 +27,6 @@ from forescale.jobs.ranking import Ranking, ranking
 from forescale.situation.decision_grounds import variation_grounds
 from forescale.situation.grounds import grounds, warm_up_grounds
 from forescale.situation.situation import Situation
-from forescale.wiring.planning_terms import limits_of
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import MAX_CV2, Profiles
@@ -93,7 +92,7 @@ def evaluate(
         float | None,
         typer.Option(
             "--max-latency",
-            help="Target of the latency's p95, in seconds; of ranked plans, planning.max_p95_latency_s if absent.",
+            help="Target of the latency's p95, in seconds; planning.max_p95_latency_s if absent.",
         ),
     ] = None,
     draws: Annotated[int, typer.Option(min=20, max=100_000, help="Number of draws of the profiles' errors.")] = 400,
@@ -140,8 +139,8 @@ def evaluate(
         load=loads[0],
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
-            max_utilisation=limits_of(planning).max_utilisation,
-            max_latency_s=max_latency_s,
+            max_utilisation=planning.max_utilisation,
+            max_latency_s=max_latency_s or planning.max_p95_latency_s,
             max_lag_s=planning.max_lag_s if max_lag_s is None else max_lag_s,
         ),
         running=running,
@@ -169,10 +168,9 @@ def evaluate(
             _say_loads([each_load])
             show_evaluation(name, evaluated[name])
     else:
-        bounds = replace(terms.targets, max_latency_s=max_latency_s or planning.max_p95_latency_s)
         against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
         with console.status("ranking"):
-            best = ranking(config, profiles, plans, replace(terms, targets=bounds), loads, against)
+            best = ranking(config, profiles, plans, terms, loads, against)
         few = len(plans) <= MAX_IN_FULL and len(loads) == 1
         in_full = plans if few else _best(best, plans) if plot is not None else {}
         found = _evaluated(shape, profiles, in_full, terms)

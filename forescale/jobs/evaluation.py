@@ -23,6 +23,7 @@ from modeling.rescaling.warm_up import WARM, WarmUp
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
+from planner.horizon.headroom import MAX_UTILISATION
 
 STEADY_S = 3600.0
 """Assumed duration of a load given as a rate, for the probability of missing targets."""
@@ -57,8 +58,8 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms under which plans are evaluated. targets: max_utilisation is headroom to keep, which excuses mention
-    and which is no violation. draws: of the parameters' errors; seed: reproduces them. warm_up: after a change from the
+    """The terms under which plans are evaluated. targets: without max_utilisation, excuses go by the headroom that
+    plans keep. draws: of the parameters' errors; seed: reproduces them. warm_up: after a change from the
     running plan.
     """
 
@@ -104,16 +105,15 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         paths,
         step_s,
         parameter_draws(profiles, rng, terms.draws),
-        replace(terms.targets, max_utilisation=None),
+        terms.targets,
         downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s + told.rescale.lost_s,
         backlog_s=_waiting_s(told, terms.backlog),
         arrival_cv2=cv2,
         site=site,
     )
     intervals = estimate_intervals(topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site)
-    short = excuses(
-        topology, profiles, plan, rates_per_s, terms.targets, arrival_cv2=cv2, site=site, packed=terms.packed
-    )
+    kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
+    short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
     return Evaluation(
         estimate=replace(told, notes=(*told.notes, *load.notes)),
         intervals=intervals,

@@ -22,6 +22,7 @@ streams:
   - {from: count, to: store}
 arrivals: {kind: events, path: events, columns: {time: at}, source: read}
 cluster: {kind: simulator, truth: truth, parallelism: {read: 1, split: 8, count: 6, store: 4}}
+planning: {max_utilisation: 0.85}
 packing: {packer: resource_aware, site: site.yaml, nodes: {n0: CONTAINERS}}
 """
 

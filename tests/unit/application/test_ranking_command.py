@@ -18,7 +18,7 @@ operators:
   count: {service_s: 0.004, price_per_hour: 2}
 streams:
   - {from: read, to: count}
-planning: {max_p95_latency_s: 0.5}
+planning: {max_p95_latency_s: 0.5, max_utilisation: 0.85}
 """
 
 SITE = """
@@ -92,6 +92,21 @@ def test_a_folder__is_ranked_by_what_is_missed_and_then_by_price(
     # few plans under one load are told in full beside
     assert told["plans"].keys() == {one["plan"] for one in told["ranking"]}
     assert told["plans"][best["plan"]]["mst_per_s"]["read"] == pytest.approx(500)
+
+
+def test_headroom_that_nobody_asked_for__is_no_target_and_both_tables_say_the_same(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    file = folder.parent / "pair.yaml"
+    file.write_text(file.read_text().replace(", max_utilisation: 0.85", ""))
+    # 450/s keep two instances 90 % busy, which plans do too: their default headroom ends at 95 %.
+    told = answer(capsys, folder, "--plan", str(folder), "--load", "read=450")
+    (two,) = (one for one in told["ranking"] if Path(one["plan"]).name == "count2.json")
+    alone = told["plans"][two["plan"]]
+    assert set(two["targets"]) == set(alone["violation"]["targets"])
+    assert "utilisation" not in two["targets"]
+    assert two["probability"] == alone["violation"]["targets"]["any"]["probability"] == 0
+    assert alone["excuses"] == []
 
 
 def test_several_loads__are_equally_likely_and_a_lone_rate_is_in_all(

@@ -54,7 +54,7 @@ def _answers(proposal: Proposal) -> tuple[str, ...]:
     return (
         f"forescale deploy approve {name}",
         f"forescale deploy veto {name} --why REASON",
-        f"forescale edit {name} --step {first} --plan OPERATOR=INSTANCES --why REASON",
+        f"forescale edit {name}-{first} --plan OPERATOR=INSTANCES --why REASON",
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 ENDED = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
 """States of a job that will not run again by itself."""
@@ -268,11 +268,19 @@ class _Progress(_Answer):
 
 class _Operation(_Answer):
     location: str | None = None
-    failure: Annotated[dict[str, object] | None, Field(alias="failure-cause")] = None
+    failure: Annotated[
+        dict[str, object] | None, Field(validation_alias=AliasChoices("failure-cause", "failureCause"))
+    ] = None
 
 
-class SavepointRequest(_Answer):
-    """GET /jobs/:id/savepoints/:trigger."""
+class Triggered(_Answer):
+    """POST /jobs/:id/checkpoints."""
+
+    request: Annotated[str, Field(alias="request-id")]
+
+
+class SnapshotRequest(_Answer):
+    """GET /jobs/:id/savepoints/:trigger, and /jobs/:id/checkpoints/:trigger."""
 
     status: _Progress
     operation: _Operation | None = None
@@ -281,6 +289,12 @@ class SavepointRequest(_Answer):
     def failed_because(self) -> str | None:
         cause = None if self.operation is None else self.operation.failure
         return None if cause is None else str(cause.get("stack-trace") or cause).split("\n", 1)[0][:300]
+
+
+class ClusterConfig(_Answer):
+    """GET /config."""
+
+    version: Annotated[str, Field(alias="flink-version")] = ""
 
 
 class Jar(_Answer):

@@ -13,6 +13,7 @@ from engines.flink.answers import (
     CheckpointConfig,
     CheckpointDetails,
     Checkpoints,
+    ClusterConfig,
     CompletedSavepoint,
     Jars,
     Job,
@@ -26,9 +27,10 @@ from engines.flink.answers import (
     PlanNode,
     Requirement,
     Rescale,
-    SavepointRequest,
+    SnapshotRequest,
     TaskManager,
     TaskManagers,
+    Triggered,
     VertexDetails,
     moment,
 )
@@ -183,6 +185,24 @@ class FlinkRest(JsonServer):
         except RequestRefusedError:
             return None
 
+    def trigger_checkpoint(self, jid: str) -> str:
+        """Id of the request. Raises RequestRefusedError."""
+        trigger = self._shaped("POST", f"/jobs/{jid}/checkpoints", Triggered, {"checkpointType": "CONFIGURED"})
+        return trigger.request
+
+    def checkpoint_request(self, jid: str, trigger: str) -> SnapshotRequest:
+        """State of the request. Raises RequestRefusedError."""
+        return self._read(f"/jobs/{jid}/checkpoints/{trigger}", SnapshotRequest)
+
+    def major_version(self) -> int | None:
+        """None if it is not told."""
+        try:
+            version = self._read("/config", ClusterConfig).version
+        except RequestRefusedError:
+            return None
+        major, dot, _ = version.partition(".")
+        return int(major) if dot and major.isdecimal() else None
+
     def stopped_ms(self, jid: str, after_ms: int) -> int | None:
         """When the first rescale that began after that moment stopped the tasks.
 
@@ -207,10 +227,10 @@ class FlinkRest(JsonServer):
         body = {"drain": False, "targetDirectory": directory, "triggerId": trigger}
         self._answer("POST", f"/jobs/{jid}/stop", body)
 
-    def savepoint_request(self, jid: str, trigger: str) -> SavepointRequest | None:
+    def savepoint_request(self, jid: str, trigger: str) -> SnapshotRequest | None:
         """State of the request; None if Flink does not know it (it forgets requests after minutes)."""
         try:
-            return self._read(f"/jobs/{jid}/savepoints/{trigger}", SavepointRequest)
+            return self._read(f"/jobs/{jid}/savepoints/{trigger}", SnapshotRequest)
         except RequestRefusedError:
             return None
 
@@ -261,9 +281,12 @@ class FlinkRest(JsonServer):
             raise self.failure(f"{self.place} refuses GET {path}: {refused}; look whether the job still runs") from None
 
     def _read(self, path: str, shape: type[Shape]) -> Shape:
-        body = self._answer("GET", path)
+        return self._shaped("GET", path, shape)
+
+    def _shaped(self, method: str, path: str, shape: type[Shape], body: object = None) -> Shape:
+        answer = self._answer(method, path, body)
         try:
-            return TypeAdapter(shape).validate_python(body)
+            return TypeAdapter(shape).validate_python(answer)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "the answer"

@@ -17,6 +17,7 @@ from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
+from planner.clusters.flink_checkpoint import RescaleCheckpoint
 from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
 from planner.clusters.flink_features import reported_features
 from planner.clusters.flink_own_scaler import own_scaler_sign
@@ -192,7 +193,7 @@ class FlinkCluster:
             return Refusal(back, reason)
         if dict(back.parallelism) == seen.asked:
             return Accepted(back, away, moment(seen.job.now))
-        return self._ask(back, away, seen, lambda now: self._stale(away, now, undoing=True))
+        return self._ask(back, away, seen, lambda now: self._stale(away, now, undoing=True), undoing=True)
 
     @property
     def _where(self) -> str:
@@ -300,7 +301,10 @@ class FlinkCluster:
         seen: JobLook,
         stale: Callable[[JobLook], str | None],
         latest: datetime | None = None,
+        *,
+        undoing: bool = False,
     ) -> Accepted | Refusal:
+        """undoing: nothing is waited for."""
         if reason := stale(seen):
             return Refusal(plan, reason)
         at = moment(seen.job.now)  # waiting for slots is lead time: the old plan runs on
@@ -311,6 +315,12 @@ class FlinkCluster:
             seen = self._look()  # somebody may have changed it meanwhile
             if reason := self._misfit(plan, seen) or stale(seen):
                 return Refusal(plan, reason)
+        checkpoint, notes = RescaleCheckpoint(self._rest, seen.job.jid, self._clock), []
+        if checkpoint.comes_before and not undoing:
+            notes.append(checkpoint.before())
+            seen = self._look()
+            if reason := self._misfit(plan, seen) or stale(seen):
+                return Refusal(plan, reason)
         # The upper bound is the plan; enough slots were counted, so Flink reaches it at once. The lower bound is 1:
         # with lower = upper a job that later loses a task manager would stop, and one that finds too few slots would
         # keep its old plan and reserve every slot. `progress` verifies that no less than the plan runs.
@@ -319,7 +329,8 @@ class FlinkCluster:
             self._rest.ask(seen.job.jid, bounds)
         except RequestRefusedError as refused:
             return Refusal(plan, f"{self._rest.place} refuses {plan.brief()}: {refused}; correct the plan")
-        return Accepted(plan, replaced, at)
+        notes.append(checkpoint.after())
+        return Accepted(plan, replaced, at, "; ".join(filter(None, notes)))
 
     @staticmethod
     def _by_vertex(plan: PhysicalPlan, seen: JobLook) -> Mapping[str, int]:

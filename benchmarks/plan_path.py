@@ -15,7 +15,7 @@ import tempfile
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -55,25 +55,31 @@ def passed_functions() -> Counter[tuple[str, str, bool]]:
         record_certain_forecast(
             settings, NAME, mean, step_s=900, horizon_s=3600, issued_at=FIRST, trained_from=MONDAY - BEFORE
         )
-        workspace, calls = Workspace(settings, _EndOfPath), Counter[tuple[str, str, bool]]()
+        workspace, calls = Workspace(settings, _EndOfPath), Counter[CodeType]()
 
         def count(frame: FrameType, event: str, _: object) -> None:
-            code = frame.f_code
-            path = Path(code.co_filename)
-            if event != "call" or "<lambda>" in code.co_qualname or code.co_name.startswith("<"):
-                return
-            if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
-                taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-                calls[str(path.relative_to(ROOT)), code.co_qualname, "settings" in taken] += 1
+            if event == "call":
+                calls[frame.f_code] += 1
 
         sys.setprofile(count)
         try:
             plan(workspace, NAME)
+            raise AssertionError("no schedule was recorded")
         except _RecordedError:
-            return calls
+            pass
         finally:
             sys.setprofile(None)
-    raise AssertionError("no schedule was recorded")
+    return Counter({key: number for code, number in calls.items() if (key := _function(code)) is not None})
+
+
+def _function(code: CodeType) -> tuple[str, str, bool] | None:
+    """None for code of others, comprehensions and lambdas."""
+    path = Path(code.co_filename)
+    if "<lambda>" in code.co_qualname or code.co_name.startswith("<") or not path.is_relative_to(ROOT):
+        return None
+    path = path.relative_to(ROOT)
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return (str(path), code.co_qualname, "settings" in taken) if path.parts[0] in PACKAGES else None
 
 
 def main() -> None:

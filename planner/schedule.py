@@ -130,6 +130,7 @@ class _Explanation:
         needed_s = self.needed_s(running, turn, first, last)
         estimate = self.cheapest.model.estimate(plan, load)
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]])
+        price, price_before = self.price_per_hour(turn.plan), self.price_per_hour(running)
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
             in_place_at=self.moment(turn.stop_s + downtime_s + drain_s),
@@ -145,16 +146,12 @@ class _Explanation:
             catch_up_s=drain_s,
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,
             violation_minutes_without=without.violation_minutes,
-            price_per_hour=self.price_per_hour(turn.plan),
-            more_per_hour=self.more_per_hour(running, turn.plan),
+            price_per_hour=price,
+            more_per_hour=None if price is None or price_before is None else price - price_before,
             capacity_per_s=capacity_per_s,
             capacity_before_per_s=self.capacity_per_s(running, first),
             saved_h=without.paid_h - self.planned.found.paid_h,
         )
-
-    def more_per_hour(self, before: int, plan: int) -> float | None:
-        prices = self.price_per_hour(before), self.price_per_hour(plan)
-        return None if prices[0] is None or prices[1] is None else prices[1] - prices[0]
 
     def running_before(self, number: int) -> int:
         return self.turns[number - 1].plan if number else self.planned.course.running
@@ -221,16 +218,17 @@ class _Explanation:
         """For each chosen plan, why not the next smaller one; for a load or latency beyond all plans, why; and the
         smallest plan that cannot be packed.
         """
-        excuses: dict[str, Excuse] = {}
+        excuses, instances = dict[str, Excuse](), self.planned.ladder.instances
         for number, turn in enumerate(self.turns):
-            smaller = self.next_smaller(turn.plan)
-            if smaller is not None and smaller != self.running_before(number):
-                excuse = self.one_fewer(number, smaller)
+            fewer = np.flatnonzero(instances < instances[turn.plan])
+            if fewer.size and fewer[-1] != self.running_before(number):
+                excuse = self.one_fewer(number, int(fewer[-1]))
                 excuses[excuse.plan_id] = excuse
         strongest = int(self.use.of(self.quantile).argmin())
         whole = self.load_per_s(strongest, 0, self.planned.ahead.steps)
+        of = self.cheapest
         for load in (*(step.load_per_s for step in steps), whole):
-            beyond = self.cheapest_plan(load)
+            beyond = cheapest_plan(of.model, load, of.limits, of.price)
             if isinstance(beyond, Excuse):
                 excuses[beyond.plan_id] = beyond
         if self.planned.unpacked:
@@ -239,10 +237,6 @@ class _Explanation:
         if not steps and (below := self.below_least()) is not None:
             excuses[below.plan_id] = below
         return list(excuses.values())
-
-    def cheapest_plan(self, load_per_s: Mapping[str, float]) -> PhysicalPlan | Excuse:
-        of = self.cheapest
-        return cheapest_plan(of.model, load_per_s, of.limits, of.price)
 
     def unpacked(self, number: int) -> Excuse:
         """Why a plan cannot be packed; its bound is the size of the largest plan that can."""
@@ -267,10 +261,6 @@ class _Explanation:
         give = ", ".join(f"{each} {fewest}" for each, fewest in wanted.items())
         remedy = f"deploy a plan with {give}, or lower min_parallelism"
         return Excuse(plan, MIN_PARALLELISM, name, float(count), float(least), reason, remedy, wanted)
-
-    def next_smaller(self, plan: int) -> int | None:
-        fewer = np.flatnonzero(self.planned.ladder.instances < self.planned.ladder.instances[plan])
-        return int(fewer[-1]) if fewer.size else None
 
     def one_fewer(self, number: int, smaller: int) -> Excuse:
         chosen, plan = self.planned.found, self.planned.ladder.plans[smaller]

@@ -16,7 +16,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
 from forescale.jobs.newest_forecasts import newest_known, recorded_forecast
 from forescale.jobs.past_forecasts import known_by
-from forescale.jobs.suspected_outages import LOOKED_AT, known_events, suspects_if_known
+from forescale.jobs.suspected_outages import LOOKED_AT, known_events, recent_suspects
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
 from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
@@ -54,11 +54,15 @@ def planning_basis(workspace: Workspace, situation: Situation, now: datetime) ->
     # All that planning reads of the history lies within this span, so that it is read once.
     situation.history.reach(now - _widest(situation.config), now)
     basis = _basis(workspace, situation, now)
-    suspects = tuple(
+    try:
+        suspects = recent_suspects(situation, now)
+    except HistoryError:
+        return basis
+    outages = tuple(
         Cause(CauseKind.SUSPECTED_OUTAGE, each.source, each.share, MAX_SHARE, at=each.start, other_at=each.end)
-        for each in suspects_if_known(situation, now)
+        for each in suspects
     )
-    return replace(basis, causes=(*basis.causes, *suspects))
+    return replace(basis, causes=(*basis.causes, *outages))
 
 
 def _widest(config: TopologyConfig) -> timedelta:

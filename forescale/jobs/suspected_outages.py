@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime, timedelta
 
-from forecasting.errors import CalendarError, HistoryError
+from forecasting.errors import CalendarError
 from forecasting.events.calendar import EventCalendar
 from forecasting.outage_shape import MAX_SPAN_S, SuspectedOutage, suspected_outages
 from forescale.files.events_section import EventEntry, event_calendar
@@ -30,14 +30,6 @@ def recent_suspects(situation: Situation, now: datetime) -> tuple[SuspectedOutag
         for span in suspected_outages(history.series[source], events)
         if span.end > now - ASKED_ABOUT
     )
-
-
-def suspects_if_known(situation: Situation, now: datetime) -> tuple[SuspectedOutage, ...]:
-    """As recent_suspects; none without a history."""
-    try:
-        return recent_suspects(situation, now)
-    except HistoryError:
-        return ()
 
 
 def known_events(config: TopologyConfig, start: datetime, end: datetime) -> EventCalendar:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
+from planner.review_cause import ReviewCause, ReviewCauseKind
 from planner.scaling_schedule import AlternativeKind, ScalingSchedule
 
 
@@ -22,39 +23,26 @@ class ApprovalBounds:
     max_violation_probability: float | None = None
     max_cost_price: float | None = None
 
-    def schedule_beyond(self, schedule: ScalingSchedule) -> str:
-        """Explain which bound the schedule exceeds; empty if it is within all."""
+    def schedule_beyond(self, schedule: ScalingSchedule) -> ReviewCause | None:
+        """The bound that the schedule exceeds; None if it is within all."""
         most_h, more_h, more = self.max_cost_instance_hours, _more_h(schedule), _more_price(schedule)
         if most_h is not None and more_h > most_h:
-            priced = "" if more is None else f" (a price of {more:.3g})"
-            return (
-                f"the schedule costs {more_h:.3g} instance-hours{priced} more than holding, planning.auto_approve "
-                f"allows {most_h:.3g}"
-            )
+            return ReviewCause(ReviewCauseKind.COST, more_h, most_h, more)
         if self.max_cost_price is not None and more is None:
-            return (
-                "prices of plans are unknown, so planning.auto_approve.max_cost_price cannot be checked; give "
-                "operators, or the site of the section packing, a price_per_hour"
-            )
+            return ReviewCause(ReviewCauseKind.UNPRICED, bound=self.max_cost_price)
         if self.max_cost_price is not None and more is not None and more > self.max_cost_price:
-            return (
-                f"the schedule costs a price of {more:.3g} more than holding, planning.auto_approve allows "
-                f"{self.max_cost_price:.3g}"
-            )
+            return ReviewCause(ReviewCauseKind.PRICE, more, self.max_cost_price)
         most, probability = self.max_violation_probability, schedule.violation_probability
         if most is not None and probability > most:
-            return (
-                f"a violation is expected with a probability of {probability:.0%}, planning.auto_approve allows "
-                f"{most:.0%}"
-            )
-        return ""
+            return ReviewCause(ReviewCauseKind.PROBABILITY, probability, most)
+        return None
 
-    def step_beyond(self, replaces: PhysicalPlan, plan: PhysicalPlan) -> str:
-        """Explain which bound the step exceeds; empty if it is within all."""
+    def step_beyond(self, replaces: PhysicalPlan, plan: PhysicalPlan) -> ReviewCause | None:
+        """The bound that the step exceeds; None if it is within all."""
         changes = instances_changed(replaces, plan)
         if self.max_step is not None and changes > self.max_step:
-            return f"it starts or stops {count_of(changes, 'instance')}, planning.auto_approve allows {self.max_step}"
-        return ""
+            return ReviewCause(ReviewCauseKind.MAX_STEP, changes, self.max_step)
+        return None
 
     def within(self, schedule: ScalingSchedule) -> str:
         """Describe how a schedule stays within the bounds."""

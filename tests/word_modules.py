@@ -20,6 +20,7 @@ WORDED = {
         "kit.outage_words",
         "kit.schedule_words",
         "kit.stands_on",
+        "kit.step_reasons",
         "overview.actions",
         "overview.alarms",
         "overview.overview_page",

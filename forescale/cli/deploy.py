@@ -102,7 +102,7 @@ def list_steps(
     as_json: AsJson = False,
 ) -> None:
     """Every step of a topology, or of all, and where it stands."""
-    from forescale.report.kit.decision_words import reason_words
+    from forescale.report.kit.step_reasons import reason_words
 
     workspace = workspace_of(context)
     name = None if topology is None else workspace.config(topology).topology

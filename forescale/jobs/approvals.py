@@ -7,6 +7,7 @@ from planner.auto_approval import ApprovalBounds
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
+from planner.review_cause import ReviewCause, ReviewCauseKind
 
 AUTO_APPROVE = "auto_approve"
 """Name of the approver in the ledger."""
@@ -39,8 +40,8 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry,
     if not all(step.state in WAITING for step in steps) or (not steps and bounds.schedule_beyond(entry.schedule)):
         return
     small, asked = _within_bounds(bounds, ledger, entry, steps)
-    for step_id, why in asked.items():
-        ledger.approvals.ask(step_id, why=why)
+    for step_id, cause in asked.items():
+        ledger.approvals.ask(step_id, cause)
     if (small or not asked) and not _of_people(ledger, entry):
         why = bounds.within(entry.schedule)
         ledger.approve_schedule(entry.id, at=at, by=AUTO_APPROVE, why=why, only=small, how=Approval.BOUNDS)
@@ -48,18 +49,19 @@ def _approve_small(bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry,
 
 def _within_bounds(
     bounds: ApprovalBounds, ledger: Ledger, entry: ScheduleEntry, steps: list[StepEntry]
-) -> tuple[list[str], dict[str, str]]:
+) -> tuple[list[str], dict[str, ReviewCause]]:
     """Ids of proposed steps within the bounds; and for the others, by id, the bound exceeded."""
-    small, asked = list[str](), dict[str, str]()
+    small, asked = list[str](), dict[str, ReviewCause]()
     beyond = bounds.schedule_beyond(entry.schedule)
-    if not beyond and (standing := _of_people(ledger, entry)):
-        beyond = f"it would call off step {standing[0].id}, which {ledger.approvals.approver(standing[0].id)} approved"
+    if beyond is None and (standing := _of_people(ledger, entry)):
+        by = ledger.approvals.approver(standing[0].id)
+        beyond = ReviewCause(ReviewCauseKind.CALLS_OFF, step=standing[0].id, approved_by=by)
     for step in steps:
         if step.state in TO_DEPLOY:
             continue
-        if why := beyond or bounds.step_beyond(step.replaces, step.plan):
-            asked[step.id] = why
-            beyond = beyond or f"it follows on step {step.id}, which is not approved"
+        if (cause := beyond or bounds.step_beyond(step.replaces, step.plan)) is not None:
+            asked[step.id] = cause
+            beyond = beyond or ReviewCause(ReviewCauseKind.FOLLOWS, step=step.id)
         else:
             small.append(step.id)
     return small, asked

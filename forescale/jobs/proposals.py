@@ -5,8 +5,8 @@ from datetime import datetime
 
 from forescale.files.topology import TopologyConfig
 from forescale.report.decision.proposal import Proposal
-from forescale.report.kit.decision_words import reason_words
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
+from forescale.report.kit.step_reasons import reason_words
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import StepState

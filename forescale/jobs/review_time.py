@@ -25,11 +25,13 @@ class ReviewTime:
 
     def is_short(self, schedule: ScalingSchedule) -> bool:
         """Whether a step that needs approval is due before review_s have passed."""
-        beyond = self.bounds is None or bool(self.bounds.schedule_beyond(schedule))
+        beyond = self.bounds is None or self.bounds.schedule_beyond(schedule) is not None
         for step in schedule.steps:
             if not schedule.made_at + timedelta(seconds=self.review_s) > step.deploy_at:
                 return False
-            beyond = beyond or (self.bounds is not None and bool(self.bounds.step_beyond(step.replaces, step.plan)))
+            beyond = beyond or (
+                self.bounds is not None and self.bounds.step_beyond(step.replaces, step.plan) is not None
+            )
             if beyond and not any(_is_same(step, each) for each in self.approved):
                 return True
         return False

@@ -12,8 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from forescale.jobs.forecast_report import FLEET_PAGE
-from forescale.report.kit.decision_words import RUNGS, causes_words, reason_words
+from forescale.report.kit.decision_words import RUNGS, causes_words
 from forescale.report.kit.guard_words import reason_words as guard_words
+from forescale.report.kit.step_reasons import reason_words
 from forescale.standing import Standing
 from forescale.web.addresses import decision_path, overview_path, topology_path
 from planner.decision_basis import Rung

@@ -12,6 +12,7 @@ from planner.ledger.schedule_rows import is_newest, schedule_row_of
 from planner.ledger.step_state import TO_DEPLOY, Approval, StepState
 from planner.ledger.tables import StepEventTable, StepTable
 from planner.ledger.transitions import ask_because, move_step, step_row
+from planner.review_cause import ReviewCause
 
 INHERITED = "earlier approval"
 """Approver, in the ledger, of a step that inherits the approval of an equal one."""
@@ -81,10 +82,10 @@ class Approvals:
                 return by, Approval(how) if how else None
         return "", None
 
-    def ask(self, step_id: str, *, why: str) -> None:
+    def ask(self, step_id: str, cause: ReviewCause) -> None:
         """Store why a person must approve a proposed step. Idempotent."""
         with self._database.session() as session:
-            ask_because(session, step_id, why)
+            ask_because(session, step_id, cause)
 
 
 def _steps(session: Session, topology: str, states: Sequence[StepState]) -> list[StepEntry]:

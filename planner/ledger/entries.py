@@ -21,6 +21,7 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
+from planner.review_cause import REVIEW_CAUSE, ReviewCause
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_from_json, plan_from_json, schedule_from_json
 
@@ -67,9 +68,9 @@ class StepEntry:
     """One step and its state. schedule_id is None for a step of a person or of the guard.
 
     reason: why it is in its state. attempt: number of deployments begun. moved: why it replaces another plan than its
-    schedule says. asked_because: why a person has to approve it, empty if no rule was asked. never_asked: it was rolled
-    back before the cluster was asked. withheld: why it last waited; None if it never did, and for releases that kept
-    that in words, as its reason.
+    schedule says. asked_because: why a person has to approve it, as earlier releases worded it. never_asked: it was
+    rolled back before the cluster was asked. withheld: why it last waited; None if it never did, and for releases that
+    kept that in words, as its reason. review_cause: why a person has to approve it; None if no rule was asked.
     """
 
     id: str
@@ -90,6 +91,7 @@ class StepEntry:
     asked_because: str = ""
     never_asked: bool = False
     withheld: Reason | None = None
+    review_cause: ReviewCause | None = None
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,10 @@ def step_entry(row: StepTable) -> StepEntry:
         plans = {"plan": plan_from_json(row.plan), "replaces": plan_from_json(row.replaces)}
         moved = Moved(row.moved) if row.moved else None
         kinds = {"state": StepState(row.state), "made_by": Maker(row.made_by), "moved": moved}
-        waits = {"withheld": REASON.from_json(row.withheld) if row.withheld else None}
+        waits = {
+            "withheld": REASON.from_json(row.withheld) if row.withheld else None,
+            "review_cause": REVIEW_CAUSE.from_json(row.review_cause) if row.review_cause else None,
+        }
         return StepEntry(**_columns(StepEntry, row) | plans | kinds | waits)
 
 

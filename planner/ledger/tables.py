@@ -86,8 +86,8 @@ class ScheduleForecastTable(Base):
 
 class StepTable(Base):
     """moved: why it replaces another plan than its schedule says, empty if it does not. asked_because: why a person has
-    to approve it. never_asked: it was rolled back before the cluster was asked. withheld: why it last waited,
-    an empty object if it never did.
+    to approve it, as earlier releases worded it. never_asked: it was rolled back before the cluster was asked.
+    withheld: why it last waited; review_cause: why a person has to approve it; empty objects without a reason.
     """
 
     __tablename__ = "steps"
@@ -110,6 +110,7 @@ class StepTable(Base):
     asked_because: Mapped[str] = mapped_column(server_default=text("''"))
     never_asked: Mapped[bool] = mapped_column(server_default=false())
     withheld: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
+    review_cause: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
     __table_args__ = (
         Index(None, "topology", "state", "deploy_at"),

@@ -11,6 +11,7 @@ from planner.errors import LedgerError
 from planner.guard_facts import REASON, Reason
 from planner.ledger.step_state import FOLLOWS, Approval, Maker, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
+from planner.review_cause import REVIEW_CAUSE, ReviewCause
 from planner.schedule_json import plan_to_json
 
 
@@ -62,9 +63,9 @@ def begin_again(session: Session, step_id: str, *, expected: StepState, at: date
     _write_down(session, step_id, expected, expected, at, by, why)
 
 
-def ask_because(session: Session, step_id: str, why: str) -> None:
+def ask_because(session: Session, step_id: str, cause: ReviewCause) -> None:
     """Store why a person has to approve a proposed step. Raises LedgerError unless it is proposed."""
-    _change(session, step_id, StepState.PROPOSED, {"asked_because": why})
+    _change(session, step_id, StepState.PROPOSED, {"review_cause": REVIEW_CAUSE.to_json(cause)})
 
 
 def note_never_asked(session: Session, step_id: str) -> None:

@@ -15,6 +15,7 @@ from planner.decision_basis import CalibrationFacts, DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.review_cause import ReviewCause, ReviewCauseKind
 
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
 
@@ -270,14 +271,15 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
 
     def test_ask__tells_why_once_and_leaves_the_step_proposed(self, ledger: Ledger) -> None:
         step_id = f"{ledger.record_schedule(schedule_of(3))}-1"
-        for why in ("it is large", "it is large", "it is dear"):
-            ledger.approvals.ask(step_id, why=why)
+        large, dear = (ReviewCause(kind, 8.0, 5.0) for kind in (ReviewCauseKind.MAX_STEP, ReviewCauseKind.COST))
+        for cause in (large, large, dear):
+            ledger.approvals.ask(step_id, cause)
         step = ledger.step(step_id)
         assert (step.state, step.reason) == (PROPOSED, "the morning's calls come")
-        assert step.asked_because == "it is dear"
+        assert (step.review_cause, step.asked_because) == (dear, "")
         brought_to(ledger, step_id, APPROVED)
         with pytest.raises(LedgerError, match=r"is approved since .* not proposed as expected"):
-            ledger.approvals.ask(step_id, why="it is late")
+            ledger.approvals.ask(step_id, large)
 
     def test_record_schedule__on_an_unknown_forecast_records_nothing(self, ledger: Ledger) -> None:
         earlier = ledger.record_schedule(schedule_of(3))

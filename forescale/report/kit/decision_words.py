@@ -24,9 +24,7 @@ from planner.decision_basis import (
 from planner.edit_facts import Edit, ExpectedValues, brief
 from planner.horizon.budget import PACED
 from planner.learned_rescale import MIN_DEPLOYMENTS
-from planner.ledger.entries import StepEntry
 from planner.ledger.minute_records import MinuteCount
-from planner.ledger.step_state import Moved, StepState
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
 
 SHOWN_DRIFTS = 3
@@ -271,29 +269,3 @@ def hours(seconds: float | None) -> str:
 
 def _minute(at: datetime | None) -> str:
     return "–" if at is None else f"{at:%Y-%m-%d %H:%M}"
-
-
-def reason_words(step: StepEntry) -> str:
-    """Why a step is in its state, what it follows on if not on what its schedule says, and why a person is asked."""
-    moved = ""
-    if step.moved is Moved.BY_GUARD:
-        moved = f"follows on {step.replaces.brief()}, which the guard has put in place"
-    elif step.moved is Moved.AGAINST_GUARD:
-        moved = (
-            f"follows on {step.replaces.brief()}, which the guard has put in place, and takes back instances that it "
-            "added: when due, it waits while the load needs them"
-        )
-    elif step.moved is Moved.PAST_WITHHELD:
-        moved = f"follows on {step.replaces.brief()}, as the steps before it were withheld"
-    elif step.moved is Moved.PAST_EXPIRED:
-        moved = f"follows on {step.replaces.brief()}, as the steps before it were not deployed in their time"
-    asked = f"asked because {step.asked_because}" if step.asked_because and step.state is StepState.PROPOSED else ""
-    return "; ".join(filter(None, (_state_words(step), moved, asked)))
-
-
-def _state_words(step: StepEntry) -> str:
-    if step.state is not StepState.WITHHELD or step.withheld is None:
-        return step.reason
-    from forescale.report.kit.guard_words import reason_words as guard_reason_words  # few steps wait
-
-    return guard_reason_words(step.withheld)

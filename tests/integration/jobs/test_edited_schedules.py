@@ -26,6 +26,7 @@ from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import StepState
 from planner.provenance import Quantity
+from planner.review_cause import ReviewCause, ReviewCauseKind
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -204,10 +205,10 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     asked = plan_now(settings)
     assert asked.asks
     assert [step.state for step in asked.steps] == [PROPOSED] * 3
-    reasons = [step.asked_because for step in steps_of(settings, asked.schedule_id)]
-    assert reasons == [
-        "it starts or stops 6 instances, planning.auto_approve allows 5",
-        *[f"it follows on step {asked.schedule_id}-1, which is not approved"] * 2,
+    first = f"{asked.schedule_id}-1"
+    assert [step.review_cause for step in steps_of(settings, asked.schedule_id)] == [
+        ReviewCause(ReviewCauseKind.MAX_STEP, 6, 5),
+        *[ReviewCause(ReviewCauseKind.FOLLOWS, step=first)] * 2,
     ]
     # What a person has approved is not called off without a question.
     approve(settings, asked)
@@ -215,8 +216,8 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=20))
     later = plan_now(settings)
     assert later.asks
-    why = steps_of(settings, later.schedule_id)[0].asked_because
-    assert why == f"it would call off step {asked.schedule_id}-1, which ben approved"
+    cause = steps_of(settings, later.schedule_id)[0].review_cause
+    assert cause == ReviewCause(ReviewCauseKind.CALLS_OFF, step=first, approved_by="ben")
     review(Workspace(settings), asked.schedule_id, approve=False, by="ben", why="sale is off")
 
     assert not (small := plan(Workspace(settings), NAME)).asks

@@ -94,6 +94,7 @@ from planner.pricing.instance_cost import InstanceCost
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
+from planner.review_cause import REVIEW_CAUSE, ReviewCause, ReviewCauseKind
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
 
@@ -352,6 +353,7 @@ class _Recorded:
     outcome: Outcome
 
 
+ASKED = ReviewCause(ReviewCauseKind.CALLS_OFF, 8.0, 5.0, 16.0, "calls-1", "anna")
 RECORDED = _Recorded(
     ScheduleEntry("", SCHEDULE, ("f1",), "/r.html", True, "hand-1"),
     StepEntry(
@@ -373,6 +375,7 @@ RECORDED = _Recorded(
         "it is large",
         True,
         REASON,
+        ASKED,
     ),
     Outcome("", NOON, 25.0, {"downtime_s": 30.0}, {"downtime_s": 25.0}, 3),
 )
@@ -388,8 +391,8 @@ def _recorded(expected: _Recorded, folder: Path) -> _Recorded:
         connection.execute("UPDATE schedules SET replaced_by = 'hand-1'")
         connection.execute(
             "UPDATE steps SET made_by = 'guard', moved = 'by guard', asked_because = 'it is large', never_asked = 1, "
-            "withheld = ?",
-            (json.dumps(guard_facts.REASON.to_json(REASON)),),
+            "withheld = ?, review_cause = ?",
+            (json.dumps(guard_facts.REASON.to_json(REASON)), json.dumps(REVIEW_CAUSE.to_json(ASKED))),
         )
         connection.commit()
     (step,) = ledger.steps(schedule_id=made_id)

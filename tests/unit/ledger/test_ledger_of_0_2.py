@@ -65,6 +65,8 @@ def test_approvals_and_questions__are_fields(ledger: Ledger) -> None:
     assert ledger.approvals.approved(first.id) == ("anna", Approval.PERSON)
     assert ledger.events(first.id)[-1].approval is Approval.INHERITED
     assert (second.state, second.asked_because) == (StepState.PROPOSED, "it is large")
+    # No release before this one kept it as a fact, and nothing is read back from its words.
+    assert second.review_cause is None
     assert second.reason == "the morning's calls come"
 
 

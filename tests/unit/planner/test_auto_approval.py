@@ -6,6 +6,8 @@ import pytest
 from ledger_decisions import plan_of, schedule_of
 
 from planner.auto_approval import ApprovalBounds
+from planner.review_cause import ReviewCause
+from planner.review_cause import ReviewCauseKind as Kind
 from planner.scaling_schedule import Alternative, AlternativeKind
 
 # It costs 50 instance-hours, 8 more than holding.
@@ -18,19 +20,14 @@ SCHEDULE = replace(
 
 @pytest.mark.parametrize(("most_h", "passes"), [(7.9, False), (8.0, True), (None, True)])
 def test_cost__is_what_the_schedule_takes_more_than_holding(most_h: float | None, passes: bool) -> None:
-    assert (ApprovalBounds(1, most_h).schedule_beyond(SCHEDULE) == "") is passes
+    assert (ApprovalBounds(1, most_h).schedule_beyond(SCHEDULE) is None) is passes
 
 
-def test_a_reason__tells_value_and_bound() -> None:
-    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(SCHEDULE) == (
-        "the schedule costs 8 instance-hours more than holding, planning.auto_approve allows 5"
-    )
-    assert ApprovalBounds(max_violation_probability=0.1).schedule_beyond(SCHEDULE) == (
-        "a violation is expected with a probability of 20%, planning.auto_approve allows 10%"
-    )
-    assert ApprovalBounds(max_step=2).step_beyond(plan_of(2), plan_of(5)) == (
-        "it starts or stops 3 instances, planning.auto_approve allows 2"
-    )
+def test_a_cause_for_review__has_value_and_bound() -> None:
+    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(SCHEDULE) == ReviewCause(Kind.COST, 8.0, 5)
+    beyond = ApprovalBounds(max_violation_probability=0.1).schedule_beyond(SCHEDULE)
+    assert beyond == ReviewCause(Kind.PROBABILITY, 0.2, 0.1)
+    assert ApprovalBounds(max_step=2).step_beyond(plan_of(2), plan_of(5)) == ReviewCause(Kind.MAX_STEP, 3, 2)
     assert ApprovalBounds(2, 9, 0.25).within(SCHEDULE) == (
         "within planning.auto_approve: at most 2 instances a step, 8 of 9 instance-hours over holding, violation with "
         "20% of 25%"
@@ -39,26 +36,21 @@ def test_a_reason__tells_value_and_bound() -> None:
 
 def test_a_step__counts_what_it_stops_as_what_it_starts() -> None:
     bounds = ApprovalBounds(max_step=2)
-    assert bounds.step_beyond(plan_of(5), plan_of(3)) == ""
-    assert bounds.step_beyond(plan_of(6), plan_of(3)) != ""
+    assert bounds.step_beyond(plan_of(5), plan_of(3)) is None
+    assert bounds.step_beyond(plan_of(6), plan_of(3)) is not None
 
 
 def test_cost__is_told_and_bound_in_prices_where_these_are_known() -> None:
     held = replace(SCHEDULE.alternatives[0], price=84.0)
     priced = replace(SCHEDULE, price=100.0, alternatives=(held,))
-    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(priced) == (
-        "the schedule costs 8 instance-hours (a price of 16) more than holding, planning.auto_approve allows 5"
-    )
-    assert ApprovalBounds(max_cost_price=16).schedule_beyond(priced) == ""
-    assert ApprovalBounds(max_cost_price=15).schedule_beyond(priced) == (
-        "the schedule costs a price of 16 more than holding, planning.auto_approve allows 15"
-    )
+    assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(priced) == ReviewCause(Kind.COST, 8.0, 5, 16.0)
+    assert ApprovalBounds(max_cost_price=16).schedule_beyond(priced) is None
+    assert ApprovalBounds(max_cost_price=15).schedule_beyond(priced) == ReviewCause(Kind.PRICE, 16.0, 15)
     assert ApprovalBounds(max_cost_price=20).within(priced) == (
         "within planning.auto_approve: a price of 16 of 20 over holding"
     )
 
 
 def test_a_bound_on_the_price__lets_nothing_pass_where_nobody_says_what_plans_cost() -> None:
-    assert "give operators, or the site of the section packing, a price_per_hour" in (
-        ApprovalBounds(max_cost_price=1000).schedule_beyond(SCHEDULE)
-    )
+    beyond = ApprovalBounds(max_cost_price=1000).schedule_beyond(SCHEDULE)
+    assert beyond == ReviewCause(Kind.UNPRICED, bound=1000)

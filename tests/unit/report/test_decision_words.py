@@ -3,13 +3,17 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from forescale.report.kit.decision_words import calibration_words, price_words, reason_words, unknown_cost_words
+import pytest
+
+from forescale.report.kit.decision_words import calibration_words, price_words, unknown_cost_words
+from forescale.report.kit.step_reasons import reason_words, review_cause_words
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import CalibrationFacts, DriftFacts, PriceFacts
 from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import Moved, StepState
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
+from planner.review_cause import ReviewCause, ReviewCauseKind
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -51,3 +55,47 @@ def test_a_withheld_step__says_why_it_waits_while_it_does() -> None:
     assert reason_words(replace(waits, state=StepState.VERIFIED, reason="runs")) == "runs"
     # A release that kept it in words.
     assert reason_words(replace(waits, withheld=None, reason="a backlog of 5 s")) == "a backlog of 5 s"
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (
+            ReviewCause(ReviewCauseKind.COST, 8.0, 5),
+            "the schedule costs 8 instance-hours more than holding, planning.auto_approve allows 5",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.COST, 8.0, 5, 16.0),
+            "the schedule costs 8 instance-hours (a price of 16) more than holding, planning.auto_approve allows 5",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.PRICE, 16.0, 15),
+            "the schedule costs a price of 16 more than holding, planning.auto_approve allows 15",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.UNPRICED, bound=15),
+            "prices of plans are unknown, so planning.auto_approve.max_cost_price cannot be checked; give operators, "
+            "or the site of the section packing, a price_per_hour",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.PROBABILITY, 0.2, 0.1),
+            "a violation is expected with a probability of 20%, planning.auto_approve allows 10%",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.MAX_STEP, 3, 2),
+            "it starts or stops 3 instances, planning.auto_approve allows 2",
+        ),
+        (
+            ReviewCause(ReviewCauseKind.CALLS_OFF, step="s0-1", approved_by="ben"),
+            "it would call off step s0-1, which ben approved",
+        ),
+        (ReviewCause(ReviewCauseKind.FOLLOWS, step="s1-1"), "it follows on step s1-1, which is not approved"),
+    ],
+)
+def test_a_proposed_step__says_why_a_person_is_asked(cause: ReviewCause, words: str) -> None:
+    assert review_cause_words(cause) == words
+    asked = replace(STEP, state=StepState.PROPOSED, review_cause=cause)
+    assert reason_words(asked) == f"as planned; asked because {words}"
+    # A release that kept it in words.
+    assert reason_words(replace(asked, review_cause=None, asked_because="it is large")).endswith("because it is large")
+    assert reason_words(replace(asked, state=StepState.APPROVED)) == "as planned"

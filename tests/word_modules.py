@@ -1,6 +1,9 @@
 """Where sentences of pages and commands are made; other modules of pages hold styles and scripts too."""
 
-WORDED = {
+from pathlib import Path
+
+_CLI = Path(__file__).parents[1] / "forescale" / "cli"
+WORDED = {f"forescale.cli.{path.stem}" for path in _CLI.glob("*.py") if path.stem != "__init__"} | {
     f"forescale.report.{module}"
     for module in (
         "decision.brief",

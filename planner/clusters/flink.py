@@ -317,7 +317,7 @@ class FlinkCluster:
                 return Refusal(plan, reason)
         checkpoint, notes = RescaleCheckpoint(self._rest, seen.job.jid, self._clock), []
         if checkpoint.comes_before and not undoing:
-            notes.append(checkpoint.before())
+            notes.append(checkpoint.before(latest))
             seen = self._look()
             if reason := self._misfit(plan, seen) or stale(seen):
                 return Refusal(plan, reason)

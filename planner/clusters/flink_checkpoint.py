@@ -1,7 +1,11 @@
 """A checkpoint for a rescale of Flink, so that little is processed again and the rescale comes at once."""
 
+from datetime import datetime, timedelta
+
+from engines.deadline import waiting
 from engines.flink.rest import FlinkRest, RequestRefusedError
 from planner.clock import Clock
+from planner.errors import ClusterError
 
 CHECKPOINT_S = 30.0
 """Longest wait for a checkpoint before a rescale. The job runs on meanwhile, and is rescaled all the same after it."""
@@ -12,7 +16,7 @@ AT_NEXT_CHECKPOINT = 2
 
 class RescaleCheckpoint:
     """Of a job that takes checkpoints; there is none of another. Both methods return a note on why there is none, which
-    is empty if all went well.
+    is empty if all went well. They raise nothing: no rescale fails for want of a checkpoint.
     """
 
     def __init__(self, rest: FlinkRest, jid: str, clock: Clock) -> None:
@@ -25,20 +29,22 @@ class RescaleCheckpoint:
         """Whether the job is stopped at once, and goes on from the last checkpoint before."""
         return self._taken and (self._version is None or self._version < AT_NEXT_CHECKPOINT)
 
-    def before(self) -> str:
-        """Take a checkpoint, and wait until it is complete."""
+    def before(self, latest: datetime | None = None) -> str:
+        """Take a checkpoint, and wait until it is complete, no longer than CHECKPOINT_S or until `latest`."""
+        began = self._clock.now()
+        ends = began + timedelta(seconds=CHECKPOINT_S)
+        if latest is not None and latest < ends:
+            ends = latest
         try:
             trigger = self._rest.trigger_checkpoint(self._jid)
-            waited_s = 0.0
-            while (request := self._rest.checkpoint_request(self._jid, trigger)).status.id != "COMPLETED":
-                if waited_s >= CHECKPOINT_S:
-                    return (
-                        f"the checkpoint before it was not complete after {CHECKPOINT_S:g} s; see the job's checkpoints"
-                    )
-                self._clock.wait(POLL_S)
-                waited_s += POLL_S
-        except RequestRefusedError as refused:
-            return f"there was no checkpoint just before it: {refused}"
+            with waiting("a checkpoint of the job", (ends - began).total_seconds()):
+                while (request := self._rest.checkpoint_request(self._jid, trigger)).status.id != "COMPLETED":
+                    if (now := self._clock.now()) >= ends:
+                        waited_s = (now - began).total_seconds()
+                        return f"the checkpoint before it was not complete after {waited_s:.3g} s; see the job's own"
+                    self._clock.wait(POLL_S)
+        except (RequestRefusedError, ClusterError) as error:
+            return f"there was no checkpoint just before it: {error}"
         why = request.failed_because
         return f"the checkpoint before it failed: {why}" if why else ""
 
@@ -48,11 +54,8 @@ class RescaleCheckpoint:
             return ""
         try:
             self._rest.trigger_checkpoint(self._jid)
-        except RequestRefusedError as refused:
-            # A version that is not told may have stopped the job already.
-            return (
-                ""
-                if self._version is None
-                else f"it waits for the job's next checkpoint, as Flink took none: {refused}"
-            )
+        except (RequestRefusedError, ClusterError) as error:
+            if self._version is None:  # it may have stopped the job already
+                return ""
+            return f"it waits for the job's next checkpoint, as Flink took none: {error}"
         return ""

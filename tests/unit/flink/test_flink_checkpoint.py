@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -111,9 +111,42 @@ def test_a_job_without_checkpoints__is_rescaled_without(flink: RecordedFlink) ->
 def test_a_checkpoint_that_is_not_complete_in_time__delays_the_rescale_no_longer(flink: RecordedFlink) -> None:
     checkpoints, clock = Checkpoints(flink, "1.20.0", done=None), Waits()
     note = applied(flink, clock=clock).note
-    assert note == "the checkpoint before it was not complete after 30 s; see the job's checkpoints"
+    assert note == "the checkpoint before it was not complete after 30 s; see the job's own"
     assert checkpoints.calls == ["checkpoint", "rescale"]
     assert clock.waited_s == CHECKPOINT_S
+
+
+def test_a_checkpoint__is_waited_for_no_longer_than_the_step_is_of_use(flink: RecordedFlink) -> None:
+    checkpoints, clock = Checkpoints(flink, "1.20.0", done=None), Waits()
+    latest = clock.now() + timedelta(seconds=2)
+    accepted = cluster(flink, clock).apply_by(THREE, expected=RUNNING, latest=latest)
+    assert isinstance(accepted, Accepted)
+    assert "after 2 s" in accepted.note
+    assert checkpoints.calls == ["checkpoint", "rescale"]
+
+
+def test_looks_that_take_long__count_as_waiting(flink: RecordedFlink) -> None:
+    checkpoints, clock = Checkpoints(flink, "1.20.0", done=None), Waits()
+
+    def slow(request: httpx.Request) -> httpx.Response:
+        clock.wait(9.0)
+        return checkpoints.state(request)
+
+    flink.replace("GET", f"{CHECKPOINTS}/{TRIGGER}", slow)
+    applied(flink, clock=clock)
+    assert clock.waited_s <= CHECKPOINT_S + 9.0
+    assert checkpoints.calls == ["checkpoint", "rescale"]
+
+
+@pytest.mark.parametrize("status", [403, 500, 503])
+@pytest.mark.parametrize(("version", "start"), [("1.20.0", "there was no checkpoint"), ("2.3.0", "it waits for")])
+def test_a_server_that_fails_at_a_checkpoint__rescales_all_the_same(
+    flink: RecordedFlink, version: str, start: str, status: int
+) -> None:
+    checkpoints = Checkpoints(flink, version)
+    flink.replace("POST", CHECKPOINTS, lambda _: httpx.Response(status, json={"errors": ["no"]}))
+    assert applied(flink).note.startswith(start)
+    assert checkpoints.calls == ["rescale"]
 
 
 def test_a_checkpoint_that_fails__is_noted(flink: RecordedFlink) -> None:

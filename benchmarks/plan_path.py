@@ -28,11 +28,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from certain_forecast import record_certain_forecast
 from shadow_days import BEFORE, FIRST, MONDAY, NAME, install, rate_per_s
 
+import forescale
 from forescale.jobs.plan import plan
 from forescale.situation.workspace import Workspace
 from planner.ledger.ledger import Ledger
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(forescale.__file__).resolve().parents[1]
 PACKAGES = ("forescale", "planner", "forecasting", "modeling", "engines")
 CLUSTER = ("simulator", "arrival_trace", "fluid_queues", "engine_terms")
 """Files of `planner/clusters` that simulate the job, by the beginning of their names."""

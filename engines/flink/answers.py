@@ -291,6 +291,12 @@ class SnapshotRequest(_Answer):
         return None if cause is None else str(cause.get("stack-trace") or cause).split("\n", 1)[0][:300]
 
 
+class RescaleConfig(_Answer):
+    """GET /jobs/:id/rescales/config."""
+
+    cooldown_ms: Annotated[float, Field(alias="executingCooldownTimeoutInMillis")] = 0.0
+
+
 class ClusterConfig(_Answer):
     """GET /config."""
 

@@ -27,6 +27,7 @@ from engines.flink.answers import (
     PlanNode,
     Requirement,
     Rescale,
+    RescaleConfig,
     SnapshotRequest,
     TaskManager,
     TaskManagers,
@@ -193,6 +194,13 @@ class FlinkRest(JsonServer):
     def checkpoint_request(self, jid: str, trigger: str) -> SnapshotRequest:
         """State of the request. Raises RequestRefusedError."""
         return self._read(f"/jobs/{jid}/checkpoints/{trigger}", SnapshotRequest)
+
+    def cooldown_s(self, jid: str) -> float:
+        """Least time from the start of a job until it is rescaled; 0 if Flink does not report it."""
+        try:
+            return self._read(f"/jobs/{jid}/rescales/config", RescaleConfig).cooldown_ms / 1000
+        except RequestRefusedError:
+            return 0.0
 
     def major_version(self) -> int | None:
         """None if it is not told."""

@@ -304,7 +304,7 @@ class FlinkCluster:
         *,
         undoing: bool = False,
     ) -> Accepted | Refusal:
-        """undoing: nothing is waited for."""
+        """undoing: nothing is waited for before the request."""
         if reason := stale(seen):
             return Refusal(plan, reason)
         at = moment(seen.job.now)  # waiting for slots is lead time: the old plan runs on
@@ -329,7 +329,7 @@ class FlinkCluster:
             self._rest.ask(seen.job.jid, bounds)
         except RequestRefusedError as refused:
             return Refusal(plan, f"{self._rest.place} refuses {plan.brief()}: {refused}; correct the plan")
-        notes.append(checkpoint.after())
+        notes.append(checkpoint.after(seen.job))
         return Accepted(plan, replaced, at, "; ".join(filter(None, notes)))
 
     @staticmethod

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from engines.deadline import waiting
+from engines.flink.answers import Job
 from engines.flink.rest import FlinkRest, RequestRefusedError
 from planner.clock import Clock
 from planner.errors import ClusterError
@@ -12,6 +13,7 @@ CHECKPOINT_S = 30.0
 POLL_S = 0.5
 AT_NEXT_CHECKPOINT = 2
 """First major version that rescales a job with checkpoints when its next one completes (FLIP-461), not at once."""
+COOLDOWN_LATE_S = 1.0
 
 
 class RescaleCheckpoint:
@@ -48,11 +50,19 @@ class RescaleCheckpoint:
         why = request.failed_because
         return f"the checkpoint before it failed: {why}" if why else ""
 
-    def after(self) -> str:
-        """Ask for the checkpoint that the requested rescale waits for."""
+    def after(self, job: Job) -> str:
+        """Ask for the checkpoint that the requested rescale waits for, once Flink's cooldown has passed: one within it
+        has no effect. job: as it was at the request.
+        """
         if not self._taken or (self._version is not None and self._version < AT_NEXT_CHECKPOINT):
             return ""
         try:
+            left_s = self._rest.cooldown_s(self._jid) - (job.now - job.timestamps.get("RUNNING", 0)) / 1000
+            if left_s > CHECKPOINT_S:
+                return f"it waits for the job's next checkpoint, as Flink's cooldown still takes {left_s:.0f} s"
+            if left_s > 0:
+                with waiting("Flink's cooldown after a rescale", left_s):
+                    self._clock.wait(left_s + COOLDOWN_LATE_S)
             self._rest.trigger_checkpoint(self._jid)
         except (RequestRefusedError, ClusterError) as error:
             if self._version is None:  # it may have stopped the job already

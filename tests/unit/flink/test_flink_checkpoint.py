@@ -94,6 +94,34 @@ def test_a_rescale_that_waits_for_the_next_checkpoint__gets_it_at_once(flink: Re
     assert clock.waited_s == 0
 
 
+@pytest.mark.parametrize(("started_s", "waited_s"), [(10.0, 21.0), (29.5, 1.5), (30.0, 0.0), (3600.0, 0.0)])
+def test_a_rescale_within_the_cooldown__gets_its_checkpoint_after_it(
+    flink: RecordedFlink, started_s: float, waited_s: float
+) -> None:
+    checkpoints, clock = Checkpoints(flink, "2.3.0"), Waits()
+    flink.bodies[f"/jobs/{JOB}/rescales/config"] = {"executingCooldownTimeoutInMillis": 30000}
+    flink.job["timestamps"]["RUNNING"] = flink.job["now"] - int(started_s * 1000)
+    at: list[float] = []
+
+    def triggered(request: httpx.Request) -> httpx.Response:
+        at.append(clock.waited_s)
+        return checkpoints.trigger(request)
+
+    flink.replace("POST", CHECKPOINTS, triggered)
+    assert applied(flink, clock=clock).note == ""
+    assert checkpoints.calls == ["rescale", "checkpoint"]
+    assert at == [waited_s]
+
+
+def test_a_long_cooldown__is_not_waited_for(flink: RecordedFlink) -> None:
+    checkpoints, clock = Checkpoints(flink, "2.3.0"), Waits()
+    flink.bodies[f"/jobs/{JOB}/rescales/config"] = {"executingCooldownTimeoutInMillis": 600000}
+    flink.job["timestamps"]["RUNNING"] = flink.job["now"] - 100_000
+    note = applied(flink, clock=clock).note
+    assert note == "it waits for the job's next checkpoint, as Flink's cooldown still takes 500 s"
+    assert (checkpoints.calls, clock.waited_s) == (["rescale"], 0)
+
+
 @pytest.mark.parametrize("version", [None, "", "<unknown>", "DeadBeef"])
 def test_a_version_that_is_not_told__has_both(flink: RecordedFlink, version: str | None) -> None:
     checkpoints = Checkpoints(flink, version)
@@ -184,7 +212,7 @@ def test_a_job_that_somebody_rescales_meanwhile__is_left_alone(flink: RecordedFl
     assert flink.asked == []
 
 
-def test_an_undo__waits_for_nothing(flink: RecordedFlink) -> None:
+def test_an_undo__waits_for_nothing_before(flink: RecordedFlink) -> None:
     for version, calls in (("1.20.0", ["rescale"]), ("2.3.0", ["rescale", "checkpoint"])):
         checkpoints = Checkpoints(flink, version)
         away = replace(RUNNING, parallelism={**RUNNING.parallelism, "count": 1})

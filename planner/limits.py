@@ -1,6 +1,6 @@
 """Limits on plans: what a plan must achieve and may use, in every search and schedule, and what is beyond them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -48,6 +48,36 @@ def raised_within(running: Mapping[str, int], wanted: Mapping[str, int], max_ins
     for _ in range(min(room, lacking)):
         name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
         plan[name] += 1
+    return plan
+
+
+@dataclass(frozen=True)
+class BoundedSpan:
+    """Instances that operators have at least and at most within a span, as a person has asked. start_s, end_s: epoch
+    seconds.
+    """
+
+    start_s: float
+    end_s: float
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def overlaps(self, start_s: float, end_s: float) -> bool:
+        return self.start_s < end_s and self.end_s > start_s
+
+
+def within_spans(parallelism: Mapping[str, int], spans: Iterable[BoundedSpan]) -> dict[str, int]:
+    """The plan with what its operators have at most in all spans, and then with what they have at least.
+
+    >>> friday = BoundedSpan(0, 3600, least={"count": 12}), BoundedSpan(0, 600, most={"read": 2, "count": 8})
+    >>> within_spans({"read": 4, "count": 5}, friday)
+    {'read': 2, 'count': 12}
+    """
+    plan = dict(parallelism)
+    for each in (spans := tuple(spans)):
+        plan |= {name: min(count, each.most[name]) for name, count in plan.items() if name in each.most}
+    for each in spans:
+        plan |= {name: max(count, each.least[name]) for name, count in plan.items() if name in each.least}
     return plan
 
 

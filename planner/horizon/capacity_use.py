@@ -6,17 +6,20 @@ from math import ceil
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
 
 
 @dataclass(frozen=True)
 class CapacityUse:
-    """Load over believed capacity in the mix of each moment, of each plan of a ladder."""
+    """Load over believed capacity in the mix of each moment, of each plan of a ladder. instead: the plan that runs in
+    its place in each step, shape (plans, steps); None if it runs itself.
+    """
 
     ahead: Outlook
     ladder: Ladder
+    instead: Ints | None = None
 
     def of(
         self,
@@ -50,7 +53,7 @@ class CapacityUse:
 
     @property
     def _one_source(self) -> bool:
-        return len(self.ahead.rate_per_s) == 1
+        return len(self.ahead.rate_per_s) == 1 and self.instead is None
 
     def _number(self, quantile: float) -> int:
         return max(0, ceil(quantile * int(self.ahead.rate_per_s.shape[2])) - 1)
@@ -63,4 +66,5 @@ class CapacityUse:
     @cached_property
     def _used(self) -> Floats:
         """Shape (plans, steps, paths)."""
-        return np.asarray(self.ahead.total_per_s / self.ahead.believed_capacity_per_s(self.ladder))
+        used = np.asarray(self.ahead.total_per_s / self.ahead.believed_capacity_per_s(self.ladder))
+        return used if self.instead is None else np.take_along_axis(used, self.instead[:, :, None], axis=0)

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from modeling.arrays import Flags, Floats
+from modeling.arrays import Flags, Floats, Ints
 from planner.horizon.capacity_use import CapacityUse
 from planner.horizon.horizon_search import Course, Turn
 from planner.horizon.ladder import Ladder
@@ -50,7 +50,8 @@ def _most(limits: Limits) -> float:
 @dataclass(frozen=True)
 class Rungs:
     """A ladder over a horizon, and what a change between its plans takes. may_stop: whether the job may stop for a plan
-    when a step begins, shape (steps, plans). rescale_h: price of a rescale, in instance-hours.
+    when a step begins, shape (steps, plans). rescale_h: price of a rescale, in instance-hours. instead: as in
+    CapacityUse.
     """
 
     ahead: Outlook
@@ -59,10 +60,11 @@ class Rungs:
     terms: ChangeTerms
     may_stop: Flags
     rescale_h: float = 0.0
+    instead: Ints | None = None
 
     @cached_property
     def use(self) -> CapacityUse:
-        return CapacityUse(self.ahead, self.ladder)
+        return CapacityUse(self.ahead, self.ladder, self.instead)
 
     def carrying(self, used: Floats, share: float) -> int:
         """The cheapest plan that uses at most a share of its capacity; the least used one if none does. used: of each

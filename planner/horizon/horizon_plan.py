@@ -23,8 +23,9 @@ from planner.horizon.kept_budget import Question, best_kept
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
+from planner.horizon.spans import KeptSpans, as_within, bounded_course, plans_within
 from planner.horizon.stairs import stairs
-from planner.limits import Limits
+from planner.limits import BoundedSpan, Limits
 from planner.plan_model import PlanModel
 from planner.pricing.plan_pricing import PlanPricing
 from planner.search.remembered_plans import RememberedPlans
@@ -77,12 +78,13 @@ class Present:
 class ChangeRules:
     """closed: spans, in epoch seconds, in which no change is requested and the job does not stop for one. most_a_day:
     most changes within any 24 hours. asked_from_s: no change is requested before this epoch second, except those
-    that are announced and approved: it leaves time for a review.
+    that are announced and approved: it leaves time for a review. bounded: instances that a person wants for a span.
     """
 
     closed: Sequence[tuple[float, float]] = ()
     most_a_day: int | None = None
     asked_from_s: float = -inf
+    bounded: Sequence[BoundedSpan] = ()
 
     def closed_for(self, asked_s: float, back_s: float) -> tuple[float, float] | None:
         """The first closed span that overlaps a change from its request to the job's return, in epoch seconds."""
@@ -211,7 +213,12 @@ class HorizonPlanner:
             return None
         announced = [each for each in present.announced if self._fits(each.plan)]
         proposed = [plan for plan in candidates if self._fits(plan)]
-        ladder = self._climbed(ahead, [present.running, *(each.plan for each in announced), *proposed])
+        wanted = [present.running, *(each.plan for each in announced), *proposed]
+        ladder = self._climbed(ahead, wanted)
+        spans = [each for each in rules.bounded if each.overlaps(ahead.start_s, ahead.start_s + ahead.edges_s[-1])]
+        if spans:
+            within = [plan for plan in plans_within(ladder, spans) if self._fits(plan)]
+            ladder = self._climbed(ahead, [*wanted, *within])
         turn_h = self._turn_h(ahead, ladder, present.running, announced, rules.asked_from_s)
         running = ladder.number(present.running)
         if running is not None and not self._fits(present.running):
@@ -225,8 +232,10 @@ class HorizonPlanner:
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
             judged = self._course(unseen, ladder, present, turn_h, price_h, rules.closed)
-        rungs = Rungs(ahead, ladder, course, self.terms, np.isfinite(turn_h), self._prices.rescale_h)
-        question = self._question(rungs, judged, present, rules)
+        instead = as_within(ladder, ahead, spans) if spans else None
+        may_stop = np.isfinite(turn_h)
+        rungs = Rungs(ahead, ladder, course, self.terms, may_stop, self._prices.rescale_h, instead)
+        question = self._question(rungs, judged, present, rules, spans)
         kept = best_kept(question, budget.priced(self._prices), allowed, own)
         self._prices = replace(self._prices, violation_h=kept.prices.violation_h)
         return HorizonPlan(
@@ -244,9 +253,13 @@ class HorizonPlanner:
             own,
         )
 
-    def _question(self, rungs: Rungs, judged: Course, present: Present, rules: ChangeRules) -> Question:
-        """judged: with the paths that judge what was found on the others."""
+    def _question(
+        self, rungs: Rungs, judged: Course, present: Present, rules: ChangeRules, spans: Sequence[BoundedSpan]
+    ) -> Question:
+        """judged: with the paths that judge what was found on the others. spans: of the rules, within the horizon."""
         course, headroom = rungs.course, self._headroom
+        if rungs.instead is not None:
+            course = bounded_course(course, rungs.instead)
 
         def too_many(turns: Sequence[Turn]) -> bool:
             before_s = [at_s - rungs.ahead.start_s for at_s in present.changes]
@@ -265,7 +278,8 @@ class HorizonPlanner:
             return found, at
 
         def adapted(turns: tuple[Turn, ...]) -> list[tuple[Turn, ...]]:
-            return [turns] if headroom is None else rungs.with_headroom(turns, headroom)
+            several = [turns] if headroom is None else rungs.with_headroom(turns, headroom)
+            return [KeptSpans(rungs, spans).kept(each) for each in several] if spans else several
 
         def others(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
             if headroom is None or headroom.each_moment:

@@ -180,6 +180,21 @@ class BudgetFacts:
 
 
 @dataclass(frozen=True)
+class BoundedSpan:
+    """Instances that operators have at least and at most within a span, as a person has asked. start_s, end_s: epoch
+    seconds.
+    """
+
+    start_s: float
+    end_s: float
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def overlaps(self, start_s: float, end_s: float) -> bool:
+        return self.start_s < end_s and self.end_s > start_s
+
+
+@dataclass(frozen=True)
 class DecisionBasis:
     """What a schedule was made from.
 
@@ -192,7 +207,8 @@ class DecisionBasis:
     What was found on the way, which does not distinguish decisions: rung, causes, calibration, arrivals, learned,
     prices, budget, unjoined (why sources are not joined, as the forecasts report it). edit: of a person, if this is an
     edited schedule. others: entries that an earlier release recorded, by name. stands_on: where the values come from
-    that its numbers stand on; empty in schedules of earlier releases.
+    that its numbers stand on; empty in schedules of earlier releases. bounded: spans in which people want at least or
+    at most so many instances.
     """
 
     rung: Rung = Rung.FORECAST
@@ -217,6 +233,7 @@ class DecisionBasis:
     edit: Edit | None = None
     others: Mapping[str, str] = field(default_factory=dict)
     stands_on: tuple[Ground, ...] = ()
+    bounded: tuple[BoundedSpan, ...] = ()
 
     def answers(self, asked: "DecisionBasis") -> bool:
         """Whether it answers the question of `asked`. A request without shared terms is content with a schedule that

@@ -16,13 +16,14 @@ class LimitKind(StrEnum):
     SCALE_OUT_ONLY = "scale_out_only"
     MAX_RESCALES_A_DAY = "max_rescales_a_day"
     FREEZE = "freeze"
+    WINDOWS = "windows"
 
 
 @dataclass(frozen=True)
 class LimitPassed:
     """A limit that a change exceeds. value, bound: counts, of instances or rescales; for a freeze epoch seconds of the
-    request and of the freeze's end. operator: for MIN_PARALLELISM. before, plan: parallelism, for limits of one change.
-    since: start of the freeze.
+    request and of the freeze's end. operator: for MIN_PARALLELISM and WINDOWS. before, plan: parallelism, for limits of
+    one change. since: start of the freeze, or of the window; until: end of the window.
     """
 
     limit: LimitKind
@@ -32,12 +33,20 @@ class LimitPassed:
     before: Mapping[str, int] = field(default_factory=dict)
     plan: Mapping[str, int] = field(default_factory=dict)
     since: datetime | None = None
+    until: datetime | None = None
 
     def __str__(self) -> str:
         match self.limit:
             case LimitKind.MIN_PARALLELISM:
                 excess = f"{self.value:g} instances of operator {self.operator!r} < planning.{self.limit} of"
                 return f"{excess} {self.bound:g}"
+            case LimitKind.WINDOWS if self.since is not None and self.until is not None:
+                sign = "<" if self.value < self.bound else ">"
+                span = f"from {utc_minute(self.since.timestamp())} to {utc_minute(self.until.timestamp())}"
+                return (
+                    f"{self.value:g} instances of operator {self.operator!r} {sign} {self.bound:g} of "
+                    f"planning.{self.limit}, {span}"
+                )
             case LimitKind.MAX_STEP:
                 return (
                     f"{self._change} {self.value:g} instances start or stop > planning.{self.limit} of {self.bound:g}"

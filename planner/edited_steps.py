@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from math import inf
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -16,6 +17,7 @@ from planner.edit_facts import LimitKind, LimitPassed, OverrideError, utc_minute
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present, most_a_day
 from planner.horizon.prices import ChangeTerms
+from planner.horizon.spans import passed_spans
 from planner.limits import BoundError, BoundKind, Excess, Limits, too_few, too_many
 
 ROUNDING_S = 1.0
@@ -95,6 +97,7 @@ def limits_passed(
         most = most_a_day(present.changes, stops_s)
         if most > rules.most_a_day:
             passed.append(LimitPassed(LimitKind.MAX_RESCALES_A_DAY, most, rules.most_a_day))
+    passed += _windows_passed(plans, steps, number, topology, terms, rules)
     # The next step now follows on another plan, so it may stop the job later and for longer.
     for before, step in zip(plans[number : number + 2], steps[number : number + 2], strict=False):
         back_s = step.at_s + terms.stops_after_s(before, step.plan) + terms.down_s(topology, before, step.plan)
@@ -102,6 +105,33 @@ def limits_passed(
             since = datetime.fromtimestamp(span[0], UTC)
             passed.append(LimitPassed(LimitKind.FREEZE, step.at_s, span[1], since=since))
     return tuple(passed)
+
+
+def _windows_passed(
+    plans: Sequence[PhysicalPlan],
+    steps: Sequence[Change],
+    number: int,
+    topology: Topology,
+    terms: ChangeTerms,
+    rules: ChangeRules,
+) -> list[LimitPassed]:
+    """Windows whose bounds the edited step breaks while it runs. plans: the running one, then those of the steps."""
+    before, edited, step = plans[number], plans[number + 1], steps[number]
+    from_s = step.at_s + terms.stops_after_s(before, edited) + terms.down_s(topology, before, edited)
+    until_s = inf
+    if number + 1 < len(steps):
+        until_s = steps[number + 1].at_s + terms.stops_after_s(edited, plans[number + 2])
+    return [
+        LimitPassed(
+            LimitKind.WINDOWS,
+            count,
+            bound,
+            name,
+            since=datetime.fromtimestamp(span.start_s, UTC),
+            until=datetime.fromtimestamp(span.end_s, UTC),
+        )
+        for span, name, count, bound in passed_spans(edited.parallelism, from_s, until_s, rules.bounded)
+    ]
 
 
 def check_override(passed: Sequence[LimitPassed], *, override: bool, why: str) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
+from planner.decision_basis import BoundedSpan
 from planner.edit_facts import brief, utc_minute
 from planner.errors import PlanError
 
@@ -49,21 +50,6 @@ def raised_within(running: Mapping[str, int], wanted: Mapping[str, int], max_ins
         name = max((each for each in plan if plan[each] < wanted[each]), key=lambda each: wanted[each] / plan[each])
         plan[name] += 1
     return plan
-
-
-@dataclass(frozen=True)
-class BoundedSpan:
-    """Instances that operators have at least and at most within a span, as a person has asked. start_s, end_s: epoch
-    seconds.
-    """
-
-    start_s: float
-    end_s: float
-    least: Mapping[str, int] = field(default_factory=dict)
-    most: Mapping[str, int] = field(default_factory=dict)
-
-    def overlaps(self, start_s: float, end_s: float) -> bool:
-        return self.start_s < end_s and self.end_s > start_s
 
 
 def within_spans(parallelism: Mapping[str, int], spans: Iterable[BoundedSpan]) -> dict[str, int]:

@@ -8,6 +8,6 @@ Override = Annotated[
     bool,
     typer.Option(
         "--override",
-        help="Pass max_step, scale_out_only, min_parallelism, max_rescales_a_day or freeze; needs --why.",
+        help="Pass max_step, scale_out_only, min_parallelism, max_rescales_a_day, freeze or windows; needs --why.",
     ),
 ]

@@ -1,4 +1,6 @@
-"""`planning.freeze` of a topology file: spans in which nothing is deployed, in local time."""
+"""`planning.freeze` and `planning.windows` of a topology file: recurring spans in local time, in which nothing is
+deployed, or operators have at least or at most so many instances.
+"""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Literal
@@ -6,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from forescale.files.bounded_numbers import Instances
 from forescale.plain_numbers import PlainNumbers
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -79,3 +82,19 @@ class FreezeWindow(PlainNumbers, BaseModel):
         if self.first_date is not None and self.last_date is not None and not self.first_date <= day <= self.last_date:
             return False
         return not self.days or WEEKDAYS[day.weekday()] in self.days
+
+
+class ParallelismWindow(FreezeWindow):
+    """min_parallelism, max_parallelism: instances of operators within these spans."""
+
+    min_parallelism: dict[str, Instances] = {}
+    max_parallelism: dict[str, Instances] = {}
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> "ParallelismWindow":
+        if not self.min_parallelism and not self.max_parallelism:
+            raise ValueError("neither min_parallelism nor max_parallelism is given; give one of them")
+        for name, least in self.min_parallelism.items():
+            if least > (most := self.max_parallelism.get(name, least)):
+                raise ValueError(f"min_parallelism of {name} is {least}, and max_parallelism {most}; exchange them")
+        return self

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from forecasting.forecast import QUANTILES
 from forescale.files.auto_approve_section import AutoApproveSection
 from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
-from forescale.files.freeze_window import FreezeWindow
+from forescale.files.freeze_window import FreezeWindow, ParallelismWindow
 from forescale.files.guard_section import GuardSection
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.operator_profile import MAX_CV2
@@ -58,6 +58,7 @@ class Planning(PlainNumbers, BaseModel):
     max_rescales_a_day: Annotated[int, Field(ge=1, le=1440)] | None = None
     scale_out_only: bool = False
     freeze: list[FreezeWindow] = []
+    windows: list[ParallelismWindow] = []
     rescale_cost_instance_hours: NotNegative = 1.0
     started_cost_instance_hours: NotNegative = 0.0
     moved_state_cost_instance_hours_per_gib: NotNegative = 0.0
@@ -82,6 +83,24 @@ class Planning(PlainNumbers, BaseModel):
             most = self.max_parallelism.get(name, self.max_instances)
             if least > most:
                 raise ValueError(f"min_parallelism of {name} is {least}, and at most {most} are allowed; lower it")
+        for number, window in enumerate(self.windows):
+            for name, least in window.min_parallelism.items():
+                most = self.max_parallelism.get(name, self.max_instances)
+                if least > most:
+                    raise ValueError(
+                        f"windows.{number}.min_parallelism of {name} is {least}, and at most {most} are allowed; "
+                        "lower it"
+                    )
+            for name, most in window.max_parallelism.items():
+                if (least := self.min_parallelism.get(name, most)) > most:
+                    raise ValueError(
+                        f"windows.{number}.max_parallelism of {name} is {most}, and min_parallelism {least}; raise it"
+                    )
+            if (wanted := sum({**self.min_parallelism, **window.min_parallelism}.values())) > self.max_instances:
+                raise ValueError(
+                    f"windows.{number}.min_parallelism adds up to {wanted} instances, more than max_instances "
+                    f"{self.max_instances}; lower one or raise the other"
+                )
         if sum(self.min_parallelism.values()) > self.max_instances:
             raise ValueError(
                 f"min_parallelism adds up to {sum(self.min_parallelism.values())} instances, more than max_instances "

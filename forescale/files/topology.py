@@ -244,6 +244,8 @@ class TopologyConfig(_Strict):
             "planning.max_parallelism": set(planning.max_parallelism),
             "planning.min_parallelism": set(planning.min_parallelism),
         }
+        for number, window in enumerate(planning.windows):
+            placed[f"planning.windows.{number}"] = set(window.min_parallelism) | set(window.max_parallelism)
         if self.packing is not None:
             placed["packing.slot_groups"] = set(self.packing.slot_groups)
         if cluster is not None:
@@ -301,17 +303,19 @@ class TopologyConfig(_Strict):
                     )
 
     def _check_least(self) -> None:
-        """Raises ValueError if an operator cannot run with planning.min_parallelism."""
+        """Raises ValueError if an operator cannot run with the min_parallelism of planning, or of a window."""
         topology = self.as_topology()
-        for name, least in self.planning.min_parallelism.items():
+        wanted = [("planning", self.planning.min_parallelism)]
+        wanted += [(f"planning.windows.{at}", each.min_parallelism) for at, each in enumerate(self.planning.windows)]
+        for place, name, least in ((place, *each) for place, of in wanted for each in of.items()):
             if least > (most := topology.max_parallelism[name]):
                 raise ValueError(
-                    f"planning.min_parallelism of {name} is {least}, and operators.{name}.max_parallelism (Flink: its "
+                    f"{place}.min_parallelism of {name} is {least}, and operators.{name}.max_parallelism (Flink: its "
                     f"key groups) {most}; lower the one or raise the other"
                 )
             if least > (given := topology.given_parallelism.get(name, least)):
                 raise ValueError(
-                    f"planning.min_parallelism of {name} is {least}, and the shares of its streams are those of "
+                    f"{place}.min_parallelism of {name} is {least}, and the shares of its streams are those of "
                     f"{given} instances; lower the one or give more shares"
                 )
 

@@ -244,6 +244,7 @@ def planning_case(
         changes_before(workspace.ledger, config.topology, now),
         -inf if start.running_since is None else start.running_since.timestamp(),
     )
+    rules = rules_of(planning, now, max(each.end for each in forecasts.values()))
     return PlanningCase(
         replace(situation.model, arrival_cv2=arrivals.arrival_cv2),
         situation.limits,
@@ -252,7 +253,7 @@ def planning_case(
         planning.min_parallelism,
         present,
         budget,
-        rules_of(planning, now, max(each.end for each in forecasts.values())),
+        rules,
         start.plan,
         planning.quantile,
         replace(
@@ -262,6 +263,7 @@ def planning_case(
             learned=learned.facts,
             prices=priced.facts,
             budget=budget_facts(planning, budget),
+            bounded=tuple(rules.bounded),
             stands_on=(
                 *grounds(situation),
                 *rescale_grounds(situation),

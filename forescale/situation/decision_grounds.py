@@ -25,7 +25,8 @@ _WITH_DEFAULTS = (
     "stale_s",
 )
 """Fields of `planning` whose default decides a number; without the others nothing is bounded."""
-_LIMITS = frozenset(field.name for field in fields(Limits)) | {*_WITH_DEFAULTS, "min_parallelism", "max_step"}
+_OWN = {"min_parallelism", "max_step", "windows"}
+_LIMITS = frozenset(field.name for field in fields(Limits)) | {*_WITH_DEFAULTS, *_OWN}
 _BUDGETS = frozenset({"allow", "quantile"})
 
 

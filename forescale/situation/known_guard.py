@@ -41,4 +41,4 @@ def known_guard(workspace: Workspace, config: TopologyConfig) -> KnownGuard:
     except (FileError, LedgerError, PlanError) as error:
         logger.warning("the guard of %s sizes by planning.downtime_s of its file: %s", config.topology, error)
         downtime_s, warm_up = config.planning.downtime_s, config.warm_up
-    return KnownGuard(guard_terms_of(config, downtime_s, model, warm_up), stands_on)
+    return KnownGuard(guard_terms_of(config, downtime_s, model, warm_up, workspace.clock.now()), stands_on)

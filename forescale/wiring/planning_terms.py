@@ -1,13 +1,14 @@
 """What a topology file's section `planning` means to planner and guard: limits, terms of a change, prices, rules."""
 
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import inf
 
 from forescale.files.planning_section import Planning
 from forescale.files.topology import TopologyConfig
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from modeling.rescaling.warm_up import WARM, WarmUp
+from planner.decision_basis import BoundedSpan
 from planner.guard.terms import GuardTerms
 from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import ChangeRules
@@ -31,17 +32,27 @@ def planned_limits_of(planning: Planning) -> Limits:
 
 
 def guard_terms_of(
-    config: TopologyConfig, downtime_s: float, model: PlanModel | None, warm_up: WarmUp = WARM
+    config: TopologyConfig,
+    downtime_s: float,
+    model: PlanModel | None,
+    warm_up: WarmUp = WARM,
+    at: datetime | None = None,
 ) -> GuardTerms:
     """downtime_s: of a rescale, as used in planning; warm_up: of the job after it. model: of what plans carry, None if
-    it is not known.
+    it is not known. at: when it looks, for the windows of people; None leaves them out.
     """
     planning = config.planning
+    limits, least = limits_of(planning), dict(planning.min_parallelism)
+    for span in [] if at is None else bounded_spans(planning, at, at + timedelta(seconds=1)):
+        lower = {name: min(most, limits.max_parallelism.get(name, most)) for name, most in span.most.items()}
+        limits = replace(limits, max_parallelism={**limits.max_parallelism, **lower})
+        least |= {name: max(count, least.get(name, 1)) for name, count in span.least.items()}
     return GuardTerms(
         **planning.guard.model_dump(exclude={"mode"}),
         max_lag_s=planning.max_lag_s,
         downtime_s=downtime_s,
-        limits=limits_of(planning),
+        limits=limits,
+        least=least,
         model=model,
         warm_up=warm_up,
     )
@@ -90,4 +101,14 @@ def disruption_prices_of(planning: Planning) -> DisruptionPrices:
 def rules_of(planning: Planning, start: datetime, end: datetime) -> ChangeRules:
     """Rules over a horizon."""
     closed = [span for window in planning.freeze for span in window.spans(start, end)]
-    return ChangeRules([(begins.timestamp(), ends.timestamp()) for begins, ends in closed], planning.max_rescales_a_day)
+    spans = [(begins.timestamp(), ends.timestamp()) for begins, ends in closed]
+    return ChangeRules(spans, planning.max_rescales_a_day, bounded=bounded_spans(planning, start, end))
+
+
+def bounded_spans(planning: Planning, start: datetime, end: datetime) -> list[BoundedSpan]:
+    """Of all windows, those that overlap [start, end)."""
+    return [
+        BoundedSpan(begins.timestamp(), ends.timestamp(), window.min_parallelism, window.max_parallelism)
+        for window in planning.windows
+        for begins, ends in window.spans(start, end)
+    ]

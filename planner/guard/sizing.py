@@ -84,7 +84,8 @@ class Sizing:
         """The running plan with these operators lowered to what the load needs, not below the floor."""
         running, rounded = self.window.newest.parallelism, self._rounded()
         fixed = self.window.topology.given_parallelism
-        least = {name: max(rounded[name], floor.get(name, 1)) for name in operators if name not in fixed}
+        floor = {name: max(floor.get(name, 1), self.terms.least.get(name, 1)) for name in operators}
+        least = {name: max(rounded[name], floor[name]) for name in operators if name not in fixed}
         plan = {name: min(count, least.get(name, count)) for name, count in running.items()}
         if (model := self._model) is None or plan == running:
             return plan

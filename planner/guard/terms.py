@@ -1,5 +1,6 @@
 """The guard's settings: how long to look, how much to add, when to give up; and the limits on plans."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,9 @@ class GuardTerms:
 
     utilisation: wanted after a scaling. drain_s: time in which a backlog should be gone. blacklist_after: failures in a
     row that bar an action under a diagnosis. max_lag_s: of the target. downtime_s: of a rescale. min_dwell_s: minimum
-    time that a plan runs before it is lowered. limits: on any plan. model: of what plans carry; None sizes as if work
-    were spread evenly over instances that are all alike. warm_up: of the job after a start; measurements count once it
-    is over.
+    time that a plan runs before it is lowered. limits: on any plan. least: instances of operators, of
+    which none is lowered. model: of what plans carry; None sizes as if work were spread evenly over instances that are
+    all alike. warm_up: of the job after a start; measurements count once it is over.
     """
 
     window_s: float = 180.0
@@ -30,6 +31,7 @@ class GuardTerms:
     downtime_s: float = 30.0
     min_dwell_s: float = 3600.0
     limits: Limits = field(default_factory=Limits)
+    least: Mapping[str, int] = field(default_factory=dict)
     model: "PlanModel | None" = None
     warm_up: WarmUp = WARM
 

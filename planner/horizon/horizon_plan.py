@@ -14,6 +14,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.state import state_moves
+from planner.decision_basis import BoundedSpan
 from planner.errors import PlanError
 from planner.horizon.budget import Budget
 from planner.horizon.budgeted_course import course_within
@@ -25,7 +26,7 @@ from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
 from planner.horizon.spans import KeptSpans, as_within, bounded_course, plans_within
 from planner.horizon.stairs import stairs
-from planner.limits import BoundedSpan, Limits
+from planner.limits import Limits
 from planner.plan_model import PlanModel
 from planner.pricing.plan_pricing import PlanPricing
 from planner.search.remembered_plans import RememberedPlans

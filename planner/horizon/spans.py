@@ -11,11 +11,12 @@ from functools import cached_property
 import numpy as np
 
 from modeling.arrays import Floats, Ints
+from planner.decision_basis import BoundedSpan
 from planner.horizon.headroom import Rungs
 from planner.horizon.horizon_search import Course, Turn
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
-from planner.limits import BoundedSpan, within_spans
+from planner.limits import within_spans
 
 
 def plans_within(ladder: Ladder, spans: Sequence[BoundedSpan]) -> list[dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Approvals: who gave one, and which ones a new schedule inherits."""
+"""Approvals: who gave one, and which ones a new schedule inherits; and what stands after a plan of a person runs."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.ledger.database import Database
-from planner.ledger.entries import StepEntry, step_entry
+from planner.ledger.entries import StepEntry, schedule_entry, step_entry
 from planner.ledger.schedule_rows import is_newest, schedule_row_of
-from planner.ledger.step_state import TO_DEPLOY, Approval, StepState
-from planner.ledger.tables import StepEventTable, StepTable
+from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
+from planner.ledger.tables import ScheduleTable, StepEventTable, StepTable
 from planner.ledger.transitions import ask_because, move_step, step_row
 from planner.review_cause import ReviewCause
 
@@ -129,3 +130,36 @@ def _approval(
         if _same(step, entry := step_entry(row), within):
             return entry, by, Approval(how) if how else None
     return None
+
+
+def replace_by_hand(session: Session, step: StepEntry, *, at: datetime, by: str) -> None:
+    """Mark the topology's schedule in force as replaced by a person's verified step, and call off its waiting steps,
+    unless that step's plan is the one that the schedule has in place. In floor mode plans are lower bounds of whatever
+    runs, and in shadow mode nothing of them runs, so these stand. Idempotent.
+    """
+    newest = select(ScheduleTable).where(ScheduleTable.topology == step.topology, ScheduleTable.set_aside_at.is_(None))
+    row = session.scalars(newest.order_by(ScheduleTable.made_at.desc(), ScheduleTable.id).limit(1)).first()
+    if row is None or row.shadow or row.made_at > at:
+        return
+    made = schedule_entry(row, ())
+    if made.schedule.basis.floor or _in_place(session, made.id, made.schedule.current).same_parallelism(step.plan):
+        return
+    row.replaced_by = step.id
+    waiting = select(StepTable).where(
+        StepTable.topology == step.topology,
+        StepTable.schedule_id.is_not(None),
+        StepTable.state.in_([state.value for state in WAITING]),
+    )
+    for other in [step_entry(each) for each in session.scalars(waiting.with_for_update())]:
+        if not other.replaces.same_parallelism(step.plan):
+            why = f"{step.plan.brief()} was deployed by hand (step {step.id}): decide anew"
+            move_step(session, other.id, expected=other.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
+
+
+def _in_place(session: Session, schedule_id: str, current: PhysicalPlan) -> PhysicalPlan:
+    """The plan of the schedule's last verified step, or the one that it began with."""
+    verified = select(StepTable).where(
+        StepTable.schedule_id == schedule_id, StepTable.state == StepState.VERIFIED.value
+    )
+    last = session.scalars(verified.order_by(StepTable.position.desc()).limit(1)).first()
+    return current if last is None else step_entry(last).plan

@@ -16,8 +16,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import DecisionBasis
 from planner.errors import LedgerError
 from planner.guard_facts import Reason
-from planner.ledger.approvals import Approvals
-from planner.ledger.by_hand import replace_by_hand
+from planner.ledger.approvals import Approvals, replace_by_hand
 from planner.ledger.clock_jumps import ClockJumps, return_schedule
 from planner.ledger.database import Database
 from planner.ledger.entries import (

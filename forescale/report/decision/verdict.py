@@ -1,6 +1,6 @@
 """What a reviewer reads first: what will change, what it costs and risks, what is asked and until when."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from math import isnan
 
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
@@ -31,6 +31,8 @@ FLOOR_MODE = (
 )
 AT_ONCE_S = 60.0
 """A step due this soon after the decision is due at once."""
+MAX_BOUNDS = 3
+"""Spans with bounds that the first screen lists."""
 MAX_BASIS = 120
 """Letters about what a decision was planned by that the form of a review shows."""
 
@@ -119,8 +121,21 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
         Sentence("Cost", cost(proposal)),
         Sentence("Risk", risk(proposal)),
         *([Sentence("Planned by", sentence(told))] if (told := basis_summary(proposal.schedule.basis)) else []),
+        *([Sentence("Bounds", told)] if (told := _bounds(proposal)) else []),
         *([Sentence("Mode", _mode())] if proposal.schedule.basis.floor else []),
     )
+
+
+def _bounds(proposal: Proposal) -> str:
+    """Instances that people want in spans of the horizon, the first of them; empty without any."""
+    told = []
+    for span in proposal.schedule.basis.bounded:
+        when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s)))
+        bounds = [f"at least {count_of(count, 'instance')} of {name}" for name, count in span.least.items()]
+        bounds += [f"at most {count_of(count, 'instance')} of {name}" for name, count in span.most.items()]
+        told.append(f"{', '.join(bounds)} on {when}")
+    more = [f"{len(told) - MAX_BOUNDS} more"] if len(told) > MAX_BOUNDS else []
+    return sentence("; ".join([*told[:MAX_BOUNDS], *more])) if told else ""
 
 
 def brief_sentences(proposal: Proposal) -> tuple[Sentence, ...]:

@@ -227,3 +227,23 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=45))
     assert not plan_now(settings).asks
     assert {step.state for step in steps_of(settings, small.schedule_id)} == {SUPERSEDED}
+
+
+def test_a_window_of_people__is_kept_by_plan_and_page_and_passed_only_by_an_override(
+    settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # By night 10/s need 2 instances; from 22:00 to 23:00 a person wants 9.
+    window = "{from: 22:00, until: 23:00, min_parallelism: {count: 9}}"
+    set_planning(tmp_path, f", windows: [{window}]")
+    made = plan_now(settings)
+    steps = [step for step in made.steps if step.plan.parallelism["count"] == 9]
+    (evening,) = steps
+    assert 0 <= (evening.deploy_at.replace(hour=22, minute=0, second=0) - evening.deploy_at).total_seconds() <= 1800
+    page = Path(made.report).read_text(encoding="utf-8")
+    assert "At least 9 instances of count on Mon 2 Mar 22:00–23:00." in page.replace("\N{NO-BREAK SPACE}", " ")
+    with pytest.raises(SystemExit):
+        main(["edit", evening.id, "--plan", "count=5", "--why", "cheaper"])
+    said = capsys.readouterr().err
+    assert "5 instances of operator 'count' < 9 of planning.windows, from 2026-03-02 22:00" in said
+    told = command(capsys, "edit", evening.id, "--plan", "count=5", "--why", "cheaper", "--override")
+    assert len(told["passed"]) == 1

@@ -58,6 +58,7 @@ from planner.clusters.simulator_state import Mark, Minute, OpenMinute, Requested
 from planner.clusters.simulator_store import SimulatorStore
 from planner.decision_basis import (
     ArrivalFacts,
+    BoundedSpan,
     BudgetFacts,
     CalibrationFacts,
     Cause,
@@ -145,7 +146,7 @@ BASIS = DecisionBasis(
     "too short a history",
     Edit(
         "anna", "a fair", "s0", 1, NOON, {"split": 2},
-        (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON),),
+        (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON, LATER),),
         (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON),),
         ExpectedValues(48.0, 3.0, 0.1, 9.5),
         ExpectedValues(50.0, 2.0, 0.1, 9.9),
@@ -154,6 +155,7 @@ BASIS = DecisionBasis(
     (
         Ground(Quantity.SERVICE_TIME, Provenance(Origin.MEASURED, "calibration", NOON, 6, (0.5, 2.0)), ("split",)),
     ),
+    (BoundedSpan(1.5, 2.5, {"split": 2}, {"split": 9}),),
 )  # fmt: skip
 
 SCHEDULE = ScalingSchedule(

@@ -9,8 +9,8 @@ from horizon_cases import PAIR, START, TERMS, level, schedule_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.decision_basis import BoundedSpan
 from planner.horizon.horizon_plan import ChangeRules
-from planner.limits import BoundedSpan
 from planner.scaling_schedule import ScalingSchedule
 
 NOW_S = START.timestamp()

@@ -8,7 +8,7 @@ import typer
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.override_option import Override
-from forescale.cli.stands_on import say_grounds, say_placeholders
+from forescale.cli.stands_on import say_grounds
 from forescale.files.typed_plan import moment_of, parallelism_of
 from modeling.wording import rounded
 from planner.errors import PlanError
@@ -53,7 +53,8 @@ def edit(
     if as_json:
         say_json(made)
         return
-    say_placeholders(made.stands_on, made.topology)
+    for warning in made.warnings:
+        plain(warning)
     plain(f"schedule {made.schedule_id} in place of {made.in_place_of}: {made.change}")
     for limit in made.passed:
         plain(f"overridden: {limit}")

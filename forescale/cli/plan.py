@@ -7,7 +7,7 @@ import typer
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
-from forescale.cli.stands_on import say_grounds, say_placeholders
+from forescale.cli.stands_on import say_grounds
 from forescale.cli.topology_argument import HELP, ONLY, completed, only_topology
 from modeling.wording import count_of
 from planner.scaling_schedule import COMPARED
@@ -79,7 +79,8 @@ def _proposed(workspace: "Workspace", topology: str, candidates: Path) -> "dict[
 
 
 def show_schedule(planned: "ScheduleAnswer") -> None:
-    say_placeholders(planned.stands_on, planned.topology)
+    for warning in planned.warnings:
+        plain(warning)
     price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
     plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
     if planned.earlier_at is not None:

@@ -12,6 +12,8 @@ from forescale.jobs.proposals import proposal_of
 from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.violation_budget import BudgetUse
 from forescale.report.decision.brief import markdown
+from forescale.report.decision.proposal import Proposal
+from forescale.report.decision.verdict import warnings
 from forescale.report.kit.decision_words import causes_words
 from forescale.report.kit.schedule_words import (
     alternative_name,
@@ -68,7 +70,7 @@ class ScheduleAnswer:
     and others decide what runs above them. rung: of the ladder it was planned by; cause: why no better rung, and other
     problems. alternatives: over the same horizon. price, instance_price_per_hour: as in the schedule. excuses: what is
     impossible within the limits, why, and what to change. stands_on: as in its basis. notes: on what the model leaves
-    out.
+    out. warnings: as at the top of its report.
     """
 
     topology: str
@@ -94,6 +96,7 @@ class ScheduleAnswer:
     stands_on: tuple[Ground, ...] = ()
     earlier_at: Moment | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class FleetAnswer:
 class EditAnswer:
     """A new schedule in place of the edited one. before, after: over the same paths of the same forecasts. states: of
     its steps, by id. passed: limits of the topology file that this edit is the first to override. stands_on: as in its
-    basis.
+    basis. warnings: as at the top of its report.
     """
 
     topology: str
@@ -127,10 +130,15 @@ class EditAnswer:
     report: Path
     passed: tuple[str, ...] = ()
     stands_on: tuple[Ground, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _proposal(made: ProposedSchedule) -> Proposal:
+    return proposal_of(made.config, made.entry, made.steps, made.entry.schedule.made_at)
 
 
 def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
-    schedule, basis = made.entry.schedule, made.basis
+    schedule, basis, proposal = made.entry.schedule, made.basis, _proposal(made)
     others = [_alternative(schedule, each) for each in schedule.alternatives]
     return ScheduleAnswer(
         topology=schedule.topology,
@@ -154,7 +162,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         peaks_per_s=made.peaks_per_s,
         budget=made.budget,
         report=made.report,
-        summary=markdown(proposal_of(made.config, made.entry, made.steps, schedule.made_at)),
+        summary=markdown(proposal),
         shadow=made.entry.shadow,
         floor=basis.floor,
         asks=made.asks,
@@ -170,6 +178,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
         notes=made.model_notes,
+        warnings=warnings(proposal),
     )
 
 
@@ -216,6 +225,7 @@ def edit_answer(made: ProposedSchedule) -> EditAnswer:
         report=made.report,
         passed=tuple(map(str, edit.overridden)),
         stands_on=made.basis.stands_on,
+        warnings=warnings(_proposal(made)),
     )
 
 

@@ -247,3 +247,15 @@ def test_a_window_of_people__is_kept_by_plan_and_page_and_passed_only_by_an_over
     assert "5 instances of operator 'count' < 9 of planning.windows, from 2026-03-02 22:00" in said
     told = command(capsys, "edit", evening.id, "--plan", "count=5", "--why", "cheaper", "--override")
     assert len(told["passed"]) == 1
+
+
+def test_an_edit_that_breaks_the_budget__says_so_first_in_the_terminal_too(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = plan_now(settings)
+    assert not [each for each in schedule_answer(made).warnings if "budget" in each]
+    with pytest.raises(SystemExit):
+        main(["edit", made.steps[1].id, "--plan", "count=3", "--why", "cheaper"])
+    # 60/s of the day's load do not fit three instances of 10/s.
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("This schedule breaks its budget by its own estimate: ")

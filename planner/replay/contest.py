@@ -37,6 +37,7 @@ from planner.replay.policies.guard import Guard
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
 from planner.replay.policies.planned import Planned
 from planner.replay.policies.static_plan import StaticPlan
+from planner.replay.policies.with_floor import FlinkAutoscalerWithFloor, PodAutoscalerWithFloor
 from planner.replay.policy import Policy
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
@@ -162,7 +163,7 @@ class Contest:
         """Time from requesting a plan until it runs."""
         return self.engine.lead_s + self.restart_s
 
-    def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> Policy:
+    def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> FlinkAutoscaler:
         return FlinkAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name)
 
     def guard_terms(self) -> GuardTerms:
@@ -175,7 +176,11 @@ class Contest:
             warm_up=self.engine.warm_up,
         )
 
-    def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Policy:
+    def tuned(self, name: str) -> FlinkAutoscaler:
+        """A user who tunes it knows how long the job is down."""
+        return self.flink_autoscaler(name, replace(TUNED, restart_s=self.restart_s))
+
+    def planned(self, name: str, forecasts: Forecasts, kind: type[Planned] = Planned) -> Planned:
         # Time for the guard to see an overload in its window, and for its instances to start.
         react_s = self.guard_terms().window_s + self.metrics_delay_s + self.engine.lead_s
         engine = self.engine
@@ -227,9 +232,17 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
     # Three evaluations of five minutes: with one of one minute, as published, it flaps on noisy metrics.
     "ds2": lambda c, _: Ds2(Ds2Settings(300.0, 1, 3), "ds2"),
     "flink-autoscaler": lambda c, _: c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
-    # A user who tunes it knows how long the job is down.
-    "flink-autoscaler-tuned": lambda c, _: c.flink_autoscaler(
-        "flink-autoscaler-tuned", replace(TUNED, restart_s=c.restart_s)
+    "flink-autoscaler-tuned": lambda c, _: c.tuned("flink-autoscaler-tuned"),
+    "hpa-70-planned": lambda c, _: PodAutoscalerWithFloor(
+        "hpa-70-planned", HorizontalPodAutoscaler(c.topology, 0.70, c.most), c.planned("schedule", c.asked())
+    ),
+    "flink-autoscaler-planned": lambda c, _: FlinkAutoscalerWithFloor(
+        "flink-autoscaler-planned",
+        c.flink_autoscaler("flink-autoscaler", FlinkAutoscalerSettings()),
+        c.planned("schedule", c.asked()),
+    ),
+    "flink-autoscaler-tuned-planned": lambda c, _: FlinkAutoscalerWithFloor(
+        "flink-autoscaler-tuned-planned", c.tuned("flink-autoscaler-tuned"), c.planned("schedule", c.asked())
     ),
     "guard": lambda c, _: Guard(c.topology, c.guard_terms()),
     "daedalus": lambda c, _: Daedalus(c.need(FULL), c.asked_quantiles(), c.restart_s),
@@ -244,7 +257,10 @@ POLICIES: Mapping[str, Callable[[Contest, int], Policy]] = {
 ALL_KNOWING = frozenset({"planner-perfect", "planner-level", "hindsight"})
 """Policies that know the future, as bounds on what is possible."""
 
-ON_REQUEST = frozenset({"planner-level"})
+WITH_FLOOR = frozenset({"hpa-70-planned", "flink-autoscaler-planned", "flink-autoscaler-tuned-planned"})
+"""Scalers of others with our schedule as a lower bound."""
+
+ON_REQUEST = WITH_FLOOR | {"planner-level"}
 """Policies that are replayed only where they are named."""
 
 USUAL = tuple(name for name in POLICIES if name not in ON_REQUEST)
@@ -253,10 +269,10 @@ USUAL = tuple(name for name in POLICIES if name not in ON_REQUEST)
 OURS = frozenset({"planner", "planner-perfect", "planner-level"})
 """Our planner, with the forecasts of its pipeline, with perfect ones and with those of a perfect level."""
 
-BUDGETED = OURS | {"hindsight"}
+BUDGETED = OURS | WITH_FLOOR | {"hindsight"}
 """Policies that use the allowed share of violations."""
 
-FORECASTING = frozenset({"daedalus", "forecast-only", "planner"})
+FORECASTING = WITH_FLOOR | {"daedalus", "forecast-only", "planner"}
 """Policies that use the pipeline's forecasts."""
 
 SLOW_RULES = frozenset({"flink-autoscaler", "flink-autoscaler-tuned", "guard", "hindsight"})
@@ -265,7 +281,7 @@ SLOW_RULES = frozenset({"flink-autoscaler", "flink-autoscaler-tuned", "guard", "
 
 def _takes(name: str) -> int:
     """Rank of a policy by duration of its replay."""
-    return 2 * (name in OURS) + (name in FORECASTING | SLOW_RULES)
+    return 2 * (name in OURS | WITH_FLOOR) + (name in FORECASTING | SLOW_RULES)
 
 
 def check_policy(name: str) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from modeling.inputs.topology import Topology
 from planner.replay.policy import Decision, Seen
@@ -10,6 +11,7 @@ from planner.replay.policy import Decision, Seen
 TOLERANCE = 0.1
 STABILISATION_S = 300.0
 INITIALISATION_S = 300.0
+NO_FLOOR: Mapping[str, int] = MappingProxyType({})
 
 
 class HorizontalPodAutoscaler:
@@ -30,13 +32,15 @@ class HorizontalPodAutoscaler:
         self._topology, self._target, self._most = topology, target, most
         self._wanted: deque[tuple[float, dict[str, int]]] = deque()
 
-    def decide(self, seen: Seen) -> Decision | None:
+    def decide(self, seen: Seen, floor: Mapping[str, int] = NO_FLOOR) -> Decision | None:
+        """floor: counts by another metric, which decide where they are larger."""
         if seen.changing or seen.measured.last(60.0, seen.running_since_s + INITIALISATION_S).minutes == 0:
             return None
         busy = dict(zip(self._topology.order, seen.measured.busy[-1].tolist(), strict=True))
         fixed = self._topology.given_parallelism
         wanted = {
-            name: now if name in fixed else self._desired(name, now, busy[name]) for name, now in seen.plan.items()
+            name: now if name in fixed else max(self._desired(name, now, busy[name]), floor.get(name, 0))
+            for name, now in seen.plan.items()
         }
         self._wanted.append((seen.at_s, wanted))
         while self._wanted[0][0] < seen.at_s - STABILISATION_S:

@@ -6,6 +6,7 @@ missing instances between forecasts, until the next one.
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 
@@ -23,6 +24,19 @@ from planner.replay.variation import POISSON, Variation
 
 LOOKED_S = 180.0
 """Span of metrics that shows whether lag grows."""
+
+
+@dataclass(frozen=True)
+class Offered:
+    """now: the plan in effect, empty if there is none. coming: from which moment each later one is."""
+
+    now: Mapping[str, int]
+    coming: tuple[tuple[float, Mapping[str, int]], ...]
+
+    def until(self, at_s: float) -> dict[str, int]:
+        """The largest count of each operator that takes effect by then."""
+        plans = [self.now, *(plan for since_s, plan in self.coming if since_s <= at_s)]
+        return {name: max(plan.get(name, 0) for plan in plans) for name in {name for plan in plans for name in plan}}
 
 
 class Planned:
@@ -50,8 +64,22 @@ class Planned:
         self._due: deque[tuple[float, Announced, str]] = deque()
         self._began: int | None = None
         self._at_first_s: float | None = None
+        self._offered: Mapping[str, int] = {}
 
     def decide(self, seen: Seen) -> Decision | None:
+        self._plan_for_newest(seen)
+        return self._next_due(seen) or self._guarded(seen)
+
+    def offered(self, seen: Seen) -> Offered:
+        """What a scaler of somebody else is told, instead of decisions: the plan of the last turn that was due, and
+        those to come. There is no guard then.
+        """
+        self._plan_for_newest(seen)
+        while self._due and self._due[0][0] <= seen.at_s:
+            self._offered = self._due.popleft()[1].plan
+        return Offered(self._offered, tuple((at_s, turn.plan) for at_s, turn, _ in self._due))
+
+    def _plan_for_newest(self, seen: Seen) -> None:
         self._began = seen.measured.minutes if self._began is None else self._began
         self._at_first_s = seen.running_since_s if self._at_first_s is None else self._at_first_s
         self._profiles.take(seen)
@@ -60,7 +88,6 @@ class Planned:
         if issued is not None and issued != self._planned_for and not seen.changing:
             self._planned_for = issued
             self._plan(seen, forecasts)
-        return self._next_due(seen) or self._guarded(seen)
 
     def _next_due(self, seen: Seen) -> Decision | None:
         """The turn that is due, unless it is withheld: then it is requested again until the next one is due, or the

@@ -32,7 +32,8 @@ def without_settings() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LaunchedUp:
-    """A launcher that has said that all is up. urls: as it said them: Airflow's, its page *Scaling*, and MLflow's."""
+    """A launcher that has said that all is up. urls: as it said them: Airflow's, its page *Scaling*, MLflow's,
+    and that of the plans."""
 
     process: subprocess.Popen[str]
     urls: tuple[str, ...]
@@ -76,7 +77,7 @@ def launched(command: tuple[str, ...], environment: Mapping[str, str]) -> Iterat
                 if line.startswith("Ctrl-C"):
                     break
             urls = tuple(re.findall(r"http://127\.0\.0\.1:\d+", "".join(lines)))
-            assert len(urls) == 3, "".join(lines)
+            assert len(urls) == 4, "".join(lines)
             yield LaunchedUp(process, urls)
         finally:
             if process.poll() is None:

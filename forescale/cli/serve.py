@@ -1,6 +1,5 @@
 """`forescale serve`: the plan of now for the scalers that people already run."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from forescale.cli.installation import settings_of
 from forescale.local.errors import ServiceError
+from forescale.local.plan_server import lacking_modules
 
 
 def serve(
@@ -23,7 +23,7 @@ def serve(
 
     Until Ctrl-C; deploys nothing.
     """
-    if lacking := [name for name in ("grpc", "grpc_health", "starlette", "uvicorn") if find_spec(name) is None]:
+    if lacking := lacking_modules():
         raise ServiceError(
             f"module {lacking[0]} is missing; install the extra: pip install --find-links dist 'forescale[serve]'"
         )

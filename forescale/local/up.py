@@ -1,4 +1,4 @@
-"""`forescale up`: Airflow and MLflow with the DAGs, until Ctrl-C or SIGTERM."""
+"""`forescale up`: Airflow and MLflow with the DAGs, and the plans for scalers, until Ctrl-C or SIGTERM."""
 
 import time
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from forescale.local.airflow.service import running_airflow
 from forescale.local.errors import AirflowError
 from forescale.local.first_decision import ABOUT_MINUTES, STAGES, FirstDecision, has_begun, never_decided
 from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
+from forescale.local.plan_server import lacking_modules, start_plan_server
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import ended_by_signals
 from forescale.local.sole_instance import sole_instance
@@ -29,6 +30,7 @@ class Ports:
 
     airflow: int = 8080
     mlflow: int = 5000
+    plans: int = 8723
     tries: int = 50
 
 
@@ -40,7 +42,7 @@ def up(
     dags: Path = DAGS,
     feed: Callable[[], None] | None = None,
 ) -> None:
-    """Run both services, say where they are, and stop them on a signal; then returns.
+    """Run the services, say where they are, and stop them on a signal; then returns.
 
     feed: delivers raw events each minute, for a demo. A demo also starts a first decision if none was ever made here,
     so that there is something to look at.
@@ -70,7 +72,12 @@ def _serve(
         say(f"Scaling  {airflow.url}/plugin/scaling  (all topologies, in Airflow's navigation)")
         say(f"MLflow   {linked.mlflow_ui}")
         _say_runs(linked, say)
-        say("Ctrl-C stops both.")
+        if not lacking_modules():
+            http = free_port(ports.plans, tries=ports.tries)
+            keda = free_port(http + 1, tries=ports.tries)
+            start_plan_server(airflow.processes, airflow.environment, http, keda)
+            say(f"Plans    http://{LOOPBACK}:{http}/plan  (for scalers; KEDA at {LOOPBACK}:{keda})")
+        say("Ctrl-C stops all.")
         first = None
         if feed is not None and never_decided(airflow.client):
             if not has_begun(airflow.client):

@@ -42,6 +42,7 @@ from planner.provenance import Ground, Origin, Provenance, Quantity
 if TYPE_CHECKING:
     from forescale.report.whatif.whatif import WhatIf
 
+RUNNING = "the plan that runs"
 MAX_IN_FULL = 8
 """Number of plans shown in full beside their ranking, as many as a page draws."""
 
@@ -50,15 +51,16 @@ def evaluate(
     context: typer.Context,
     topology: TopologyOption,
     plan: Annotated[
-        list[Path], typer.Option(help="Plan file (YAML or JSON), or a folder of some; several are ranked.")
-    ],
+        list[Path] | None,
+        typer.Option(show_default=RUNNING, help="Plan file (YAML or JSON), or a folder of some; several are ranked."),
+    ] = None,
     load: Annotated[
         list[str],
         typer.Option(
             help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder. "
             "Plans may be evaluated, or ranked, under several loads: give a source one rate for each."
         ),
-    ],
+    ] = ["forecast"],  # noqa: B006 (never changed)
     profile: Annotated[
         str | None,
         typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3; those in force if absent."),
@@ -105,7 +107,7 @@ def evaluate(
     Throughput, bottleneck, latency, resources and recovery.
     """
     check_page(plot, ModelError)
-    paths = plan_paths(plan)
+    paths = plan_paths(plan or [])
     if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
         raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MAX_CV2:g}")
     workspace = workspace_of(context)
@@ -122,6 +124,8 @@ def evaluate(
     planning = config.planning
     running = situation.packed(read_plan_file(current, shape)) if current else None
     plans = {path: situation.packed(each, running) for path, each in read_plan_files(paths, shape).items()}
+    if plan is None:
+        plans = {RUNNING: workspace.cluster(config).state().plan}
     where = situation.site.file
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
@@ -168,7 +172,7 @@ def evaluate(
             _say_loads([each_load])
             show_evaluation(name, evaluated[name])
     else:
-        against = str(current) if current else "" if plan[0].is_dir() else str(plan[0])
+        against = str(current) if current else "" if plan is None or plan[0].is_dir() else str(plan[0])
         with console.status("ranking"):
             best = ranking(config, profiles, plans, terms, loads, against)
         few = len(plans) <= MAX_IN_FULL and len(loads) == 1

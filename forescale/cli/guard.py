@@ -27,13 +27,12 @@ class _LooksByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         names = {*self.commands, "--help"}
-        return super().parse_args(ctx, ["look", *args] if args and args[0] not in names else args)
+        return super().parse_args(ctx, args if args and args[0] in names else ["look", *args])
 
 
 app = typer.Typer(
     cls=_LooksByDefault,
     help="Watch the job between forecasts, and act or advise.",
-    no_args_is_help=True,
 )
 
 

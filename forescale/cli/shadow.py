@@ -22,13 +22,12 @@ class _ShowsByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         names = {*self.commands, "--help"}
-        return super().parse_args(ctx, ["show", *args] if args and args[0] not in names else args)
+        return super().parse_args(ctx, args if args and args[0] in names else ["show", *args])
 
 
 app = typer.Typer(
     cls=_ShowsByDefault,
     help="Cost and violations in shadow mode, beside what really ran.",
-    no_args_is_help=True,
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,9 @@ class AskedLoad:
 
 @dataclass(frozen=True)
 class ForecastPeak:
-    """The peak that a load is: a quantile of the largest rate within within_s seconds, as forecast at issued_at."""
+    """The peak that a load is: a quantile of the largest rate within within_s seconds, as forecast at issued_at. Of
+    several sources, that of their sum, with the rates that they have at that moment.
+    """
 
     quantile: float
     within_s: int
@@ -101,8 +104,13 @@ def evaluated_load(workspace: Workspace, situation: Situation, wanted: AskedLoad
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
     # The peak of the sum: peaks of sources at different times are not added up.
-    together = np.sum(list(paths.values()), axis=0).max(axis=1) + sum(rates.values())
-    spread = dict(zip(known, np.quantile(together, known).tolist(), strict=True))
+    together = np.sum(list(paths.values()), axis=0)
+    highest = together.max(axis=1)
+    if len(paths) > 1:
+        path = int(highest.argsort(kind="stable")[max(0, ceil(wanted.quantile * highest.size) - 1)])
+        moment = int(together[path].argmax())
+        peaks = {source: float(rate_per_s[path, moment]) for source, rate_per_s in paths.items()}
+    spread = dict(zip(known, np.quantile(highest + sum(rates.values()), known).tolist(), strict=True))
     return EvaluatedLoad(
         {**peaks, **rates},
         ForecastPeak(wanted.quantile, _within_s(one, within_s), one.issued_at),

@@ -82,7 +82,10 @@ def test_an_evaluation__pairs_paths_by_past_forecasts_where_they_are_kept(settin
     load = _load(settings)
     assert _paired(load) < -0.6
     # One source peaks where the other does not, so less comes together than their peaks add up to.
-    assert load.peak_per_s[0.95] < 0.99 * sum(load.rate_per_s.values())
+    alone = sum(float(np.quantile(of.max(axis=1), 0.95)) for of in load.paths_per_s.values())
+    assert load.peak_per_s[0.95] < 0.99 * alone
+    # The load is what comes then of each.
+    assert sum(load.rate_per_s.values()) == pytest.approx(load.peak_per_s[0.95], rel=0.01)
 
 
 def test_an_evaluation__without_enough_history_says_that_paths_are_paired_as_they_come(settings: Settings) -> None:

@@ -213,7 +213,7 @@ def test_error__is_a_document_too_where_json_is_asked_for(capsys: pytest.Capture
 
 
 def test_wrong_usage__exits_with_two() -> None:
-    assert run("evaluate", "--topology", TOPOLOGY) == 2
+    assert run("evaluate", "--topology", TOPOLOGY, "--plan") == 2
 
 
 def test_deploy__to_a_cluster_that_does_not_answer_names_its_address(

@@ -1,7 +1,7 @@
 """`forescale evaluate` with a site, a running plan and a forecast."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -374,3 +374,28 @@ def test_a_site_file__that_cannot_be_is_refused_by_field(
 def _forecast() -> Forecast:
     """The peak's p50 is 100/s and its p95 150/s."""
     return pair_forecast([100.0, 140.0, 150.0, 200.0], np.linspace(50, 200, 200))
+
+
+def test_without_a_plan__it_is_the_one_that_runs(
+    files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    end = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(hours=1)
+    start = end - timedelta(hours=2)
+    source = SourceArrivals(np.full(120, 3000), np.array([[0, 2**62]]))
+    write_history(
+        Arrivals(start, end, 60, Measures.OFFERED, {"read": source}), tmp_path / "home/truth", "pair", start, end
+    )
+    words = ["evaluate", "--topology", files["topology"], "--load", "read=100"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    # The simulator begins with two instances of count at 250/s each.
+    assert {name: one["mst_per_s"]["read"] for name, one in told.items()} == {"the plan that runs": pytest.approx(500)}
+
+
+def test_without_a_load__it_is_the_newest_forecast_and_its_lack_is_said(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        main(["evaluate", "--topology", files["topology"], "--plan", files["plan"]])
+    assert "forecast" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from planner.clock import Clock, RealClock
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
 from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
-from planner.clusters.flink_checkpoint import RescaleCheckpoint
+from planner.clusters.flink_checkpoint import AGAIN_S, RescaleCheckpoint
 from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
 from planner.clusters.flink_features import reported_features
 from planner.clusters.flink_own_scaler import own_scaler_sign
@@ -30,6 +30,15 @@ from planner.errors import ClusterError
 _COUNTERS_LATE_S = 60.0
 # How long to wait for a job that is rescaling or restarting before it is measured.
 _START_LATE_S = 300.0
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """For a job and the moment of a request: when the next checkpoint for it is asked for, wait_s after the last."""
+
+    asked: tuple[str, datetime]
+    wait_s: float
+    due_ms: float
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ class FlinkCluster:
         self._warm_s = warm_s
         self._container_cores = container_cores
         self._clock = clock or RealClock()
+        self._repeated: _Repeated | None = None
 
     def state(self) -> ClusterState:
         """free_slots counts free slots; each could hold one instance of every operator."""
@@ -173,6 +183,7 @@ class FlinkCluster:
                 "see who rescales it, and let one do it"
             )
         if job.runs and seen.running != wanted:
+            self._checkpoint_again(job, accepted)
             return Pending(f"{self._where} still runs {brief(seen.running)}")
         if not job.runs:
             tasks = [f"{n}: {_counted(v.tasks)}" for n, v in seen.vertices.items() if not v.settled]
@@ -185,6 +196,18 @@ class FlinkCluster:
             self._downtime_s(accepted, job, since),
             sum(state_gib.values()) if state_gib else None,
         )
+
+    def _checkpoint_again(self, job: Job, accepted: Accepted) -> None:
+        """Now and then while the job still runs as before: a checkpoint that completes before Flink has the new slots
+        has no effect, and whoever asked for one may have crashed.
+        """
+        asked = job.jid, accepted.at
+        if self._repeated is None or self._repeated.asked != asked:
+            self._repeated = _Repeated(asked, AGAIN_S, job.now + 1000 * AGAIN_S)
+        elif job.now >= self._repeated.due_ms:
+            RescaleCheckpoint(self._rest, job.jid, self._clock).after(job)
+            wait_s = 2 * self._repeated.wait_s
+            self._repeated = _Repeated(asked, wait_s, job.now + 1000 * wait_s)
 
     def undo(self, accepted: Accepted) -> Accepted | Refusal:
         seen = self._look()

@@ -14,6 +14,8 @@ POLL_S = 0.5
 AT_NEXT_CHECKPOINT = 2
 """First major version that rescales a job with checkpoints when its next one completes (FLIP-461), not at once."""
 COOLDOWN_LATE_S = 1.0
+AGAIN_S = 5.0
+"""Until another one is asked for, if a requested rescale has not begun; then twice as long each time."""
 
 
 class RescaleCheckpoint:

@@ -37,7 +37,7 @@ def rare_checkpoints(folder: Path, cooldown_s: float) -> Iterator[tuple[FlinkClu
 def verified(cluster: FlinkCluster, accepted: Accepted | Refusal) -> Verified:
     assert isinstance(accepted, Accepted), accepted
     assert accepted.note == ""
-    for _ in range(60):
+    for _ in range(240):
         if not isinstance(progress := cluster.progress(accepted), Pending):
             break
         time.sleep(0.5)

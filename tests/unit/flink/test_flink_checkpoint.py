@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from unit.flink.recorded_flink import COUNT, JOB, RecordedFlink
+from unit.flink.recorded_flink import COUNT, JOB, SPLIT, RecordedFlink
 from unit.flink.test_flink_adapter import DECLARED, RUNNING
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.clusters.cluster import Accepted, Refusal
+from planner.clusters.cluster import Accepted, Pending, Refusal
 from planner.clusters.flink import FlinkCluster
 from planner.clusters.flink_checkpoint import CHECKPOINT_S, POLL_S
 
@@ -219,3 +219,19 @@ def test_an_undo__waits_for_nothing_before(flink: RecordedFlink) -> None:
         undone = cluster(flink).undo(Accepted(RUNNING, away, datetime.fromtimestamp(0, UTC)))
         assert isinstance(undone, Accepted), undone
         assert checkpoints.calls == calls
+
+
+def test_a_rescale_that_does_not_begin__gets_another_checkpoint_now_and_then(flink: RecordedFlink) -> None:
+    checkpoints, named = Checkpoints(flink, "2.3.0"), cluster(flink)
+    accepted = named.apply(THREE, expected=RUNNING)
+    assert isinstance(accepted, Accepted)
+    for name in ("lowerBound", "upperBound"):
+        flink.requirements[SPLIT]["parallelism"][name] = 3
+    began_ms, asked = flink.job["now"], []
+    for seconds in range(0, 60, 2):
+        flink.job["now"] = began_ms + 1000 * seconds
+        before = len(checkpoints.calls)
+        assert isinstance(named.progress(accepted), Pending)
+        asked += [seconds] * (len(checkpoints.calls) - before)
+    # 5 s after the first look, 10 s after that, then 20: at the next look, two seconds apart.
+    assert asked == [6, 16, 36]

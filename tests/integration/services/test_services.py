@@ -4,6 +4,7 @@ replicas and threads, and driven to their saturation.
 
 import asyncio
 import json
+import math
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from machine import stretched
 from prometheus_server import prometheus_server, require_prometheus
 
 from examples.services.load import answers_per_s
@@ -89,7 +91,9 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             targets = tuple(address for each in tiers.values() for address in each)
             with prometheus_server(folder / "prometheus", targets) as url:
                 gate = [f"http://{address}" for address in tiers["gate"]]
-                asyncio.run(answers_per_s(gate, CALIBRATED_S, per_s=CALIBRATED_AT_PER_S))
+                with stretched() as stretch:
+                    asyncio.run(answers_per_s(gate, CALIBRATED_S, per_s=CALIBRATED_AT_PER_S))
+                (folder / "stretch").write_text(str(stretch.factor))
                 options = ["--prometheus", url, "--span", str(CALIBRATED_S), "--spans", "5", "--no-track"]
                 _run("calibrate", "--topology", EXAMPLE / "shop.yaml", *options, "--out", folder / "profile.json")
         yield folder / "profile.json"
@@ -124,6 +128,9 @@ def test_saturation__of_another_configuration_is_predicted_within_ten_percent(
     with _running(replicas, threads) as tiers:
         gate = [f"http://{address}" for address in tiers["gate"]]
         clients = 2 * replicas["gate"] * threads["gate"]
-        measured = asyncio.run(answers_per_s(gate, MEASURED_S, clients=clients, warm_s=WARM_S))
+        with stretched() as stretch:
+            measured = asyncio.run(answers_per_s(gate, MEASURED_S, clients=clients, warm_s=WARM_S))
     print(f"{typed(replicas)}; {typed(threads)}: told {told['mst_per_s']['gate']:.1f}/s, measured {measured:.1f}/s")
-    assert told["mst_per_s"]["gate"] == pytest.approx(measured, rel=0.1)
+    # Beside other work hops take longer, when it was calibrated or now.
+    late = max(stretch.factor, float((profile.parent / "stretch").read_text()))
+    assert abs(math.log(told["mst_per_s"]["gate"] / measured)) < math.log(1.1 * late)

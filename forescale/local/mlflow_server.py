@@ -1,12 +1,11 @@
 """MLflow's web interface over the tracking store of this installation, on loopback."""
 
 import sys
-import time
 from collections.abc import Mapping
 
 import httpx
 
-from forescale.local.errors import ServiceError
+from forescale.local.answering import wait_until_answers
 from forescale.local.ports import LOOPBACK
 from forescale.local.processes import Processes
 from forescale.settings import Settings
@@ -45,14 +44,4 @@ def tables_of_runs(url: str) -> dict[str, str]:
 
 def wait_for_mlflow(url: str, processes: Processes, timeout_s: float = 300) -> None:
     """Raises ServiceError if the server has ended or does not answer in time."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        processes.check()
-        try:
-            if httpx.get(f"{url}/health", timeout=5, trust_env=False).status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            pass
-        if time.monotonic() > deadline:
-            raise ServiceError(f"MLflow does not answer at {url} after {timeout_s:g} s; see {processes.log(NAME)}")
-        time.sleep(0.2)
+    wait_until_answers(f"{url}/health", NAME, processes, timeout_s)

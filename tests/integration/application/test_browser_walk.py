@@ -231,7 +231,7 @@ def look_at_the_history(page: Page, airflow: str, topology: str, source: str) ->
     """The page loads itself anew until there is something to review."""
     page.goto(f"{airflow}/plugin/scaling")
     frame = frame_of(page)
-    frame.get_by_text("Under way: ").wait_for()
+    frame.get_by_text("Under way: ").first.wait_for()
     frame.get_by_role("link", name="Answer 1 review").wait_for(timeout=3 * STAGES_S * 1000)
     frame.get_by_role("link", name=topology, exact=True).click()
     frame.get_by_text("Asked of you").wait_for()

@@ -102,7 +102,6 @@ class Bench:
             "arrivals": NAME,
             "out": str(self.folder / "written.parquet"),
             "samples": str(self.folder / "samples.csv"),
-            "packer": "round_robin",
             "parallelism": "read=1,count=8",
             "schedule": self.schedule_id,
             "replicas": "read=1,count=1",
@@ -169,7 +168,7 @@ class Parameter:
 
 NEEDED = {
     ("calibrate",): [["--samples", "samples"], ["--no-track"]],
-    ("pack",): [["--parallelism", "parallelism"]],
+    ("pack",): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
     ("evaluate",): [["--draws=20"]],
     ("backtest",): [["--origins=1"], ["--paths=50"]],
     ("replay",): [["--policies=static-peak"], ["--workers=1"], ["--days=1"]],

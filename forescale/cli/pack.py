@@ -1,9 +1,9 @@
 """`forescale pack`: which container holds which instance, as a plan file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,17 +13,13 @@ from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds
 from forescale.cli.topology_argument import TopologyName
-from forescale.files.packing_section import PackingSection
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
-from forescale.files.shown import shown
+from forescale.files.typed_fields import typed_fields, with_fields
 from forescale.files.typed_plan import parallelism_of
-from forescale.plain_numbers import typed_count
 from forescale.situation.grounds import grounds
-from forescale.situation.situation import Situation
-from modeling.inputs.site import Site
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.packing.offer import Offer, offered_nodes, padding_of
+from planner.provenance import Ground, Origin, Provenance, Quantity
 
 if TYPE_CHECKING:
     from forescale.jobs.pack import Packed
@@ -32,14 +28,6 @@ if TYPE_CHECKING:
 def pack(
     context: typer.Context,
     topology: TopologyName,
-    packer: Annotated[
-        str | None,
-        typer.Option(
-            help="round_robin, first_fit_decreasing, resource_compliant (Heron); even_spread, resource_aware (Storm); "
-            "flink_slots (Flink); traffic_aware, network_aware. That of the section `packing` if absent, as for all "
-            "other options."
-        ),
-    ] = None,
     parallelism: Annotated[
         str, typer.Option(help="OPERATOR=INSTANCES,…; with --from, operators that are not named keep theirs.")
     ] = "",
@@ -60,33 +48,15 @@ def pack(
         str | None, typer.Option(help="Profiles: a JSON file, or models:/calibration-TOPOLOGY/3.")
     ] = None,
     site: Annotated[Path | None, typer.Option(help="Site file (YAML): size of containers, nodes, links.")] = None,
-    node: Annotated[
-        list[str] | None, typer.Option(help="NAME or NAME=CONTAINERS that it holds; those of the site if absent.")
-    ] = None,
-    containers: Annotated[
-        int | None,
+    fields: Annotated[
+        list[str] | None,
         typer.Option(
-            min=1, help="Number of containers to fill; the maximum for packers that open containers as needed."
+            "--set",
+            metavar="FIELD=VALUE",
+            help="A field of the section `packing` in place of the file's: packer=round_robin, cores=4, padding=heron, "
+            "max_containers=8, 'nodes={rack-a: 4}', 'slot_groups={count: blue}', evenly=true; repeatable.",
         ),
     ] = None,
-    max_containers: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of containers, for all packers.")
-    ] = None,
-    container_cores: Annotated[
-        float | None, typer.Option(help="Cores of each container; the site's if absent.")
-    ] = None,
-    container_memory: Annotated[float | None, typer.Option(help="MiB of each; the site's if absent.")] = None,
-    container_disk: Annotated[float | None, typer.Option(help="MiB of each.")] = None,
-    padding: Annotated[
-        str | None,
-        typer.Option(help="Share of a container that it keeps for itself; `heron`: 10 %, at least 1 core and 1 GiB."),
-    ] = None,
-    max_instances: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of instances in a container.")
-    ] = None,
-    slots: Annotated[int | None, typer.Option(min=1, help="Slots of each task manager (Flink).")] = None,
-    slot_group: Annotated[list[str] | None, typer.Option(help="OPERATOR=GROUP of slot sharing (Flink).")] = None,
-    evenly: Annotated[bool, typer.Option("--evenly", help="Spread slots over task managers (Flink).")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the plan file here (.json or .yaml).")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,8 +70,13 @@ def pack(
         check_plan_path(out)
         check_output("--out", out, PlanError)
     workspace = workspace_of(context)
-    situation = workspace.situation(topology)
-    config, shape = situation.config, situation.topology
+    typed = typed_fields("--set", fields or [])
+    config = with_fields(workspace.config(topology), "packing", "--set", typed)
+    packing = config.packing
+    if packing is None:
+        raise PlanError(f"{topology} has no section packing; give --set packer=NAME, or add the section")
+    situation = workspace.situation(config)
+    shape = situation.topology
     if current is not None and from_cluster:
         raise PlanError("--from and --from-cluster exclude each other; give one of them")
     running = read_plan_file(current, shape) if current else None
@@ -114,58 +89,33 @@ def pack(
         situation = situation.with_profiles(given_profiles(workspace, profile, shape), f"--profile {profile}")
     if site:
         situation = situation.with_site(site, "--site")
-    packer = packer or (config.packing.packer if config.packing is not None else None)
-    if packer is None:
-        raise PlanError(f"{topology} has no section packing; give --packer, or add the section")
-    offer = _offer(
-        situation,
-        packer,
-        node or [],
-        {"cores": container_cores, "memory_mib": container_memory},
-        {
-            "disk_mib": container_disk,
-            "padding": None if padding is None else padding_of(padding, "--padding"),
-            "max_instances": max_instances,
-            "containers": containers,
-            "max_containers": max_containers,
-            "slots": slots,
-            "slot_groups": dict(_pair("--slot-group", text) for text in slot_group or []) or None,
-            "evenly": evenly or None,
-        },
-    )
+    where = situation.where
+    if "cores" in typed and packing.cores is not None:
+        where = where.with_cores(packing.cores)
+    stands_on = [_given(each, fields or [], typed) for each in grounds(situation)]
     made = packed(
         config,
         situation.profiles,
         (dict(running.parallelism) if running else {}) | parallelism_of("--parallelism", parallelism),
-        packer,
-        offer,
+        packing.packer,
+        packing.offer(where, situation.site.file.prices),
         load_per_s=sources_numbers("--load", load or [], MIN_PER_S, MAX_PER_S),
         running=running,
     )
     if out is not None:
         write_plan_file(made.plan, out)
     if as_json:
-        say_json(_fields(made, packer, out) | grounds_fields(grounds(situation)))
+        say_json(_fields(made, packing.packer, out) | grounds_fields(stands_on))
     else:
-        _show(made, packer, out)
-        say_grounds(grounds(situation))
+        _show(made, packing.packer, out)
+        say_grounds(stands_on)
 
 
-def _offer(
-    situation: Situation,
-    packer: str,
-    node: Sequence[str],
-    sizes: Mapping[str, float | None],
-    options: Mapping[str, Any],
-) -> Offer:
-    """The containers that the section `packing` offers, with the options that are given in place of its fields."""
-    section = situation.config.packing or PackingSection(packer=packer)
-    section = section.model_copy(update={"nodes": {}}) if node else section
-    size = replace(situation.where.container, **{name: each for name, each in sizes.items() if each is not None})
-    site = replace(situation.where, container=size)
-    offer = section.offer(site, situation.site.file.prices)
-    nodes = _nodes(node, site) if node else offer.nodes
-    return replace(offer, nodes=nodes, **{name: each for name, each in options.items() if each is not None})
+def _given(ground: Ground, texts: Sequence[str], typed: Collection[str]) -> Ground:
+    """The ground, as given by --set if that says it."""
+    of = {Quantity.CONTAINERS: bool(typed), Quantity.CORES: "cores" in typed}
+    given = Provenance(Origin.GIVEN, " ".join(f"--set {text}" for text in texts))
+    return replace(ground, provenance=given) if of.get(ground.quantity, False) else ground
 
 
 def _show(packed: "Packed", packer: str, out: Path | None) -> None:
@@ -206,21 +156,3 @@ def _fields(packed: "Packed", packer: str, out: Path | None) -> dict[str, object
         "notes": list(packed.notes),
         "out": None if out is None else str(out),
     }
-
-
-def _nodes(texts: Sequence[str], site: Site) -> Mapping[str, int | None]:
-    """The named nodes; else all nodes of the site, with any number of containers."""
-    named: dict[str, int | None] = {}
-    for text in texts:
-        name, equals, count = text.partition("=")
-        if not name or (equals and typed_count(count) is None) or name in named:
-            raise PlanError(f"--node {shown(text)} is no NAME or NAME=CONTAINERS, or named twice; name each node once")
-        named[name] = typed_count(count) if equals else None
-    return offered_nodes(site, named, "--node")
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = text.rpartition("=")
-    if not (name and equals and value):
-        raise PlanError(f"{option} {shown(text)} is not NAME=VALUE; give it like {option} 'count=2'")
-    return name, value

@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 from forescale.files.bounded_numbers import AllInstances
 from forescale.plain_numbers import PlainNumbers
@@ -19,8 +27,10 @@ Count = AllInstances
 class PackingSection(PlainNumbers, BaseModel):
     """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices; relative
     to FORESCALE_HOME. cores: of every container, in place of the site's. nodes: how many containers each node holds,
-    null for no limit; by default the site's nodes.
-    The other fields are the options of `forescale pack`.
+    null for no limit; by default the site's nodes. containers: number to fill; the maximum for packers that open them
+    as needed. max_containers: the maximum for all packers. max_instances: of a container. disk_mib: of each. padding:
+    share of a container that it keeps for itself; heron: 10 %, at least 1 core and 1 GiB. slots of each task manager,
+    slot_groups by operator, evenly: slots spread over task managers (Flink).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,6 +56,14 @@ class PackingSection(PlainNumbers, BaseModel):
         if packer not in PACKERS:
             raise ValueError(f"no packer {packer!r}; known are {', '.join(PACKERS)}")
         return packer
+
+    @field_validator("padding", mode="wrap")
+    @classmethod
+    def _is_share(cls, padding: object, checked: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return checked(padding)
+        except ValidationError:
+            raise ValueError(f"{padding!r} is not a share below 1; give one like 0.1, or heron") from None
 
     @model_validator(mode="after")
     def _has_room(self) -> "PackingSection":

@@ -182,8 +182,11 @@ def test_pack__uses_packer_and_containers_of_the_file(capsys: pytest.CaptureFixt
     assert answer["packer"] == "first_fit_decreasing"
     # 5 · 0.5 cores in containers of 2
     assert len(answer["containers"]) == 2
-    wider = run(capsys, "pack", topology, "--parallelism", "read=1,count=4", "--container-cores", "3", "--json")
-    assert len(json.loads(wider)["containers"]) == 1
+    call = ("pack", topology, "--parallelism", "read=1,count=4", "--set", "cores=3", "--json")
+    wider = json.loads(run(capsys, *call))
+    assert len(wider["containers"]) == 1
+    origins = {each["quantity"]: each["provenance"]["origin"] for each in wider["stands_on"]}
+    assert (origins["containers"], origins["cores"]) == ("given", "given")
 
 
 def test_packed__is_what_the_situation_s_packer_makes(home: Path) -> None:

@@ -61,7 +61,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
-FIRST_FIT = ("--packer", "first_fit_decreasing", "--parallelism", "read=2,count=3")
+FIRST_FIT = ("--set", "packer=first_fit_decreasing", "--parallelism", "read=2,count=3")
 
 
 def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
@@ -84,12 +84,13 @@ def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
 def test_a_running_plan__is_changed_and_not_made_anew(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
-    size = ("--container-cores", "4", "--container-memory", "4096", "--container-disk", "4096", "--padding", "heron")
+    Path(files["site"]).write_text("containers: {memory_mib: 4096}\n")
+    size = ("--site", files["site"], "--set", "cores=4", "--set", "disk_mib=4096", "--set", "padding=heron")
     first = told(capsys, "pack", files["topology"], *FIRST_FIT, *size, "--out", files["plan"])
     # 4 cores less 1: three of the five instances in the first container, count before read
     assert [each["instances"] for each in first["containers"]] == [3, 2]
     assert (first["least_containers"], first["stay"]) == (2, None)
-    again = ("--packer", "first_fit_decreasing", "--from", files["plan"], "--parallelism", "count=5")
+    again = ("--set", "packer=first_fit_decreasing", "--from", files["plan"], "--parallelism", "count=5")
     more = told(capsys, "pack", files["topology"], *again, *size, "--out", files["other"])
     assert more["plan"]["parallelism"] == {"read": 2, "count": 5}
     assert [each["instances"] for each in more["containers"]] == [3, 3, 1]
@@ -101,7 +102,7 @@ def test_a_running_plan__is_changed_and_not_made_anew(
 def test_a_load__tells_what_instances_need(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
     text = TOPOLOGY.replace(", cores: 1, memory_mib: 512", "").replace(", cores: 1, memory_mib: 1024", "")
     Path(files["topology"]).write_text(text)
-    arguments = ("pack", files["topology"], "--packer", "round_robin", "--parallelism", "read=1,count=2")
+    arguments = ("pack", files["topology"], "--set", "packer=round_robin", "--parallelism", "read=1,count=2")
     made = told(capsys, *arguments, "--load", "read=200")
     # 200/s · 1 ms, and twice 100/s · 4 ms
     assert made["containers"][0]["cores"] == pytest.approx(0.2 + 0.8)
@@ -117,8 +118,17 @@ def test_every_packer__packs_from_the_command_line(capsys: pytest.CaptureFixture
     for name in PACKERS:
         made = told(
             capsys,
-            *("pack", files["topology"], "--packer", name, "--parallelism", "read=2,count=3", "--load", "read=100"),
-            *("--site", files["site"], "--container-cores", "20", "--container-memory", "20000"),
+            *(
+                "pack",
+                files["topology"],
+                "--set",
+                f"packer={name}",
+                "--parallelism",
+                "read=2,count=3",
+                "--load",
+                "read=100",
+            ),
+            *("--site", files["site"], "--set", "cores=20"),
         )
         placed = [tuple(each) for container in made["plan"]["containers"] for each in container["instances"]]
         assert sorted(placed) == [("count", 0), ("count", 1), ("count", 2), ("read", 0), ("read", 1)]
@@ -128,7 +138,16 @@ def test_people__see_containers_room_and_what_was_assumed(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
     assert (
-        run("pack", files["topology"], "--packer", "flink_slots", "--slots", "2", "--parallelism", "read=1,count=3")
+        run(
+            "pack",
+            files["topology"],
+            "--set",
+            "packer=flink_slots",
+            "--set",
+            "slots=2",
+            "--parallelism",
+            "read=1,count=3",
+        )
         == 0
     )
     shown = capsys.readouterr().out
@@ -139,19 +158,36 @@ def test_people__see_containers_room_and_what_was_assumed(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--packer", "nobody", "--parallelism", "read=1,count=1"), "no packer 'nobody'; known are round_robin,"),
-        (("--packer", "round_robin", "--parallelism", "read=1"), "no parallelism for operator 'count'"),
-        (("--packer", "round_robin", "--parallelism", "read=x,count=1"), "'read=x' is not OPERATOR=INSTANCES"),
-        (("--packer", "round_robin", "--parallelism", "read=1,read=2"), "names 'read' twice"),
-        ((*FIRST_FIT, "--padding", "much"), "--padding 'much' is not a share; give one like 0.1, or heron"),
-        ((*FIRST_FIT, "--padding", "1"), "padding 1 of a container's size"),
-        ((*FIRST_FIT, "--padding", "nan"), "padding nan of a container's size"),
-        ((*FIRST_FIT, "--container-cores", "0.5"), "needs 1 cores, a container has 0.5; raise the parallelism of"),
-        ((*FIRST_FIT, "--container-cores", "-1"), "cores is -1"),
-        ((*FIRST_FIT, "--container-disk", "nan"), "disk"),
+        (
+            ("--set", "packer=nobody", "--parallelism", "read=1,count=1"),
+            "--set: packing.packer: no packer 'nobody'; known are round_robin,",
+        ),
+        (("--set", "packer=round_robin", "--parallelism", "read=1"), "no parallelism for operator 'count'"),
+        (("--set", "packer=round_robin", "--parallelism", "read=x,count=1"), "'read=x' is not OPERATOR=INSTANCES"),
+        (("--set", "packer=round_robin", "--parallelism", "read=1,read=2"), "names 'read' twice"),
+        (("--parallelism", "read=1,count=1"), "has no section packing; give --set packer=NAME, or add the section"),
+        (("--set", "slots=2"), "--set: packing.packer is missing; add it"),
+        ((*FIRST_FIT, "--set", "slots"), "--set 'slots' is not FIELD=VALUE; give it like --set slots=2"),
+        ((*FIRST_FIT, "--set", "packer=round_robin"), "--set gives packer twice; give each field once"),
+        ((*FIRST_FIT, "--set", "shelves=2"), "--set: packing.shelves is not a known field"),
+        ((*FIRST_FIT, "--set", "nodes={"), "; write the value as in the file"),
+        ((*FIRST_FIT, "--set", "slots=1_0"), "--set 'slots=1_0': line 1: number '1_0' holds _; write digits alone"),
+        (
+            (*FIRST_FIT, "--set", "padding=much"),
+            "packing.padding: 'much' is not a share below 1; give one like 0.1, or",
+        ),
+        ((*FIRST_FIT, "--set", "padding=1"), "packing.padding: 1 is not a share below 1"),
+        ((*FIRST_FIT, "--set", "padding=.nan"), "packing.padding: nan is not a share below 1"),
+        ((*FIRST_FIT, "--set", "cores=0.5"), "needs 1 cores, a container has 0.5; raise the parallelism of"),
+        ((*FIRST_FIT, "--set", "cores=-1"), "packing.cores: Input should be greater than 0 (given: -1)"),
+        ((*FIRST_FIT, "--set", "disk_mib=.nan"), "packing.disk_mib: Input should be a finite number"),
+        ((*FIRST_FIT, "--set", "slot_groups={cuont: a}"), "packing.slot_groups names the unknown operator 'cuont'"),
+        (
+            (*FIRST_FIT, "--set", "nodes={a: 0}"),
+            "packing.nodes.a: Input should be greater than or equal to 1 (given: 0)",
+        ),
+        ((*FIRST_FIT, "--set", "nodes={a: b}"), "packing.nodes.a: Input should be a valid integer"),
         ((*FIRST_FIT, "--out", "plan.txt"), "plan.txt: the name shows no format; use one that ends in .json or .yaml"),
-        ((*FIRST_FIT, "--node", "a=0"), "node 'a' holds 0 containers"),
-        ((*FIRST_FIT, "--node", "a=b"), "'a=b' is no NAME or NAME=CONTAINERS"),
     ],
 )
 def test_what_cannot_be__is_a_line_that_names_it(
@@ -163,7 +199,7 @@ def test_what_cannot_be__is_a_line_that_names_it(
 
 
 def test_a_refused_packing__writes_nothing(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
-    refused(capsys, "pack", files["topology"], *FIRST_FIT, "--container-cores", "0.5", "--out", files["plan"])
+    refused(capsys, "pack", files["topology"], *FIRST_FIT, "--set", "cores=0.5", "--out", files["plan"])
     assert not Path(files["plan"]).exists()
 
 
@@ -205,8 +241,8 @@ streams: [{{from: feed, to: split}}, {{from: split, to: count, grouping: fields}
 cluster: {{kind: heron, url: "{heron.url}", cluster: local, role: ubuntu, environ: prod, client: [{heron.client}]}}
 """
         )
-        call = ("pack", str(file), "--packer", "resource_compliant", "--from-cluster", "--parallelism", "count=3")
-        body = told(capsys, *call, "--max-instances", "4")
+        call = ("pack", str(file), "--set", "packer=resource_compliant", "--from-cluster", "--parallelism", "count=3")
+        body = told(capsys, *call, "--set", "max_instances=4")
         assert body["stay"] == 5
         # For the added volume a container is opened, turns begin with the first, which has room for a fourth instance,
         # and the new one stays empty: it is dropped.

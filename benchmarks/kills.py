@@ -53,14 +53,14 @@ JOBS: dict[str, Callable[[Bench], list[list[str]]]] = {
     "edit": lambda b: [["edit", b.step_id, "--plan=count=6", "--at=2026-03-02T07:00:00Z"]],
     "report": lambda b: [["report", b.schedule_id]],
     "guard": lambda b: [["guard", "look", NAME]],
-    "calibrate": lambda b: [["calibrate", "--topology", NAME, "--no-track"]],
+    "calibrate": lambda b: [["calibrate", NAME]],
     "prune": lambda b: [["prune", "--yes", "--older-than=1", "--keep=1"]],
     "plan": lambda b: [["plan", NAME]],
     "aggregate": lambda b: [BUILD],
     "forecast": lambda b: [BUILD, ["forecast", FED]],
 }
 """Commands of each job; the last one is killed."""
-WITHOUT_MLFLOW = frozenset({"prune"})
+WITHOUT_MLFLOW = frozenset({"calibrate", "prune"})
 """Jobs that end with 1, as MLflow is away: the rest is done."""
 DELETED = "Deleted_Internal"
 """Stage of a deleted version in MLflow's database."""

@@ -167,8 +167,8 @@ class Parameter:
 
 
 NEEDED = {
-    ("calibrate",): [["--samples", "samples"], ["--no-track"]],
     ("pack",): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
+    ("calibrate",): [["--samples", "samples"], ["--out=trial.json"]],
     ("evaluate",): [["--draws=20"]],
     ("backtest",): [["--origins=1"], ["--paths=50"]],
     ("replay",): [["--policies=static-peak"], ["--workers=1"], ["--days=1"]],

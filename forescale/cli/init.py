@@ -77,7 +77,6 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     measure: Annotated[bool, typer.Option("--calibrate/--no-calibrate", help="Measure a job that runs.")] = True,
-    spans: Annotated[int, typer.Option(min=1, help="Number of spans to watch Flink for.")] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Write a topology file from a running job.
@@ -119,7 +118,7 @@ def init(
     if not unmeasured:
         if not as_json:
             plain(f"wrote {drafted.path}")
-        calibration, unmeasured = _measured(workspace, drafted, spans)
+        calibration, unmeasured = _measured(workspace, drafted)
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
@@ -135,13 +134,11 @@ def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str |
     return kinds[0] or None
 
 
-def _measured(
-    workspace: "Workspace", drafted: "DraftedTopology", spans: int
-) -> "tuple[CalibratedTopology | None, str]":
+def _measured(workspace: "Workspace", drafted: "DraftedTopology") -> "tuple[CalibratedTopology | None, str]":
     """The first calibration, or why there is none; the topology file is valid either way."""
     try:
         with console.status(f"measuring {drafted.topology}"):
-            return first_calibration(workspace, drafted, spans), ""
+            return first_calibration(workspace, drafted), ""
     except (ClusterError, ModelError) as error:
         return None, str(error)
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from forescale.files.bounded_numbers import Positive
+from forescale.files.http_access import http_address
 from forescale.plain_numbers import PlainNumbers
 from modeling.services.pools import MAX_THREADS
 
@@ -16,7 +18,8 @@ class ServicesSection(PlainNumbers, BaseModel):
     histogram or summary of request durations, without _count and _sum, such as
     `http_request_duration_seconds{job="gate"}`. calls: per stream, the selector of the caller's counter of its calls;
     where it is missing, the callee's requests count as the calls, which fails where several services call it.
-    replica_label: label that distinguishes replicas.
+    replica_label: label that distinguishes replicas. url: of Prometheus, by default that of `arrivals`. sample_s: span
+    of the counters that calibration reads.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -25,6 +28,13 @@ class ServicesSection(PlainNumbers, BaseModel):
     requests: dict[str, str]
     calls: dict[str, str] = {}
     replica_label: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "instance"
+    url: str | None = None
+    sample_s: Positive = 600
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        return None if url is None else http_address(url, "a Prometheus server", "http://127.0.0.1:9090")
 
     @field_validator("requests")
     @classmethod

@@ -11,7 +11,7 @@ from forecasting.errors import TrackingError
 from forescale.files.atomic import write_whole
 from forescale.files.profile import measured_at, profile_text, read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.measured_samples import SampleSource, measured_samples
+from forescale.jobs.measured_samples import SPANS, measured_samples
 from forescale.jobs.unlike_look import settled_look
 from forescale.situation.known_profiles import (
     drift_path,
@@ -58,8 +58,9 @@ class CalibratedTopology:
 def calibrate(
     workspace: Workspace,
     topology: str,
-    source: SampleSource,
+    samples: Path | None = None,
     *,
+    spans: int = SPANS,
     warm_s: float = WARM_S,
     out: Path | None = None,
     against: Path | None = None,
@@ -67,7 +68,9 @@ def calibrate(
 ) -> CalibratedTopology:
     """Measure on top of the last calibration and write a profile file, by default that of the planner.
 
-    against: profile file to build on and compare with; afresh: build on the topology file's declarations alone.
+    samples: file of samples; None: the engine that the topology file names is asked, for that number of spans if it
+    counts meanwhile. against: profile file to build on and compare with; afresh: build on the topology file's
+    declarations alone.
     Raises ModelError if no sample is usable; FileError or ClusterError.
     """
     config = workspace.config(topology)
@@ -78,12 +81,12 @@ def calibrate(
     elif not afresh:
         # The planner's own file may predate the renaming of an operator: ignore unknown ones.
         earlier = last_profiles(config, workspace.settings)
-    samples = measured_samples(workspace, source, config)
+    found, source = measured_samples(workspace, config, samples, spans)
     known = known_profiles(config, earlier)
-    made = calibrated(config.as_topology(), samples, known, warm_s=warm_s)
+    made = calibrated(config.as_topology(), found, known, warm_s=warm_s)
     if not any(operator.used for operator in made.operators.values()):
         raise ModelError(
-            f"{count_of(len(samples), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
+            f"{count_of(len(found), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
             "left as it is"
         )
     now, before = workspace.clock.now(), against or profile_path(config, workspace.settings)
@@ -97,7 +100,7 @@ def calibrate(
     changed = tuple(drifts(known, made.profiles))
     age_s = None if before_at is None else (now - before_at).total_seconds()
     unsettled_s = age_s if changed and age_s is not None and age_s < SETTLED_S else None
-    return CalibratedTopology(config, path, made, changed, now, source.brief, unsettled_s)
+    return CalibratedTopology(config, path, made, changed, now, source, unsettled_s)
 
 
 def _differs(before: Profiles, now: Profiles) -> bool:

@@ -13,13 +13,14 @@ from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
-from forescale.jobs.measured_samples import SampleSource
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
 from forescale.wiring.engines.registry import DESCRIBED, ENGINES, arrivals_kind
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
+
+FIRST_SPANS = 2
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,11 @@ def draft_topology(
     return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
 
 
-def first_calibration(workspace: Workspace, drafted: DraftedTopology, spans: int) -> CalibratedTopology:
+def first_calibration(workspace: Workspace, drafted: DraftedTopology) -> CalibratedTopology:
     """Measure the job on the cluster that its file names, on top of the declared profiles. Raises ClusterError or
     ModelError.
     """
-    return calibrate(workspace, str(drafted.path), SampleSource(spans=spans))
+    return calibrate(workspace, str(drafted.path), spans=FIRST_SPANS)
 
 
 def unmeasured_because(drafted: DraftedTopology) -> str:

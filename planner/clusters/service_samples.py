@@ -67,7 +67,7 @@ def service_operator_samples(
         if not found:
             raise ClusterError(
                 f"{server.place} has no two samples of {selector} ({what}) in the last {span_s:g} s; check "
-                "services in the topology file, the targets, and --span"
+                "the targets, and services in the topology file: requests, calls and sample_s"
             )
         return found
 

@@ -1,4 +1,4 @@
-"""The roles of an engine for a topology: source of arrivals, cluster, source of samples.
+"""The roles of an engine for a topology: source of arrivals, cluster, description of its jobs.
 
 An engine's value knows its sections of the topology file, and imports the engine's client only when used: Airflow
 parses DAGs without Kafka's or Spark's client.
@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.clusters.cluster_entry import ClusterEntry
-from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
-from modeling.inputs.topology import Topology
 from planner.clock import Clock
-from planner.errors import ClusterError
 
 if TYPE_CHECKING:
-    from engines.http import Connection
     from forecasting.arrivals.sources.kafka_group import KafkaGroup
     from forecasting.arrivals.sources.steady import SteadySource
-    from modeling.calibration.operator_sample import OperatorSample
     from planner.clusters.cluster import Cluster
     from planner.clusters.job_description import JobDescription
 
@@ -76,44 +71,6 @@ class ClusterKind(Generic[ClusterSectionT]):
     truth: Callable[[ClusterSectionT, Settings], Path] | None = None
     may_rescale: Callable[[TopologyConfig, ClusterSectionT, Settings], str] | None = None
     no_slots: Callable[[ClusterSectionT], str | None] | None = None
-
-
-@dataclass(frozen=True)
-class SampleRequest:
-    """Samples of a topology from an engine at a given address.
-
-    name: of the topology in the cluster. components: operator → vertex or component, where they differ; empty: as in
-    the topology file. span_s: seconds of a span, or back in time; None: the engine's default. spans: number of spans
-    that an engine is watched for.
-    """
-
-    url: str
-    topology: Topology
-    name: str
-    components: Mapping[str, str]
-    span_s: float | None = None
-    spans: int = 1
-    cluster: str | None = None
-    environ: str | None = None
-    role: str | None = None
-
-
-@dataclass(frozen=True)
-class SamplesKind:
-    """A kind of sample source that an option of `forescale calibrate` names.
-
-    option: holds the address. shown: display name. needs: options that are required, and needs_why, the end of the
-    message about them; uses: other options with an effect. whole_span: why a span must be in whole seconds, empty if
-    it need not. read: raises ClusterError.
-    """
-
-    option: str
-    shown: str
-    read: "Callable[[SampleRequest, TopologyConfig], Sequence[OperatorSample]]"
-    uses: frozenset[str] = frozenset({"--job", "--component", "--span"})
-    needs: frozenset[str] = frozenset()
-    needs_why: str = ""
-    whole_span: str = ""
 
 
 HTTP_LOGIN = frozenset({"--token-env", "--headers-env", "--ca-file"})
@@ -177,27 +134,6 @@ class JobsKind:
     asks: bool = False
 
 
-def own_connection(url: str, config: TopologyConfig) -> "Connection":
-    """Login and certificates of the section of the topology file that names the same address; none for another address:
-    a secret is sent only where the file says. Raises ClusterError if the environment lacks a secret.
-    """
-    sections = {"arrivals": config.arrivals_section, "cluster": config.cluster_section}
-    for name, section in sections.items():
-        if isinstance(section, HttpAccess) and str(getattr(section, "url", "")).rstrip("/") == url.rstrip("/"):
-            try:
-                return section.connection()
-            except ValueError as error:
-                raise ClusterError(f"section {name} of {config.topology}: {error}") from None
-    from engines.http import Connection
-
-    return Connection()
-
-
-def watched_samples(cluster: "Cluster", span_s: float, spans: int) -> "Sequence[OperatorSample]":
-    """Samples of several spans in a row: their spread gives the error of the means."""
-    return [sample for _ in range(spans) for sample in cluster.operator_samples(span_s)]
-
-
 @dataclass(frozen=True)
 class EngineAdapter:
     """kind: its name in topology files. Roles that it does not have are None."""
@@ -205,5 +141,4 @@ class EngineAdapter:
     kind: str
     arrivals: ArrivalsKind[Any] | None = None
     cluster: ClusterKind[Any] | None = None
-    samples: SamplesKind | None = None
     jobs: JobsKind | None = None

@@ -1,6 +1,5 @@
-"""Flink: the cluster of a job, samples of one, and its description."""
+"""Flink: the cluster of a job, and its description."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from forescale.files.clusters.flink import FlinkEntry
@@ -13,19 +12,11 @@ from forescale.wiring.engines.engine import (
     EngineAdapter,
     JobRequest,
     JobsKind,
-    SampleRequest,
-    SamplesKind,
-    own_connection,
-    watched_samples,
 )
 from planner.clock import Clock
 
 if TYPE_CHECKING:
-    from modeling.calibration.operator_sample import OperatorSample
     from planner.clusters.cluster import Cluster
-
-SPAN_S = 30.0
-"""Default span in seconds for which a job is watched."""
 
 
 def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, clock: Clock) -> "Cluster":
@@ -54,17 +45,6 @@ def _cluster(config: TopologyConfig, entry: FlinkEntry, settings: Settings, cloc
     return FlinkCluster(
         *of, slots_command=command, beside_scaler=beside_scaler, container_cores=cores, **entry.connection()
     )
-
-
-def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
-    from planner.clusters.flink import FlinkCluster
-
-    entry = config.cluster_section
-    vertices = request.components or (entry.operators if isinstance(entry, FlinkEntry) else {})
-    login = own_connection(request.url, config)
-    cores = None if config.packing is None else config.packing.cores
-    cluster = FlinkCluster(request.url, request.name, request.topology, vertices, container_cores=cores, **login)
-    return watched_samples(cluster, request.span_s or SPAN_S, request.spans)
 
 
 def _described(request: JobRequest) -> DescribedJob:
@@ -99,9 +79,6 @@ FLINK = EngineAdapter(
         may_rescale=_may_rescale,
         # slots_command requests slots when a plan lacks them.
         no_slots=lambda entry: None if entry.slots_command else "add task managers, or give cluster.slots_command",
-    ),
-    samples=SamplesKind(
-        "--flink", "Flink", _samples, needs=frozenset({"--job"}), needs_why="the name of the running job"
     ),
     jobs=JobsKind(
         "--flink",

@@ -1,6 +1,5 @@
-"""Heron, whose tracker keeps three hours of counters: arrivals, samples, and the cluster of a topology."""
+"""Heron, whose tracker keeps three hours of counters: arrivals, and the cluster of a topology."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -19,19 +18,12 @@ from forescale.wiring.engines.engine import (
     EngineAdapter,
     JobRequest,
     JobsKind,
-    SampleRequest,
-    SamplesKind,
-    own_connection,
 )
 from planner.clock import Clock, RealClock
 
 if TYPE_CHECKING:
-    from modeling.calibration.operator_sample import OperatorSample
     from planner.clusters.heron import HeronCluster
     from planner.clusters.heron_packing import PredictedPacking
-
-PAST_S = 600.0
-"""Default span in seconds of samples."""
 
 
 def _open(
@@ -40,24 +32,6 @@ def _open(
     from forecasting.arrivals.sources.heron_tracker import HeronTracker
 
     return nullcontext(HeronTracker(**arrivals.of_the_source(), topology=config.topology))
-
-
-def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
-    from planner.clusters.heron_samples import heron_operator_samples
-
-    assert request.cluster is not None
-    assert request.environ is not None
-    return heron_operator_samples(
-        request.url,
-        cluster=request.cluster,
-        environ=request.environ,
-        role=request.role,
-        topology_name=request.name,
-        topology=request.topology,
-        operators=request.components or None,
-        span_s=request.span_s or PAST_S,
-        **own_connection(request.url, config),
-    )
 
 
 def _cluster(config: TopologyConfig, entry: HeronClusterEntry, settings: Settings, clock: Clock) -> "HeronCluster":
@@ -135,14 +109,6 @@ HERON = EngineAdapter(
         sample_s=lambda entry: entry.sample_s,
         watched=False,
         may_rescale=_may_rescale,
-    ),
-    samples=SamplesKind(
-        "--heron-tracker",
-        "Heron's tracker",
-        _samples,
-        uses=frozenset({"--job", "--component", "--span", "--cluster", "--environ", "--role"}),
-        needs=frozenset({"--cluster", "--environ"}),
-        needs_why="as `heron submit` was given them",
     ),
     jobs=JobsKind(
         "--heron-tracker",

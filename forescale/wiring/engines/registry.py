@@ -4,7 +4,7 @@ from typing import Any
 
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, EngineAdapter, JobsKind, SamplesKind
+from forescale.wiring.engines.engine import ArrivalsKind, ClusterKind, EngineAdapter, JobsKind
 from forescale.wiring.engines.events import EVENTS
 from forescale.wiring.engines.flink import FLINK
 from forescale.wiring.engines.heron import HERON
@@ -27,8 +27,6 @@ ENGINES: tuple[EngineAdapter, ...] = (
 )
 _BY_KIND = {engine.kind: engine for engine in ENGINES}
 
-SAMPLED: dict[str, SamplesKind] = {engine.kind: engine.samples for engine in ENGINES if engine.samples is not None}
-"""Engines that give samples at an address alone, by kind."""
 DESCRIBED: dict[str, JobsKind] = {engine.kind: engine.jobs for engine in ENGINES if engine.jobs is not None}
 """Engines whose jobs can be described, by kind."""
 

@@ -1,6 +1,5 @@
-"""Storm, whose UI keeps no history: recorded arrivals, samples, and the cluster of a topology."""
+"""Storm, whose UI keeps no history: recorded arrivals, and the cluster of a topology."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -19,19 +18,12 @@ from forescale.wiring.engines.engine import (
     EngineAdapter,
     JobRequest,
     JobsKind,
-    SampleRequest,
-    SamplesKind,
-    own_connection,
 )
 from planner.clock import Clock
 
 if TYPE_CHECKING:
     from forecasting.arrivals.sources.steady import SteadySource
-    from modeling.calibration.operator_sample import OperatorSample
     from planner.clusters.cluster import Cluster
-
-WINDOW_S = 600
-"""The shortest window that Storm keeps, in seconds."""
 
 
 def _steady(config: TopologyConfig, arrivals: StormEntry, settings: Settings) -> "SteadySource":
@@ -45,19 +37,6 @@ def _open(
     config: TopologyConfig, arrivals: StormEntry, settings: Settings, now: datetime
 ) -> AbstractContextManager[ArrivalSource]:
     return nullcontext(_steady(config, arrivals, settings))
-
-
-def _samples(request: SampleRequest, config: TopologyConfig) -> "Sequence[OperatorSample]":
-    from planner.clusters.storm_samples import storm_operator_samples
-
-    return storm_operator_samples(
-        request.url,
-        topology_name=request.name,
-        topology=request.topology,
-        operators=request.components or None,
-        window_s=int(request.span_s or WINDOW_S),
-        **own_connection(request.url, config),
-    )
 
 
 def _cluster(config: TopologyConfig, entry: StormClusterEntry, settings: Settings, clock: Clock) -> "Cluster":
@@ -91,11 +70,5 @@ STORM = EngineAdapter(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
     cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
-    samples=SamplesKind(
-        "--storm-ui",
-        "Storm's UI",
-        _samples,
-        whole_span="Storm's windows are whole seconds: give 600, 10800 or 86400",
-    ),
     jobs=JobsKind("--storm-ui", _described, uses=frozenset({"--job", *HTTP_LOGIN})),
 )

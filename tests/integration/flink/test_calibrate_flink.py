@@ -1,4 +1,4 @@
-"""`forescale calibrate --flink` on a real job, whose service times it was told."""
+"""`forescale calibrate` on a real job, whose service times it was told."""
 
 import json
 from pathlib import Path
@@ -32,12 +32,11 @@ def test_calibrate__finds_the_service_times_of_a_running_job(
         "operators": {name: {"service_s": 1.0} for name in (SOURCE, SPLIT, COUNT)},
         "streams": [{"from": SOURCE, "to": SPLIT}, {"from": SPLIT, "to": COUNT, "grouping": "fields"}],
         "arrivals": arrivals,
-        "cluster": {"kind": "flink", "url": "http://127.0.0.1:9", "job": "another"},
+        "cluster": {"kind": "flink", "url": flink.url, "job": JOB.name, "sample_s": 8},
     }
     topology.write_text(yaml.safe_dump(body))
-    options = ["--flink", flink.url, "--job", JOB.name, "--span", "8", "--spans", "3", "--no-track", "--json"]
     with stretched() as stretch, pytest.raises(SystemExit) as ended:
-        main(["calibrate", "--topology", str(topology), *options, "--out", str(tmp_path / "m.json")])
+        main(["calibrate", str(topology), "--json", "--out", str(tmp_path / "m.json")])
     assert ended.value.code == 0
     made = json.loads(capsys.readouterr().out)
     profiles = read_profile_file(tmp_path / "m.json")

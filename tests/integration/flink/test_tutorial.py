@@ -67,7 +67,7 @@ def test_init__describes_a_job_of_another_shape_whose_plan_is_then_deployed(
         monkeypatch.setenv(f"FORESCALE_{name}", str(tmp_path / folder))
     running = OTHER.start(flink, {"orders": 40.0, "clicks": 20.0})
     try:
-        assert command("init", "--flink", flink.url, "--job", OTHER.name, "--spans", "1") == 0
+        assert command("init", "--flink", flink.url, "--job", OTHER.name) == 0
         config = read_topology_file(tmp_path / "topologies" / f"{OTHER.name}.yaml")
         assert set(config.as_topology().sources) == {"orders", "clicks"}
         assert {stream.as_stream() for stream in config.streams} == set(OTHER.topology.streams)

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 from machine import stretched
 from prometheus_server import prometheus_server, require_prometheus
 
@@ -81,7 +82,7 @@ def _run(*arguments: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What `forescale calibrate --prometheus` finds of the tiers at a moderate load."""
+    """What `forescale calibrate` finds of the tiers at a moderate load."""
     require_prometheus()
     folder = tmp_path_factory.mktemp("services")
     with pytest.MonkeyPatch.context() as patch:
@@ -94,8 +95,10 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 with stretched() as stretch:
                     asyncio.run(answers_per_s(gate, CALIBRATED_S, per_s=CALIBRATED_AT_PER_S))
                 (folder / "stretch").write_text(str(stretch.factor))
-                options = ["--prometheus", url, "--span", str(CALIBRATED_S), "--spans", "5", "--no-track"]
-                _run("calibrate", "--topology", EXAMPLE / "shop.yaml", *options, "--out", folder / "profile.json")
+                body = yaml.safe_load((EXAMPLE / "shop.yaml").read_text())
+                body["services"] |= {"url": url, "sample_s": CALIBRATED_S}
+                (folder / "shop.yaml").write_text(yaml.safe_dump(body))
+                _run("calibrate", folder / "shop.yaml", "--out", folder / "profile.json")
         yield folder / "profile.json"
 
 

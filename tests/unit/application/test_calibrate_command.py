@@ -18,7 +18,6 @@ from forescale.cli import main
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
-from forescale.jobs.measured_samples import SampleSource, measured_samples
 from forescale.jobs.planning_case import Start, question_of
 from forescale.jobs.rungs import Basis
 from forescale.report.kit.decision_words import causes_words
@@ -35,10 +34,16 @@ from planner.errors import ClusterError
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"
 
 
+@pytest.fixture(scope="module")
+def mlruns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store for all: to make one takes seconds."""
+    return tmp_path_factory.mktemp("mlruns")
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(tmp_path: Path, mlruns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("FORESCALE_MLRUNS", str(tmp_path / "mlruns"))
+    monkeypatch.setenv("FORESCALE_MLRUNS", str(mlruns))
 
 
 @pytest.fixture
@@ -85,7 +90,7 @@ def run(*arguments: str) -> int:
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
-    assert run(*arguments, "--no-track", "--json") == 0
+    assert run(*arguments, "--json") == 0
     made = json.loads(capsys.readouterr().out)
     assert isinstance(made, dict)
     return made
@@ -103,7 +108,8 @@ def test_calibrate__writes_the_profiles_with_their_intervals(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "m.json"
-    made = answer(capsys, "--topology", str(topology), "--samples", str(samples(tmp_path)), "--out", str(out))
+    made = answer(capsys, str(topology), "--samples", str(samples(tmp_path)), "--out", str(out))
+    assert made["model_version"] == ""  # a trial beside that of the planner
     split = made["operators"]["split"]  # type: ignore[index]
     # The first span of both instances began at an age of 0: 10 of 12 samples are used.
     assert (split["used"], len(split["dropped"]), split["censored"]) == (10, 2, [])
@@ -123,7 +129,7 @@ def test_calibrate__tells_people_what_it_used_and_what_not(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = str(samples(tmp_path, held_s=20.0))
-    assert run("--topology", str(topology), "--samples", given, "--no-track") == 0
+    assert run(str(topology), "--samples", given) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "0.004 s [0.00361, 0.00439]" in shown
     assert "split: dropped 2: started 0 s before, less than 20 s" in shown
@@ -135,7 +141,7 @@ def test_calibrate__tells_people_what_it_used_and_what_not(
 def test_calibrate__tells_what_has_drifted_since_the_last_time(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = ("--topology", str(topology), "--samples")
+    base = (str(topology), "--samples")
     assert answer(capsys, *base, str(samples(tmp_path)))["drifts"] == []
     (drift,) = answer(capsys, *base, str(samples(tmp_path, 0.005)))["drifts"]  # type: ignore[misc]
     assert (drift["operator"], drift["parameter"]) == ("split", "service_s")
@@ -144,13 +150,13 @@ def test_calibrate__tells_what_has_drifted_since_the_last_time(
     # Against the file that was just written there is none; afresh there is nothing to compare with.
     last = tmp_path / "home" / "profiles" / "words.json"
     assert answer(capsys, *base, str(samples(tmp_path, 0.005)), "--against", str(last))["drifts"] == []
-    assert answer(capsys, *base, str(samples(tmp_path, 0.001)), "--afresh")["drifts"] == []
+    assert answer(capsys, *base, str(samples(tmp_path, 0.001)), "--against", "none")["drifts"] == []
 
 
 def test_calibrate__names_a_drift_before_it_keeps_the_profiles(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = ("--topology", str(topology), "--samples")
+    base = (str(topology), "--samples")
     answer(capsys, *base, str(samples(tmp_path)))
     settings, config = Settings(), read_topology_file(topology)
     before = drift_digest(config, settings)
@@ -158,7 +164,7 @@ def test_calibrate__names_a_drift_before_it_keeps_the_profiles(
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as a kill between the two files
     try:
-        assert run(*base, str(drifted), "--no-track") == 1
+        assert run(*base, str(drifted)) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     assert drift_digest(config, settings) != before
@@ -171,26 +177,7 @@ def test_calibrate__names_a_drift_before_it_keeps_the_profiles(
     ("options", "said"),
     [
         (["--samples", "none.csv"], "none.csv cannot be read"),
-        (["--samples", "a.csv", "--flink", "http://x:1"], "--samples and --flink are given; samples come from one"),
-        (["--flink", "http://x:1"], "--flink needs --job"),
-        (["--heron-tracker", "http://x:1"], "--heron-tracker needs --cluster and --environ"),
-        (["--samples", "a.csv", "--component", "split"], "--component 'split' is not OPERATOR=NAME"),
-        (["--samples", "a.csv", "--component", "9" * 400], f"--component '{'9' * 39}… is not OPERATOR=NAME"),
-        (["--storm-ui", "http://x:1", "--component", "q=x"], "--component names the unknown operator 'q'"),
-        (
-            ["--samples", "a.csv", "--component", "split=x"],
-            "--component would have no effect on samples from --samples",
-        ),
-        (["--samples", "a.csv", "--job", "j", "--span", "60"], "--job and --span would have no effect"),
-        (["--samples", "a.csv", "--cluster", "c"], "--cluster would have no effect on samples from --samples"),
-        (["--flink", "http://x:1", "--job", "j", "--role", "r"], "--role would have no effect on samples from --flink"),
-        (["--job", "j"], "--job would have no effect on samples from the cluster of the topology file; leave it out"),
-        (["--storm-ui", "http://x:1", "--span", "inf"], "--span inf; give a finite number of seconds"),
-        (["--storm-ui", "http://x:1", "--span", "600.7"], "--span 600.7; Storm's windows are whole seconds"),
         (["--samples", "a.csv", "--against", "none.json"], "profile file none.json cannot be read"),
-        (["--flink", "http://127.0.0.1:9", "--job", "j"], "cannot be reached"),
-        (["--storm-ui", "http://127.0.0.1:9"], "cannot be reached"),
-        (["--heron-tracker", "http://127.0.0.1:9", "--cluster", "c", "--environ", "e"], "cannot be reached"),
     ],
 )
 def test_calibrate__says_in_a_line_what_is_wrong_and_leaves_the_profiles(
@@ -198,7 +185,7 @@ def test_calibrate__says_in_a_line_what_is_wrong_and_leaves_the_profiles(
 ) -> None:
     out = tmp_path / "m.json"
     out.write_text("as it was")
-    assert said in fails(capsys, "--topology", str(topology), "--out", str(out), *options)
+    assert said in fails(capsys, str(topology), "--out", str(out), *options)
     assert out.read_text() == "as it was"
 
 
@@ -209,8 +196,8 @@ def test_calibrate__tells_all_in_json_though_the_store_does_not_answer(
         raise TrackingError("MLflow is away")
 
     monkeypatch.setattr("forescale.cli.calibrate.kept", away)
-    out = tmp_path / "m.json"
-    given = ("--topology", str(topology), "--samples", str(samples(tmp_path)), "--out", str(out))
+    out = tmp_path / "home" / "profiles" / "words.json"
+    given = (str(topology), "--samples", str(samples(tmp_path)))
     assert run(*given, "--json") == 1
     written = capsys.readouterr()
     made = json.loads(written.out)
@@ -229,7 +216,7 @@ def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(
 ) -> None:
     out = tmp_path / "m.json"
     young = str(samples(tmp_path, spans=[0]))
-    error = fails(capsys, "--topology", str(topology), "--samples", young, "--out", str(out))
+    error = fails(capsys, str(topology), "--samples", young, "--out", str(out))
     assert "2 samples, none of them usable" in error
     assert "started 0 s before" in error
     assert not out.exists()
@@ -241,13 +228,13 @@ def test_calibrate__from_samples_needs_neither_arrivals_nor_cluster(
     body = yaml.safe_load(topology.read_text())
     del body["arrivals"], body["cluster"]
     topology.write_text(yaml.safe_dump(body))
-    made = answer(capsys, "--topology", str(topology), "--samples", str(samples(tmp_path)))
+    made = answer(capsys, str(topology), "--samples", str(samples(tmp_path)))
     assert made["operators"]["split"]["used"] == 10  # type: ignore[index]
-    error = fails(capsys, "--topology", str(topology))
+    error = fails(capsys, str(topology))
     assert "words: section cluster is missing; add it to say where the topology runs" in error
-    assert "cannot be reached" in fails(
-        capsys, "--topology", str(topology), "--flink", "http://127.0.0.1:9", "--job", "j"
-    )
+    body["cluster"] = {"kind": "flink", "url": "http://127.0.0.1:9", "job": "j"}
+    topology.write_text(yaml.safe_dump(body))
+    assert "cannot be reached" in fails(capsys, str(topology))
 
 
 def test_nan_in_a_file__is_named_with_line_and_column(
@@ -255,7 +242,7 @@ def test_nan_in_a_file__is_named_with_line_and_column(
 ) -> None:
     path = samples(tmp_path)
     path.write_text(path.read_text().replace("1000,60,", "nan,60,", 1))
-    error = fails(capsys, "--topology", str(topology), "--samples", str(path))
+    error = fails(capsys, str(topology), "--samples", str(path))
     assert "samples.csv: line 4: records_in: 'nan' is not finite" in error
 
 
@@ -402,44 +389,14 @@ def test_calibrate__compares_with_a_profile_of_the_topology_alone(
 ) -> None:
     other = tmp_path / "other.json"
     write_profile_file(other, "words", {"gone": OperatorProfile("gone", 0.1)}, "")
-    given = ("--topology", str(topology), "--samples", str(samples(tmp_path)), "--against", str(other))
+    given = (str(topology), "--samples", str(samples(tmp_path)), "--against", str(other))
     assert f"{other}: operators.gone is no operator of topology 'words'" in fails(capsys, *given)
-
-
-def test_heron_and_storm__are_asked_for_what_the_options_say(topology: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, dict[str, object]]] = []
-
-    def heron(url: str, **options: object) -> Sequence[OperatorSample]:
-        asked.append((url, options))
-        return []
-
-    monkeypatch.setattr("planner.clusters.heron_samples.heron_operator_samples", heron)
-    monkeypatch.setattr("planner.clusters.storm_samples.storm_operator_samples", heron)
-    config = read_topology_file(topology)
-    tracker = SampleSource(
-        addresses={"heron": "http://t"}, name="T", cluster="c", environ="e", role="r", components={"split": "Split"}
-    )
-    measured_samples(Workspace(Settings()), tracker, config)
-    measured_samples(Workspace(Settings()), SampleSource(addresses={"storm": "http://u"}, span_s=10_800.0), config)
-    heron_options, storm_options = (options for _, options in asked)
-    shape = config.as_topology()
-    assert [url for url, _ in asked] == ["http://t", "http://u"]
-    assert heron_options == {
-        "cluster": "c",
-        "environ": "e",
-        "role": "r",
-        "topology_name": "T",
-        "topology": shape,
-        "operators": {"split": "Split"},
-        "span_s": 600.0,
-    }
-    assert storm_options == {"topology_name": "words", "topology": shape, "operators": None, "window_s": 10_800}
 
 
 def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warming_up(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config, arguments = read_topology_file(topology), ("--topology", str(topology))
+    config, arguments = read_topology_file(topology), (str(topology),)
     answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.00336)))
     second = answer(capsys, *arguments, "--samples", str(samples(tmp_path, 0.0025)))
     assert isinstance(second["unsettled_s"], float)
@@ -448,7 +405,7 @@ def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warmin
     assert (third["drifts"], third["unsettled_s"]) == ([], None)
     # The same again is no reason to decide anew.
     assert drift_digest(config, Settings()) == digest
-    assert run(*arguments, "--samples", str(samples(tmp_path, 0.002)), "--no-track") == 0
+    assert run(*arguments, "--samples", str(samples(tmp_path, 0.002))) == 0
     assert "the job may still be warming up" in capsys.readouterr().out
     assert drift_digest(config, Settings()) != digest
 
@@ -456,7 +413,7 @@ def test_calibrations_minutes_apart_that_differ__are_of_a_job_that_may_be_warmin
 def test_a_schedule__answers_no_longer_once_operators_are_measured_first_or_differ(
     topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config, arguments = read_topology_file(topology), ("--topology", str(topology))
+    config, arguments = read_topology_file(topology), (str(topology),)
     start = Start(PhysicalPlan(config.topology, dict.fromkeys(config.operators, 1)), None)
 
     def question() -> DecisionBasis:
@@ -464,7 +421,12 @@ def test_a_schedule__answers_no_longer_once_operators_are_measured_first_or_diff
 
     made = [question()]
     # By placeholders; then measured, the same again afresh and on top, and slower afresh.
-    for service_s, options in ((0.002, ()), (0.002, ("--afresh",)), (0.002, ()), (0.004, ("--afresh",))):
+    for service_s, options in (
+        (0.002, ()),
+        (0.002, ("--against", "none")),
+        (0.002, ()),
+        (0.004, ("--against", "none")),
+    ):
         answer(capsys, *arguments, *options, "--samples", str(samples(tmp_path, service_s)))
         made.append(question())
     assert [after.answers(before) for before, after in itertools.pairwise(made)] == [False, True, True, False]

@@ -7,11 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
-from forescale.cli.calibrate import calibrate
 from forescale.cli.init import init
 from forescale.files.arrivals_section import ArrivalsSection
 from forescale.files.cluster_section import ClusterSection
-from forescale.wiring.engines.registry import DESCRIBED, ENGINES, SAMPLED
+from forescale.wiring.engines.registry import DESCRIBED, ENGINES
 
 
 def _kinds(section: Any) -> dict[type, str]:
@@ -27,17 +26,9 @@ def test_every_kind_of_a_section__has_an_engine_of_that_word(role: str, section:
     assert {part.section: kind for kind, part in roles.items() if part is not None} == _kinds(section)
 
 
-def test_engines__have_words_and_options_of_their_own() -> None:
+def test_engines__have_words_of_their_own() -> None:
     kinds = [engine.kind for engine in ENGINES]
-    options = [engine.samples.option for engine in ENGINES if engine.samples is not None]
     assert len(set(kinds)) == len(kinds)
-    assert len(set(options)) == len(options)
-
-
-def test_calibrate__has_an_option_for_every_engine_that_gives_samples() -> None:
-    options = {f"--{name.replace('_', '-')}" for name in inspect.signature(calibrate).parameters}
-    for samples in SAMPLED.values():
-        assert {samples.option} | samples.uses | samples.needs <= options
 
 
 def test_init__has_an_option_for_every_engine_that_describes_jobs() -> None:

@@ -150,7 +150,7 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
     arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
     lines = run(capsys, "evaluate", *arguments).splitlines()
     assert lines[0].startswith("service times of read are placeholders of the topology file")
-    assert "forescale calibrate --topology pair" in lines[0]
+    assert "forescale calibrate pair" in lines[0]
     assert "selectivities" not in lines[0]
     stands_on, declared, assumed = lines[-3:]
     assert stands_on.startswith("stands on: service times of count measured 2026-03-02 ")
@@ -170,7 +170,7 @@ def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture
     run(capsys, "evaluate", *arguments, "--plot", str(page))
     text = page.read_text(encoding="utf-8")
     assert "Service times of read are placeholders of the topology file" in text
-    assert "<code>forescale calibrate --topology pair</code> measures them." in text
+    assert "<code>forescale calibrate pair</code> measures them." in text
     assert "stands on: service times of count measured 2026-03-02 " in text
     assert "containers one instance each; speeds of nodes equal; cores never short" in text
 

@@ -1,4 +1,4 @@
-"""Whose login is sent to an address that an option gives: that of the topology file's section of the same address."""
+"""Whose login is sent to an address of the topology file: that of the section `arrivals` to its own alone."""
 
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _calibrated(tmp_path: Path, of_the_file: str, prometheus: JsonStandIn) -> None:
     body: dict[str, Any] = yaml.safe_load(SHOP.read_text())
     body["arrivals"] |= {"url": of_the_file, "token_env": "SHOP_TOKEN"}
+    body["services"]["url"] = prometheus.url
     path = tmp_path / "shop.yaml"
     path.write_text(yaml.safe_dump(body))
     with pytest.raises(SystemExit) as ended:
-        main(["calibrate", "--topology", str(path), "--prometheus", prometheus.url, "--json"])
+        main(["calibrate", str(path), "--json"])
     assert ended.value.code == 1  # it has no samples
 
 
@@ -47,3 +48,16 @@ def test_calibrate__names_the_section_whose_secret_is_lacking(
         _calibrated(tmp_path, prometheus.url, prometheus)
     captured = capsys.readouterr()
     assert "section arrivals of shop-services: the environment variable SHOP_TOKEN" in captured.err + captured.out
+
+
+def test_calibrate__asks_for_the_address_of_prometheus_where_no_section_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body: dict[str, Any] = yaml.safe_load(SHOP.read_text())
+    body["arrivals"] = {"kind": "kafka", "servers": "127.0.0.1:9", "topics": {"gate": "calls"}}
+    path = tmp_path / "shop.yaml"
+    path.write_text(yaml.safe_dump(body))
+    with pytest.raises(SystemExit) as ended:
+        main(["calibrate", str(path)])
+    assert ended.value.code == 1
+    assert "section services of shop-services: give url, the address of Prometheus" in capsys.readouterr().err

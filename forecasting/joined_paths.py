@@ -34,19 +34,17 @@ class JoinedForecasts:
 def joined_forecasts(
     forecasts: Mapping[str, Forecast],
     histories: Mapping[str, ArrivalSeries | None],
-    within_s: int | None = None,
     past: Mapping[str, Sequence[Forecast]] | None = None,
 ) -> JoinedForecasts:
     """The same forecasts, reordered so that path m of each source belongs with path m of the others; sets of paths
     stay.
 
-    A path's level is its mean over within_s, or over all steps if None. histories: known history by source. The
-    dependence is that of past forecast errors or, if too few are complete, of the errors of repeating the last week.
-    Deterministic.
+    A path's level is its mean over all steps. histories: known history by source. The dependence is that of past
+    forecast errors or, if too few are complete, of the errors of repeating the last week. Deterministic.
     """
     if len(forecasts) < 2:
         return JoinedForecasts(forecasts)
-    span_s = compared_s(forecasts, within_s)
+    span_s = compared_s(forecasts)
     errors = _errors_together(forecasts, histories, span_s, past or {})
     spans = next(iter(errors.values())).size
     if spans < MIN_SPANS:
@@ -56,19 +54,18 @@ def joined_forecasts(
             f"known of all of them, {MIN_SPANS} are needed to see how sources err together; a longer history has "
             "them",
         )
-    levels = {source: _levels(each, within_s) for source, each in forecasts.items()}
+    levels = {source: np.asarray(each.paths_per_s.mean(axis=1)) for source, each in forecasts.items()}
     order = joined_order(levels, errors, min(each.seed for each in forecasts.values()))
     return JoinedForecasts(
         {source: replace(each, paths_per_s=each.paths_per_s[order[source]]) for source, each in forecasts.items()}
     )
 
 
-def compared_s(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> int:
-    """Width in seconds of the compared spans: the part of the paths that is used, at most MAX_SPAN_S."""
+def compared_s(forecasts: Mapping[str, Forecast]) -> int:
+    """Width in seconds of the compared spans: the reach of the paths, at most MAX_SPAN_S."""
     step_s = max(each.step_s for each in forecasts.values())
     reach_s = min(each.step_s * each.rate_per_s.shape[0] for each in forecasts.values())
-    wanted_s = min(reach_s, MAX_SPAN_S, reach_s if within_s is None else within_s)
-    return max(step_s, int(wanted_s) // step_s * step_s)
+    return max(step_s, int(min(reach_s, MAX_SPAN_S)) // step_s * step_s)
 
 
 def joined_order(levels: Mapping[str, Floats], errors: Mapping[str, Floats], seed: int) -> dict[str, Ints]:
@@ -91,11 +88,6 @@ def joined_order(levels: Mapping[str, Floats], errors: Mapping[str, Floats], see
 def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
     """The sorting permutation, with ties broken at random."""
     return np.lexsort((rng.random(values.size), values))
-
-
-def _levels(forecast: Forecast, within_s: int | None) -> Floats:
-    steps = forecast.paths_per_s.shape[1] if within_s is None else max(1, within_s // forecast.step_s)
-    return np.asarray(forecast.paths_per_s[:, :steps].mean(axis=1))
 
 
 def _errors_together(

@@ -60,13 +60,13 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
     return Demand(start, slot_s, quantile, rates)
 
 
-def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None) -> dict[str, Floats]:
-    """Sample paths of the demand per source, shape (paths, steps), scaled to the calibrated peaks of one horizon.
+def demand_paths(forecasts: Mapping[str, Forecast]) -> dict[str, Floats]:
+    """Sample paths of the demand per source, shape (paths, steps), scaled to the calibrated peaks of the longest
+    horizon, where they end.
 
-    within_s: the horizon, None for the longest; paths end there. Each path is scaled by calibrated over raw quantile of
-    the peak at its own rank, so that the peaks of all paths have the calibrated quantiles. Path n of one source belongs
-    to path n of the others (forecasting.joined_paths). Raises PlanError when forecasts are on different grids, or have
-    no paths within the horizon.
+    Each path is scaled by calibrated over raw quantile of the peak at its own rank, so that the peaks of all paths have
+    the calibrated quantiles. Path n of one source belongs to path n of the others (forecasting.joined_paths). Raises
+    PlanError when forecasts are on different grids, or have no paths within the horizon.
     """
     grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
     if len(grids) > 1:
@@ -74,7 +74,7 @@ def demand_paths(forecasts: Mapping[str, Forecast], within_s: int | None = None)
     count = min((forecast.paths_per_s.shape[0] for forecast in forecasts.values()), default=0)
     found = {}
     for source, forecast in forecasts.items():
-        horizon_s = max(forecast.peak_per_s) if within_s is None else within_s
+        horizon_s = max(forecast.peak_per_s)
         steps = horizon_s // forecast.step_s
         if count == 0 or steps == 0:
             raise PlanError(

@@ -169,7 +169,6 @@ class Parameter:
 NEEDED = {
     ("pack",): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
     ("calibrate",): [["--samples", "samples"], ["--out=trial.json"]],
-    ("evaluate",): [["--draws=20"]],
     ("backtest",): [["--origins=1"], ["--paths=50"]],
     ("replay",): [["--policies=static-peak"], ["--workers=1"], ["--days=1"]],
     ("edit",): [["--plan=count=6"]],

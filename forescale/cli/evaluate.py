@@ -29,7 +29,7 @@ from forescale.situation.grounds import grounds, warm_up_grounds
 from forescale.situation.situation import Situation
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
-from modeling.inputs.operator_profile import MAX_CV2, Profiles
+from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
@@ -37,7 +37,7 @@ from modeling.inputs.topology import Topology
 from modeling.rescaling.warm_up import WARM
 from modeling.wording import count_of
 from planner.errors import PlanError
-from planner.provenance import Ground, Origin, Provenance, Quantity
+from planner.provenance import Ground
 
 if TYPE_CHECKING:
     from forescale.report.whatif.whatif import WhatIf
@@ -57,8 +57,8 @@ def evaluate(
     load: Annotated[
         list[str],
         typer.Option(
-            help="SOURCE=EVENTS_PER_SECOND for each source; or `forecast`, the newest one; or a forecast's folder. "
-            "Plans may be evaluated, or ranked, under several loads: give a source one rate for each."
+            help="SOURCE=EVENTS_PER_SECOND for each source (orders=700); or `forecast`, the newest one, at "
+            "planning.quantile of its peak; or a forecast's folder. For several loads give a source one rate for each."
         ),
     ] = ["forecast"],  # noqa: B006 (never changed)
     profile: Annotated[
@@ -72,33 +72,7 @@ def evaluate(
     current: Annotated[
         Path | None, typer.Option("--from", help="Plan that runs now, to predict downtime and recovery of the change.")
     ] = None,
-    arrival_cv2: Annotated[
-        float | None,
-        typer.Option(
-            help="Squared coefficient of variation of the gaps between arrivals; 1: Poisson. If absent, that of the "
-            "topology file, else the one measured from a forecast's history."
-        ),
-    ] = None,
-    quantile: Annotated[
-        list[float] | None,
-        typer.Option(help="Quantile of the forecast's peak; 0.95 if absent. Repeatable: each is a constant load."),
-    ] = None,
-    within_s: Annotated[
-        int | None, typer.Option("--within", help="Horizon of the forecast's peak, in seconds; the longest if absent.")
-    ] = None,
     backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES waiting at a source at the start.")] = None,
-    max_lag_s: Annotated[
-        float | None, typer.Option("--max-lag", help="Target, in seconds; planning.max_lag_s if absent.")
-    ] = None,
-    max_latency_s: Annotated[
-        float | None,
-        typer.Option(
-            "--max-latency",
-            help="Target of the latency's p95, in seconds; planning.max_p95_latency_s if absent.",
-        ),
-    ] = None,
-    draws: Annotated[int, typer.Option(min=20, max=100_000, help="Number of draws of the profiles' errors.")] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Reproduces the draws.")] = 7,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,8 +82,6 @@ def evaluate(
     """
     check_page(plot, ModelError)
     paths = plan_paths(plan or [])
-    if arrival_cv2 is not None and not 0 <= arrival_cv2 <= MAX_CV2:
-        raise ModelError(f"--arrival-cv2 {arrival_cv2:g} is out of bounds; give 0 to {MAX_CV2:g}")
     workspace = workspace_of(context)
     situation = workspace.situation(topology)
     config, shape = situation.config, situation.topology
@@ -129,10 +101,7 @@ def evaluate(
     where = situation.site.file
     for path, each in plans.items():
         _check_nodes(path, each, where.site)
-    asked = asked_loads(load, quantile or [0.95], within_s, arrival_cv2)
-    loads = [evaluated_load(workspace, situation, each) for each in asked]
-    if quantile and len(quantile) > 1:
-        loads = [replace(each, paths_per_s={}, step_s=0.0) for each in loads]
+    loads = [evaluated_load(workspace, situation, each) for each in asked_loads(load)]
     if plot is not None and len(loads) > 1:
         raise ModelError(
             f"--plot draws plans over one load, {len(loads)} are given; leave --plot out, or give one load"
@@ -144,17 +113,17 @@ def evaluate(
         where=replace(where, site=site_of_plans(shape, where.site, placed)),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
-            max_latency_s=max_latency_s or planning.max_p95_latency_s,
-            max_lag_s=planning.max_lag_s if max_lag_s is None else max_lag_s,
+            max_latency_s=planning.max_p95_latency_s,
+            max_lag_s=planning.max_lag_s,
         ),
         running=running,
         backlog=waiting,
         packed=partial(_packed, situation, running),
-        draws=draws,
-        seed=seed,
         warm_up=WARM if learned is None else learned.warmed.warm_up,
     )
-    stands_on = (*grounds(situation), *_variation(situation, loads[0], arrival_cv2))
+    issued_at = None if loads[0].peak is None else loads[0].peak.issued_at
+    variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)
+    stands_on = (*grounds(situation), *variation)
     if learned is not None:
         stands_on = (*stands_on, *warm_up_grounds(situation, learned))
     if len(plans) == 1:
@@ -195,14 +164,6 @@ def evaluate(
         drawn = "" if len(found) == len(plans) else f": the best {len(found)} of {count_of(len(plans), 'plan')}"
         plain(f"drawn in {plot}{drawn}")
     say_grounds(stands_on)
-
-
-def _variation(situation: Situation, load: EvaluatedLoad, option: float | None) -> tuple[Ground, ...]:
-    """Of how arrivals vary."""
-    if option is not None:
-        return (Ground(Quantity.VARIATION, Provenance(Origin.GIVEN, f"--arrival-cv2 {option:g}")),)
-    issued_at = None if load.peak is None else load.peak.issued_at
-    return variation_grounds(situation, situation.topology.sources, load.arrival_cv2, issued_at)
 
 
 def _packed(situation: Situation, running: PhysicalPlan | None, counts: Mapping[str, int]) -> PhysicalPlan | None:

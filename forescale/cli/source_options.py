@@ -15,23 +15,19 @@ MIN_PER_S, MAX_PER_S = 1e-9, 1e12
 """Bounds of a nonzero rate: one event in thirty years, and more than any source delivers."""
 
 
-def asked_load(texts: Sequence[str], quantile: float, within_s: int | None, arrival_cv2: float | None) -> AskedLoad:
+def asked_load(texts: Sequence[str]) -> AskedLoad:
     """Parse `SOURCE=RATE` texts, folders of forecasts, and the word `forecast`. Raises ModelError for anything else."""
-    if not 0 < quantile < 1:
-        raise ModelError(f"--quantile {quantile:g} is no quantile; give a number between 0 and 1, such as 0.95")
     others = [text for text in texts if text != NEWEST]
     folders = [Path(text) for text in others if (Path(text) / JSON_FILE).exists()]
     rates = [text for text in others if Path(text) not in folders]
     expected = f", a folder of a forecast or {NEWEST!r}"
     rates_per_s = sources_numbers("--load", rates, MIN_PER_S, MAX_PER_S, expected)
-    return AskedLoad(rates_per_s, folders, NEWEST in texts, quantile, within_s, arrival_cv2)
+    return AskedLoad(rates_per_s, folders, NEWEST in texts)
 
 
-def asked_loads(
-    texts: Sequence[str], quantiles: Sequence[float], within_s: int | None, arrival_cv2: float | None
-) -> list[AskedLoad]:
+def asked_loads(texts: Sequence[str]) -> list[AskedLoad]:
     """One load or several. A source with several rates has one in each load; a source with a single rate has it in all
-    loads. Every load is repeated at each quantile of the forecasts' peaks.
+    loads.
 
     Raises ModelError as `asked_load`, and where sources have different numbers of rates.
     """
@@ -52,12 +48,8 @@ def asked_loads(
                 f"--load gives source {source!r} {len(each)} rates and {most!r} {count}; give each source one rate for "
                 "each load, or one for all"
             )
-    if len(quantiles) > 1 and not others:
-        raise ModelError(
-            f"--quantile {quantiles[0]:g} and {quantiles[1]:g} are of a forecast's peak; give --load {NEWEST} too"
-        )
     mixes = [[*others, *(each[at] if len(each) > 1 else each[0] for each in rates.values())] for at in range(count)]
-    return [asked_load(mix, quantile, within_s, arrival_cv2) for mix in mixes for quantile in quantiles]
+    return [asked_load(mix) for mix in mixes]
 
 
 def sources_numbers(

@@ -27,16 +27,12 @@ SPREAD = (0.5, 0.95, 0.99)
 @dataclass(frozen=True)
 class AskedLoad:
     """rates_per_s: by source, instead of its forecast. folders: of forecasts, instead of the newest ones. newest:
-    whether all other sources use their newest forecast. quantile, within_s: of a forecast's peak; within_s None means
-    its longest horizon. arrival_cv2: instead of the topology file's value or the one measured from the history.
+    whether all other sources use their newest forecast.
     """
 
     rates_per_s: Mapping[str, float]
     folders: Sequence[Path]
     newest: bool
-    quantile: float
-    within_s: int | None
-    arrival_cv2: float | None
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,9 @@ class EvaluatedLoad:
 
 
 def evaluated_load(workspace: Workspace, situation: Situation, wanted: AskedLoad) -> EvaluatedLoad:
-    """Raises ModelError for a source given twice, and for a forecast of another topology."""
+    """Of forecasts, the quantile `planning.quantile` of the peak within their longest horizon. Raises ModelError for a
+    source given twice, and for a forecast of another topology.
+    """
     config, newest = situation.config, dict[str, Forecast]()
     if wanted.newest:
         entries = newest_forecasts(config, workspace.ledger)
@@ -83,44 +81,39 @@ def evaluated_load(workspace: Workspace, situation: Situation, wanted: AskedLoad
         if forecast.source in named:
             raise ModelError(f"--load {folder}: a second forecast of source {forecast.source!r}; give one of each")
         named[forecast.source] = forecast
-    rates, within_s = wanted.rates_per_s, wanted.within_s
+    rates, quantile = wanted.rates_per_s, config.planning.quantile
     if twice := sorted(set(rates) & set(named)):
         raise ModelError(
             f"--load gives source {twice[0]!r} {rates[twice[0]]:g}/s and a folder of its forecast; give one of the two"
         )
     # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
-    cv2 = config.planning.arrival_cv2 if wanted.arrival_cv2 is None else wanted.arrival_cv2
-    arrivals = measured_arrivals(situation, forecasts, cv2)
+    arrivals = measured_arrivals(situation, forecasts, config.planning.arrival_cv2)
     if not forecasts:
         return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
     peaks = {
-        source: forecast.peak_quantile_per_s(_within_s(forecast, within_s), wanted.quantile)
+        source: forecast.peak_quantile_per_s(max(forecast.peak_per_s), quantile)
         for source, forecast in forecasts.items()
     }
     known = [each for each in SPREAD if all(each in forecast.quantiles for forecast in forecasts.values())]
-    joint = joint_forecasts(situation, workspace.ledger, forecasts, within_s)
-    paths = demand_paths(joint.forecasts, within_s)
+    joint = joint_forecasts(situation, workspace.ledger, forecasts)
+    paths = demand_paths(joint.forecasts)
     shape = next(iter(paths.values())).shape
     one = next(iter(forecasts.values()))
     # The peak of the sum: peaks of sources at different times are not added up.
     together = np.sum(list(paths.values()), axis=0)
     highest = together.max(axis=1)
     if len(paths) > 1:
-        path = int(highest.argsort(kind="stable")[max(0, ceil(wanted.quantile * highest.size) - 1)])
+        path = int(highest.argsort(kind="stable")[max(0, ceil(quantile * highest.size) - 1)])
         moment = int(together[path].argmax())
         peaks = {source: float(rate_per_s[path, moment]) for source, rate_per_s in paths.items()}
     spread = dict(zip(known, np.quantile(highest + sum(rates.values()), known).tolist(), strict=True))
     return EvaluatedLoad(
         {**peaks, **rates},
-        ForecastPeak(wanted.quantile, _within_s(one, within_s), one.issued_at),
+        ForecastPeak(quantile, max(one.peak_per_s), one.issued_at),
         paths | {source: np.full(shape, rate) for source, rate in rates.items()},
         one.step_s,
         spread,
         arrivals.arrival_cv2,
         (*arrivals.notes, *((joint.note,) if joint.note else ())),
     )
-
-
-def _within_s(forecast: Forecast, within_s: int | None) -> int:
-    return max(forecast.peak_per_s) if within_s is None else within_s

@@ -16,13 +16,8 @@ MAX_PAST = 120
 """Past forecasts read per source."""
 
 
-def joint_forecasts(
-    situation: Situation, ledger: Ledger, forecasts: Mapping[str, Forecast], within_s: int | None = None
-) -> JoinedForecasts:
-    """Join them by the ledger's past forecasts and the history; the note says if these are not enough.
-
-    within_s: length of the paths that will be used; None: all.
-    """
+def joint_forecasts(situation: Situation, ledger: Ledger, forecasts: Mapping[str, Forecast]) -> JoinedForecasts:
+    """Join them by the ledger's past forecasts and the history; the note says if these are not enough."""
     if len(forecasts) < 2:
         return JoinedForecasts(forecasts)
     config, since = situation.config, min(each.trained_from for each in forecasts.values())
@@ -32,8 +27,8 @@ def joint_forecasts(
     except HistoryError as error:
         return JoinedForecasts(forecasts, f"sample paths of sources are paired as they come: {error}")
     known = {source: known_by(history, source, config.events, until) for source in forecasts}
-    past = _past(ledger, config.topology, forecasts, compared_s(forecasts, within_s))
-    return joined_forecasts(forecasts, known, within_s, past)
+    past = _past(ledger, config.topology, forecasts, compared_s(forecasts))
+    return joined_forecasts(forecasts, known, past)
 
 
 def _past(ledger: Ledger, topology: str, forecasts: Mapping[str, Forecast], span_s: int) -> dict[str, list[Forecast]]:

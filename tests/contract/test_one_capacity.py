@@ -56,7 +56,7 @@ def evaluated(settings: Settings, installed: Installation, *options: str) -> dic
         contextlib.suppress(SystemExit),
     ):
         patch.setenv("FORESCALE_HOME", str(settings.home))
-        main([*arguments, "--draws", "20", "--json", *options])
+        main([*arguments, "--json", *options])
     said: dict[str, Any] = json.loads(out.getvalue())
     answer: dict[str, Any] | str = said.get("error") or said[plan]
     return answer

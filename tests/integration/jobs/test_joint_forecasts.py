@@ -28,8 +28,9 @@ operators:
 streams:
   - {from: app, to: join}
   - {from: web, to: join}
+planning: {arrival_cv2: 1}
 """
-ASKED = AskedLoad({}, (), newest=True, quantile=0.95, within_s=None, arrival_cv2=1.0)
+ASKED = AskedLoad({}, (), newest=True)
 
 
 @pytest.fixture

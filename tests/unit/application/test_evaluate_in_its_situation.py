@@ -58,7 +58,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def evaluated(capsys: pytest.CaptureFixture[str], home: Path, *more: str) -> dict[str, Any]:
     plan = str(home / "plan.yaml")
-    arguments = ("--topology", str(home / "pair.yaml"), "--plan", plan, "--load", "read=10", "--draws", "20", *more)
+    arguments = ("--topology", str(home / "pair.yaml"), "--plan", plan, "--load", "read=10", *more)
     answer = json.loads(run(capsys, "evaluate", *arguments, "--json"))[plan]
     assert isinstance(answer, dict)
     return answer

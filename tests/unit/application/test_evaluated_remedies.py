@@ -22,7 +22,7 @@ streams:
   - {from: count, to: store}
 arrivals: {kind: events, path: events, columns: {time: at}, source: read}
 cluster: {kind: simulator, truth: truth, parallelism: {read: 1, split: 8, count: 6, store: 4}}
-planning: {max_utilisation: 0.85}
+planning: {max_utilisation: 0.85, max_p95_latency_s: 0.08}
 packing: {packer: resource_aware, site: site.yaml, nodes: {n0: CONTAINERS}}
 """
 
@@ -43,7 +43,7 @@ def evaluated(
     topology, plan = home / "words.yaml", home / "plan.json"
     topology.write_text(TOPOLOGY.replace("CONTAINERS", containers))
     plan.write_text(json.dumps({"topology": "words", "parallelism": parallelism}))
-    options = ["--load", "read=700", "--max-latency", str(MAX_LATENCY_S), "--draws", "20", "--json"]
+    options = ["--load", "read=700", "--json"]
     with pytest.raises(SystemExit, match="0"):
         main(["evaluate", "--topology", str(topology), "--plan", str(plan), *options])
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)[str(plan)]

@@ -47,9 +47,9 @@ def test_setting__whose_number_is_none_is_refused() -> None:
 @pytest.mark.parametrize("value", ["2_0", "２０"])
 def test_option__whose_number_is_none_is_refused(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["evaluate", "--topology", NAME, "--plan", "plan.yaml", "--load", "read=1", "--draws", value])
+        main(["deploy", "outcomes", NAME, "--last", value])
     assert end.value.code == 2
-    assert "--draws" in capsys.readouterr().err
+    assert "--last" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "count"), [("12", 12), ("１", None), ("1_0", None), ("", None), ("1" * 10, None)])

@@ -46,6 +46,11 @@ def written(path: Path, count: int, topology: str = "pair", operator: str = "cou
     return path
 
 
+def declare(folder: Path, planning: str) -> None:
+    path = folder.parent / "pair.yaml"
+    path.write_text(path.read_text().replace("planning: {", f"planning: {{{planning}, "))
+
+
 def run(folder: Path, *arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "--topology", str(folder.parent / "pair.yaml"), *arguments])
@@ -138,9 +143,8 @@ def test_a_running_plan__or_the_first_file_is_what_changes_are_counted_from(
     assert counted["against"] == str(first)
     assert counted["ranking"][0]["change"] == {"started": 0, "stopped": 3, "moved": 0}
     # a change stops processing for 12 s, which is more lag than 10 s; only what runs already misses nothing
-    changed = answer(
-        capsys, folder, "--plan", str(folder), *load, "--from", str(folder / "count3.json"), "--max-lag", "10"
-    )
+    declare(folder, "max_lag_s: 10")
+    changed = answer(capsys, folder, "--plan", str(folder), *load, "--from", str(folder / "count3.json"))
     assert Path(changed["ranking"][0]["plan"]).name == "count3.json"
     assert [one["targets"]["lag"]["probability"] for one in changed["ranking"]] == [0, 1, 1]
     assert "the lag is above 10 s" in changed["ranking"][1]["excuse"]["reason"]
@@ -153,7 +157,8 @@ def test_probabilities__are_those_that_evaluate_tells_of_each_alone(
     profile.write_text('{"topology": "pair", "operators": {"count": {"service_s": 0.004, "service_s_error": 0.0008}}}')
     running = written(folder.parent / "running.json", 4)
     more = ("--load", "read=450", "--profile", str(profile), "--from", str(running), "--backlog", "read=9000")
-    more = (*more, "--site", str(folder.parent / "site.yaml"), "--max-lag", "40")
+    more = (*more, "--site", str(folder.parent / "site.yaml"))
+    declare(folder, "max_lag_s: 40")
     told = answer(capsys, folder, "--plan", str(folder), *more)
     seen = set()
     for one in told["ranking"]:
@@ -165,7 +170,7 @@ def test_probabilities__are_those_that_evaluate_tells_of_each_alone(
     assert len(seen) > 2
 
 
-def test_a_forecast__ranks_by_its_paths_or_at_its_quantiles(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_forecast__ranks_by_its_paths(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     forecast = folder.parent / "read"
     write_forecast(_forecast(), forecast)
     given = ("--plan", str(folder), "--load", str(forecast))
@@ -175,11 +180,6 @@ def test_a_forecast__ranks_by_its_paths_or_at_its_quantiles(capsys: pytest.Captu
     assert by_plan["count1.json"] == pytest.approx(0.78, abs=0.02)
     assert by_plan["count2.json"] == pytest.approx(0.25, abs=0.02)
     assert by_plan["count3.json"] == 0
-    at = answer(capsys, folder, *given, "--quantile", "0.5", "--quantile", "0.99")
-    assert [load["quantile"] for load in at["loads"]] == [0.5, 0.99]
-    by_plan = {Path(one["plan"]).name: [load["probability"] for load in one["loads"]] for one in at["ranking"]}
-    # the median is 325/s, the p99 521/s
-    assert by_plan == {"count1.json": [1, 1], "count2.json": [0, 1], "count3.json": [0, 0]}
 
 
 def test_people__read_a_table_and_one_sentence_for_each_loser(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -210,10 +210,6 @@ def test_one_plan_of_a_folder__is_told_as_one_that_is_named(capsys: pytest.Captu
     one = str(folder / "count1.json")
     assert answer(capsys, folder, "--plan", str(folder), "--load", "read=1") == answer(
         capsys, folder, "--plan", one, "--load", "read=1"
-    )
-    more = ("--plan", one, "--load", "read=1")
-    assert "--quantile 0.5 and 0.9 are of a forecast's peak" in refused(
-        capsys, folder, *more, "--quantile", "0.5", "--quantile", "0.9"
     )
 
 
@@ -267,9 +263,6 @@ def test_loads_and_options__that_do_not_go_together_are_refused(
     plans = ("--plan", str(folder))
     two = (*plans, "--load", "read=1", "--load", "read=2")
     assert "--plot draws plans over one load, 2 are given" in refused(capsys, folder, *two, "--plot", "page.html")
-    quantiles = ("--quantile", "0.5", "--quantile", "0.9")
-    error = refused(capsys, folder, *plans, "--load", "read=1", *quantiles)
-    assert "--quantile 0.5 and 0.9 are of a forecast's peak; give --load forecast too" in error
     uneven = (*two, "--load", "write=1", "--load", "write=2", "--load", "write=3")
     assert "--load gives source 'read' 2 rates and 'write' 3" in refused(capsys, folder, *uneven)
 

@@ -108,16 +108,15 @@ def test_a_source_without_history_and_a_single_source__stay_as_they_are() -> Non
     assert joined_forecasts(alone, known).note == ""
 
 
-def test_levels__are_compared_as_far_as_paths_are_looked_at() -> None:
+def test_levels__are_compared_as_far_as_paths_reach() -> None:
     hours = np.array([np.repeat([low, high], 4) for low, high in ((1.0, 8), (2, 6), (3, 4), (4, 2))])
     wide = {
         source: replace(each, paths_per_s=np.tile(hours, (25, 1)), rate_per_s=np.tile(each.rate_per_s, (2, 1)))
         for source, each in forecasts().items()
     }
     assert compared_s(wide) == 7200
-    assert compared_s(wide, 3600) == 3600
     day = {source: replace(each, step_s=43200 // 4) for source, each in wide.items()}
     assert compared_s(day) == MAX_SPAN_S == 2 * 43200 // 4
-    joined = joined_forecasts(wide, histories(1.0), within_s=3600).forecasts
-    first = {source: each.paths_per_s[:, 0] for source, each in joined.items()}
-    assert first["app"].tolist() == first["web"].tolist()
+    joined = joined_forecasts(wide, histories(1.0)).forecasts
+    levels = {source: each.paths_per_s.mean(axis=1) for source, each in joined.items()}
+    assert levels["app"].tolist() == levels["web"].tolist()

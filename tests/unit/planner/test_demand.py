@@ -73,15 +73,13 @@ def test_a_slot__is_that_in_which_a_moment_lies() -> None:
     assert {at: wanted.slot_at((START + timedelta(minutes=at)).timestamp()) for at in minutes} == minutes
 
 
-@pytest.mark.parametrize("within_s", [900, 3600, None])
-def test_paths__have_the_calibrated_peaks_of_the_horizon_that_is_asked_for(within_s: int | None) -> None:
+def test_paths__have_the_calibrated_peaks_of_the_longest_horizon() -> None:
     # falling, so that the peak of every horizon is in its first step
     falling = np.linspace(10, 20, 201)[:, None] * np.linspace(1, 0.2, 12)
-    paths = demand_paths({"s": forecast(falling, {900: 24.0, 3600: 60.0})}, within_s)["s"]
-    wanted = 24.0 if within_s == 900 else 60.0
-    assert paths.shape == (201, 3 if within_s == 900 else 12)
+    paths = demand_paths({"s": forecast(falling, {900: 24.0, 3600: 60.0})})["s"]
+    assert paths.shape == (201, 12)
     peaks = np.quantile(paths.max(axis=1), QUANTILES)
-    assert peaks == pytest.approx([wanted * 0.5, wanted * 0.9, wanted, wanted * 1.1])
+    assert peaks == pytest.approx([30.0, 54.0, 60.0, 66.0])
 
 
 def test_paths__within_less_than_a_step_are_refused() -> None:

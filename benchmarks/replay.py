@@ -47,7 +47,8 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.trace_file import read_trace
 from forescale.codec import to_json
-from forescale.jobs.replay import ReplayRequest, replay
+from forescale.jobs.replay import replay
+from forescale.jobs.replay_request import ReplayRequest
 from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.workers import worker_processes
 from forescale.local.demo.bank_calls import bank_calls
@@ -195,17 +196,19 @@ def replayed(case: Case, asked: Asked) -> dict[str, Any]:
         out=asked.work / "timelines" / f"{case.name}.parquet",
         trace=trace,
         policies=asked.policies,
-        lead_s=case.lead_s,
-        downtime_s=case.downtime_s,
-        max_lag_s=MAX_LAG_S,
-        restore_s_per_gib=RESTORE_S_PER_GIB,
+        changes={
+            "planning.lead_s": case.lead_s,
+            "planning.downtime_s": case.downtime_s,
+            "planning.max_lag_s": MAX_LAG_S,
+            "planning.allow": ALLOW,
+            "forecast.every_s": asked.forecast_every_s,
+            "rescale.restore_s_per_gib": RESTORE_S_PER_GIB,
+        },
         deviations=Deviations(error=asked.error),
-        allow=ALLOW,
         seeds=asked.seeds,
         start=start,
         end=end,
         workers=1,
-        forecast_every_s=asked.forecast_every_s,
     )
     answer = to_json(replay(Workspace(Settings(home=asked.work / "home")), request))
     asked.answer(case).parent.mkdir(parents=True, exist_ok=True)

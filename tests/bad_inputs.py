@@ -36,7 +36,7 @@ OUTPUTS = {"out", "plot"}
 """Options that name a file to be written; any other path is read."""
 LEFT_OUT = {"doctor --fleet", "metrics --fleet", "notify --fleet"}
 """Files that are only left out of a folder of topologies, unread."""
-FILES = {"topology", "topologies", "profile", "arrivals"}
+FILES = {"topology", "topologies", "profile"}
 """What is text to Typer, but may be the path of a file."""
 MOMENTS = {"start", "end", "at"}
 
@@ -99,7 +99,6 @@ class Bench:
             "plan": str(self.folder / "plan.yaml"),
             "load": "read=10",
             "trace": str(self.folder / "trace.csv"),
-            "arrivals": NAME,
             "out": str(self.folder / "written.parquet"),
             "samples": str(self.folder / "samples.csv"),
             "parallelism": "read=1,count=8",
@@ -169,7 +168,7 @@ class Parameter:
 NEEDED = {
     ("pack",): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
     ("calibrate",): [["--samples", "samples"], ["--out=trial.json"]],
-    ("backtest",): [["--origins=1"], ["--paths=50"]],
+    ("backtest",): [["--origins=1"]],
     ("replay",): [["--policies=static-peak"], ["--workers=1"], ["--days=1"]],
     ("edit",): [["--plan=count=6"]],
     ("deploy", "plan"): [["--set=count=8"]],

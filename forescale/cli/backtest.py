@@ -20,16 +20,26 @@ from forecasting.selection import DEPLOYED
 from forecasting.terms import affordable_paths
 from forecasting.trace_file import read_local_trace
 from forescale.cli.forecast import horizon_text
+from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.cli.timezone_option import known_timezone
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
 
+PATHS = 400
+"""Sample paths of each forecast, as many as `forecast.paths` of a topology file by default."""
+SEED = 7
+"""The same trace has the same predictions."""
+
 
 def backtest(
+    context: typer.Context,
     trace: Annotated[Path, typer.Argument(help="CSV file with the columns timestamp and count.")],
-    out: Annotated[Path, typer.Option("--out", help="Parquet file of all predictions.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Parquet file of all predictions; in the folder backtests of the home if absent."),
+    ] = None,
     events: Annotated[
         Path | None, typer.Option("--events", help="YAML file with the section events of a topology file.")
     ] = None,
@@ -43,8 +53,6 @@ def backtest(
     origins: Annotated[
         int, typer.Option(min=1, max=10_000, help="Moments of forecasting, over the last two weeks.")
     ] = 28,
-    paths: Annotated[int, typer.Option(min=50, max=100_000, help="Sample paths of each forecast.")] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same predictions.")] = 7,
     prophet: Annotated[bool, typer.Option("--prophet", help="Let Prophet compete, at twice the cost.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with forecasts beside arrivals.")] = None,
     as_json: AsJson = False,
@@ -53,6 +61,9 @@ def backtest(
 
     Each origin is forecast from earlier arrivals alone.
     """
+    if out is None:
+        out = settings_of(context).home / "backtests" / f"{trace.name.partition('.')[0] or 'trace'}.parquet"
+        out.parent.mkdir(parents=True, exist_ok=True)
     check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
     read = read_local_trace(trace, known_timezone(timezone))
@@ -78,8 +89,8 @@ def backtest(
             chosen,
             horizons_s=horizons_s,
             quantiles=QUANTILES,
-            paths=affordable_paths(paths, steps),
-            seed=seed,
+            paths=affordable_paths(PATHS, steps),
+            seed=SEED,
             refusals=refusals,
             progress=None if as_json else status.update,
         )

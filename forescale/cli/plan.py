@@ -63,7 +63,7 @@ def plan(
         return
     show_schedule(made)
     if made.shadow:
-        plain(f"shadow mode: nothing is deployed; see its effect by: forescale shadow {topology}")
+        plain(f"shadow mode: nothing is deployed; see its effect by: forescale replay {topology} --live")
     elif made.asks:
         plain(f"approve with: forescale deploy approve {made.schedule_id}; or forescale edit STEP")
     elif made.steps:

@@ -72,7 +72,7 @@ def _plans(ledger: Ledger, entry: ScheduleEntry, start: datetime) -> tuple[list[
     """Plans with the moment from which each ran, from `start` to the decision; or none, and why they are unknown."""
     schedule = entry.schedule
     if entry.shadow:
-        return [], f"in shadow mode `forescale shadow {schedule.topology}` shows it"
+        return [], f"in shadow mode `forescale replay {schedule.topology} --live` shows it"
     verified = ledger.outcomes(schedule.topology, states=(StepState.VERIFIED,), limit=MAX_CHANGES)
     known = [(outcome.verified_at, step) for step, outcome in verified if outcome.verified_at is not None]
     changes = sorted((change for change in known if change[0] <= schedule.made_at), key=lambda change: change[0])

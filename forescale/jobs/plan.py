@@ -236,7 +236,7 @@ def _shadow_start(workspace: Workspace, situation: Situation, now: datetime) -> 
 
 
 def _accrue(workspace: Workspace, config: TopologyConfig) -> None:
-    """Planning goes on if a day of the shadow cannot be accrued: `forescale shadow` says why."""
+    """Planning goes on if a day of the shadow cannot be accrued: `forescale replay --live` says why."""
     try:
         accrue(workspace, config)
     except (HistoryError, FileError) as error:

@@ -2,10 +2,9 @@
 
 import math
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from multiprocessing import active_children
 from pathlib import Path
@@ -19,8 +18,9 @@ from forescale.codec import Moment
 from forescale.files.events_section import event_calendar
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.kept_replays import KeptReplays, digest_of
-from forescale.jobs.replay_engine import GivenRescale, engine_terms
-from forescale.jobs.replay_terms import Deviations, ReplayTerms
+from forescale.jobs.replay_engine import engine_terms
+from forescale.jobs.replay_request import DAY_S, MINUTE_S, ReplayRequest, check_forecast_every
+from forescale.jobs.replay_terms import ReplayTerms
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
 from forescale.situation.decision_grounds import VARIATION_SPAN
@@ -32,7 +32,7 @@ from forescale.wiring.planning_terms import disruption_prices_of, limits_of, pla
 from modeling.wording import count_of
 from planner.errors import PlanError
 from planner.provenance import Ground
-from planner.replay.contest import FORECASTING, USUAL, Contest, check_policy, run_all
+from planner.replay.contest import FORECASTING, Contest, run_all
 from planner.replay.load import minute_load
 from planner.replay.own_budget import policy_of
 from planner.replay.pipeline_forecasts import PipelineForecasts
@@ -43,7 +43,6 @@ from planner.replay.variation import POISSON, Variation
 LEARNING_DAYS = 14
 """Default days at the beginning of a trace that policies only learn from; at most half of it."""
 USUAL_DAYS = 30
-MINUTE_S, DAY_S = 60, 86400
 SLOT_S = 900
 """Slot width in seconds of policies that plan for the peak of the next slot."""
 
@@ -53,40 +52,6 @@ EVENTS_KNOWN = (
 )
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class ReplayRequest:
-    """What to replay. trace: a CSV file; None for the topology's own history. policies: names, in order, as
-    `planner.replay.own_budget` reads them; seeds: number of simulated realities. lead_s, downtime_s: of a rescale,
-    None: learnt from past deployments, else the topology file's. max_lag_s: the target; None: the topology file's.
-    site: file with containers, nodes, checkpoints and state restore, None: that of `packing`; restore_s_per_gib:
-    overrides the site's. deviations: of reality from the profiles. days: of a history, up to its
-    end. scale: factor on all arrivals. allow: share of the minutes that may be in violation; None: the topology file's.
-    against: the policy to compare the others with, seed by seed. workers: processes. anew: discard stored forecasts and
-    replays. forecast_every_s: from one forecast to the next; None: forecast.every_s of the topology file.
-    """
-
-    topology: str
-    out: Path
-    trace: Path | None = None
-    policies: tuple[str, ...] = USUAL
-    lead_s: float | None = None
-    downtime_s: float | None = None
-    max_lag_s: float | None = None
-    site: Path | None = None
-    restore_s_per_gib: float | None = None
-    deviations: Deviations = field(default_factory=Deviations)
-    seeds: int = 1
-    start: datetime | None = None
-    end: datetime | None = None
-    days: float | None = None
-    scale: float = 1.0
-    allow: float | None = None
-    against: str | None = None
-    workers: int | None = None
-    anew: bool = False
-    forecast_every_s: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,9 +80,9 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
     Raises FileError, HistoryError, ForecastError, PlanError or ModelError.
     """
     tell = progress or (lambda text: None)
-    config = workspace.config(request.topology)
-    every_s = _every_s(request, config)
-    _check(request, every_s)
+    request.check()
+    config = request.changed(workspace.config(request.topology))
+    check_forecast_every(config.forecast.every_s)
     series, notes = _series(workspace, request, config)
     start, end = _span(request, series)
     seen = timedelta(days=config.forecast.train_days)
@@ -130,8 +95,8 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         situation = situation.with_site(request.site, "--site")
     believed = situation.profiles
     notes += unmeasured_notes(believed)
-    max_lag_s = config.planning.max_lag_s if request.max_lag_s is None else request.max_lag_s
-    given = GivenRescale(request.lead_s, request.downtime_s, request.restore_s_per_gib)
+    max_lag_s = config.planning.max_lag_s
+    given = request.given_rescale(config)
     learned = situation.learned
     engine, engine_notes = engine_terms(learned, given, situation.site.file, believed)
     notes += engine_notes
@@ -157,11 +122,11 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         horizon_s=max(config.forecast.horizon_s, step_s),
         differences=request.deviations.differences(),
         variation=_variation(config, series),
-        allowed_share=config.planning.allowed_share if request.allow is None else request.allow,
+        allowed_share=config.planning.allowed_share,
         pricing=priced.pricing,
         priced_by=priced.digest,
         disruption=disruption_prices_of(config.planning),
-        forecast_every_s=every_s,
+        forecast_every_s=config.forecast.every_s,
         site=situation.where,
         placing=situation.placing,
         placed_by=priced.digest if situation.model.depends_on_packing else "",
@@ -169,8 +134,6 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
     folder = workspace.settings.home / "replay"
-    if request.anew:
-        shutil.rmtree(folder, ignore_errors=True)
     done: dict[tuple[str, int], Track] = {}
     others = set(active_children())
     with worker_processes(workers) as executor:
@@ -206,10 +169,11 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         notes.append(f"replayed: {count_of(load.minutes, 'minute')}; less than a day may lack the peak of every day")
     notes = [*load.notes, *notes, *map(unknown_cost_words, unknown)]
     timeline = Timeline(config.topology, max_lag_s, every, tuple(notes), per_instance, contest.allowed_share)
-    write_timeline(timeline, request.out)
+    out = request.out or folder / f"{config.topology}.parquet"
+    write_timeline(timeline, out)
     return ReplayedPolicies(
         config.topology,
-        request.out,
+        out,
         load.start,
         load.end,
         max_lag_s,
@@ -242,30 +206,6 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         started_h=contest.disruption.started_h,
         moved_gib_h=contest.disruption.moved_gib_h,
     )
-
-
-def _check(request: ReplayRequest, every_s: int) -> None:
-    for name in request.policies:
-        check_policy(name)
-    if request.against is not None and request.against not in request.policies:
-        raise PlanError(f"--against {request.against!r} is not replayed; name one of {', '.join(request.policies)}")
-    if not request.policies or request.seeds < 1:
-        raise PlanError("a replay needs at least one policy and one seed")
-    request.deviations.differences()
-    for option, value in (
-        ("--lead", request.lead_s),
-        ("--downtime", request.downtime_s),
-        ("--restore-s-per-gib", request.restore_s_per_gib),
-    ):
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise PlanError(f"{option} {value:g}; give a finite number that is not negative")
-    for option, value in (("--target-lag", request.max_lag_s), ("--scale", request.scale)):
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise PlanError(f"{option} {value:g}; give a finite number above 0")
-    if every_s < MINUTE_S or DAY_S % every_s:
-        raise PlanError(f"--forecast-every {every_s}; give seconds that divide a day, {MINUTE_S} at least, as 900")
-    if request.allow is not None and not 0 <= request.allow <= 1:
-        raise PlanError(f"--allow {request.allow:g}; give a share of the minutes, from 0 to 1")
 
 
 def _series(
@@ -325,12 +265,7 @@ def _forecasts(
     scaled = {source: replace(each, counts=each.counts * request.scale) for source, each in series.items()}
     first, last = min(each.start for each in series.values()), max(each.end for each in series.values())
     calendar = event_calendar(config.events, first, last + timedelta(seconds=wanted.horizon_s))
-    every_s = _every_s(request, config)
-    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar, every_s)
-
-
-def _every_s(request: ReplayRequest, config: TopologyConfig) -> int:
-    return config.forecast.every_s if request.forecast_every_s is None else request.forecast_every_s
+    return PipelineForecasts(scaled, terms, wanted.train_days, wanted.refit_s, folder, calendar, wanted.every_s)
 
 
 def _variation(config: TopologyConfig, series: Mapping[str, ArrivalSeries]) -> Variation:

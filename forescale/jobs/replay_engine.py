@@ -1,4 +1,4 @@
-"""Rescales in a replay: as planned with, except for what options say."""
+"""Rescales in a replay: as planned with, except for what is set."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,23 +12,23 @@ from planner.provenance import Ground, Origin, Provenance, Quantity
 
 @dataclass(frozen=True)
 class GivenRescale:
-    """Options of one replay, each None for what is known without it."""
+    """Values that are set for one replay, each None for what is known without it."""
 
     lead_s: float | None = None
     downtime_s: float | None = None
     restore_s_per_gib: float | None = None
 
     def grounds(self, known: Iterable[Ground]) -> tuple[Ground, ...]:
-        """Of a rescale: what is known of it, and what options give instead."""
-        options = {
-            Quantity.DOWNTIME: ("--downtime", self.downtime_s),
-            Quantity.LEAD: ("--lead", self.lead_s),
-            Quantity.RESTORE: ("--restore-s-per-gib", self.restore_s_per_gib),
+        """Of a rescale: what is known of it, and what is set instead."""
+        fields = {
+            Quantity.DOWNTIME: ("planning.downtime_s", self.downtime_s),
+            Quantity.LEAD: ("planning.lead_s", self.lead_s),
+            Quantity.RESTORE: ("rescale.restore_s_per_gib", self.restore_s_per_gib),
         }
         return tuple(
-            each if value is None else replace(each, provenance=Provenance(Origin.GIVEN, f"{option} {value:g}"))
+            each if value is None else replace(each, provenance=Provenance(Origin.GIVEN, f"--set {name}={value:g}"))
             for each in known
-            for option, value in [options.get(each.quantity, ("", None))]
+            for name, value in [fields.get(each.quantity, ("", None))]
         )
 
 
@@ -49,7 +49,9 @@ def engine_terms(
     notes = []
     total_gib = sum(terms.state_gib.values())
     if total_gib and not terms.restore_s_per_gib:
-        notes.append(f"{total_gib:g} GiB of state cost nothing at a rescale: give --restore-s-per-gib or --site")
+        notes.append(
+            f"{total_gib:g} GiB of state cost nothing at a rescale: give --set rescale.restore_s_per_gib=10, or --site"
+        )
     if not total_gib and terms.restore_s_per_gib:
         notes.append("no state is known, so none is read again at a rescale; declare state_gib of operators")
     if site.with_savepoint and site.checkpoints is not None:

@@ -24,23 +24,22 @@ class GateBounds:
     cost: float = 0.02
     violations: float = 0.001
 
-    def check(self) -> None:
-        """Raises FileError naming the option."""
-        for option, value in (("--gate-cost", self.cost), ("--gate-violations", self.violations)):
-            if not math.isfinite(value):
-                raise FileError(f"{option} {value}; give a finite number")
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.cost) and math.isfinite(self.violations)):
+            raise ValueError(f"gate has {self.cost:g} and {self.violations:g}; give finite numbers")
 
 
 @dataclass(frozen=True)
 class Baseline:
     """An earlier replay. terms: that must be equal; numbers: (instance-hours, share of minutes in violation) by policy;
-    seeds: number of them by policy.
+    seeds: number of them by policy. bounds: of its field `gate`, if somebody has added one.
     """
 
     path: Path
     terms: Mapping[str, object]
     numbers: Mapping[str, tuple[float, float]]
     seeds: Mapping[str, int]
+    bounds: GateBounds
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -54,7 +53,8 @@ def read_baseline(path: Path) -> Baseline:
         seeds = {name: int(score["seeds"]) for name, score in before.items()}
         if not all(math.isfinite(each) for pair in numbers.values() for each in pair):
             raise ValueError("a score is no finite number")
-        return Baseline(path, _terms(kept), numbers, seeds)
+        bounds = GateBounds(**{name: float(value) for name, value in kept.get("gate", {}).items()})
+        return Baseline(path, _terms(kept), numbers, seeds, bounds)
     except FileNotFoundError:
         raise FileError(f"baseline {path} does not exist; write it by `forescale replay … --json`") from None
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -64,15 +64,13 @@ def read_baseline(path: Path) -> Baseline:
         ) from None
 
 
-def worse_than(
-    done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], kept: Baseline, bounds: GateBounds
-) -> list[str]:
+def worse_than(done: ReplayedPolicies, answer: Mapping[str, Any], policies: Sequence[str], kept: Baseline) -> list[str]:
     """What is worse than in the baseline, in sentences, including any policy that could not be replayed with all seeds.
     answer: of this replay, as `--json` gives it; policies: that it was to replay.
 
     Raises FileError if the baseline has another span, target, topology or other terms.
     """
-    baseline, numbers, seeds = kept.path, kept.numbers, kept.seeds
+    baseline, numbers, seeds, bounds = kept.path, kept.numbers, kept.seeds, kept.bounds
     apart = [
         f"{name} {kept.terms.get(name)}, this replay {mine}"
         for name, mine in _terms(answer).items()

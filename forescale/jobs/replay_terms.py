@@ -1,17 +1,28 @@
 """The terms of a replay: what its scores depend on beside topology, span and target; stored with its answer."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 
+from forescale.files.shown import shown
+from forescale.plain_numbers import is_plain
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.errors import PlanError
 from planner.horizon.prices import HOURLY_S
 from planner.replay.reality import Differences
 
+BOUNDS = {
+    "error": (0.0, math.inf),
+    "noise": (0.0, math.inf),
+    "failures_every_s": (600.0, math.inf),
+    "slow_every_s": (600.0, math.inf),
+    "key_drift": (0.0, 1.0),
+}
+
 
 @dataclass(frozen=True)
 class Deviations:
-    """How reality differs from the profiles, as given by options; by default not at all.
+    """How reality differs from the profiles; by default not at all.
 
     error, noise: standard deviations of logarithms, of true over assumed service times, and of observed utilisation.
     failures_every_s, slow_every_s: mean seconds between failures of the job, and between spans in which an instance is
@@ -24,18 +35,27 @@ class Deviations:
     slow_every_s: float | None = None
     key_drift: float = 0.0
 
+    @classmethod
+    def typed(cls, texts: Sequence[str]) -> "Deviations":
+        """As people type them, `error=.1`. Raises PlanError naming the text and the remedy."""
+        names, values = [each.name for each in fields(cls)], dict[str, float]()
+        for text in texts:
+            name, _, number = text.partition("=")
+            if name not in names or name in values:
+                raise PlanError(f"--deviation {shown(text)}: give NAME=VALUE, each of {', '.join(names)} at most once")
+            try:
+                values[name] = float(number) if is_plain(number) else math.nan
+            except ValueError:
+                values[name] = math.nan
+        return cls(**values)
+
     def differences(self) -> Differences:
-        """Raises PlanError naming the option."""
-        for option, value, minimum, maximum in (
-            ("--error", self.error, 0.0, math.inf),
-            ("--noise", self.noise, 0.0, math.inf),
-            ("--failures-every", self.failures_every_s, 600.0, math.inf),
-            ("--slow-every", self.slow_every_s, 600.0, math.inf),
-            ("--key-drift", self.key_drift, 0.0, 1.0),
-        ):
+        """Raises PlanError naming the deviation."""
+        for name, (minimum, maximum) in BOUNDS.items():
+            value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and minimum <= value <= maximum):
                 bound = f"at least {minimum:g}" if maximum == math.inf else f"between {minimum:g} and {maximum:g}"
-                raise PlanError(f"{option} {value:g}; give a finite number of {bound}")
+                raise PlanError(f"--deviation {name}={value:g}; give a finite number of {bound}")
         return Differences(
             service_error=self.error,
             metric_noise=self.noise,

@@ -196,7 +196,7 @@ def _outcome(workspace: Workspace, config: TopologyConfig, entry: ScheduleEntry)
     """
     schedule, clock = entry.schedule, workspace.clock
     start, end = schedule.made_at, min(schedule.end, clock.now())
-    # A shadow did not cause what ran: `forescale shadow` compares the two.
+    # A shadow did not cause what ran: `forescale replay --live` compares the two.
     if entry.shadow or end <= start:
         return None
     steps = {

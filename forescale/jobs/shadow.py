@@ -56,8 +56,8 @@ def shadow(workspace: Workspace, topology: str, *, days: int | None = None) -> S
         )
     if ledger.shadow.last_observed(config.topology) is None:
         raise PlanError(
-            f"nobody has observed what topology {config.topology!r} runs; run `forescale shadow observe "
-            f"{config.topology}` every few minutes, or turn on the DAG shadow"
+            f"nobody has observed what topology {config.topology!r} runs; run `forescale replay "
+            f"{config.topology} --live --observe` every few minutes, or turn on the DAG shadow"
         )
     pending = accrue(workspace, config)
     kept = accrued_days(ledger, span, config.topology)
@@ -135,8 +135,8 @@ def _notes(situation: Situation, days: tuple[ShadowDay, ...]) -> list[str]:
     total = compared(days)
     if total.observed_minutes < 0.9 * total.minutes:
         notes.append(
-            f"what ran is known for {total.observed_minutes / total.minutes:.0%} of the time; run `forescale shadow "
-            f"observe {config.topology}` every few minutes, or turn on the DAG shadow"
+            f"what ran is known for {total.observed_minutes / total.minutes:.0%} of the time; run `forescale "
+            f"replay {config.topology} --live --observe` every few minutes, or turn on the DAG shadow"
         )
     if targets := sorted({day.max_lag_s for day in days} - {config.planning.max_lag_s}):
         notes.append(f"some days were accrued with a target of {targets[0]:g} s of lag, which then held")

@@ -42,12 +42,9 @@ def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) 
 
 @contextmanager
 def reading(server: KubernetesServer) -> Iterator[None]:
-    """Turn refusals into a ClusterError, for objects that are missing or may not be read. The requests within end
-    together.
-    """
+    """Turn refusals into a ClusterError, for objects that are missing or may not be read."""
     try:
-        with server.operation():
-            yield
+        yield
     except RequestRefusedError as refused:
         raise server.failure(str(refused)) from None
 

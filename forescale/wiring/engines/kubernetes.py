@@ -156,8 +156,7 @@ KUBERNETES = EngineAdapter(
     jobs=JobsKind(
         "--kubernetes",
         _described,
-        uses=frozenset({"--job", "--workload", "--selector", "--url"}),
-        login=frozenset({"kubeconfig", "context", "timeout_s"}),
+        uses=frozenset({"--job", "--workload", "--selector", "--url", "--kubeconfig", "--context"}),
         at_an_address=False,
         asks=True,
     ),

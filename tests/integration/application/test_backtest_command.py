@@ -34,7 +34,7 @@ def test_backtest__writes_every_prediction_and_scores_them(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "predictions.parquet"
-    run(str(trace), "--out", str(out), "--origins", "6", "--paths", "100", "--json")
+    run(str(trace), "--out", str(out), "--origins", "6", "--json")
     told = json.loads(capsys.readouterr().out)
     assert (told["window_s"], told["windows"], told["origins"]) == (3600, 21 * 24, 6)
     deployed = {score["horizon_s"]: score for score in told["scores"] if score["candidate"] == "deployed"}
@@ -59,11 +59,15 @@ def test_backtest__writes_every_prediction_and_scores_them(
     assert ((paths["value"] > 0.2) & (paths["value"] < 1.6)).all()
 
 
-def test_backtest__shows_a_table_for_each_horizon(
-    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_backtest__shows_a_table_for_each_horizon_and_where_its_predictions_are(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(str(trace), "--out", str(tmp_path / "p.parquet"), "--origins", "2", "--paths", "100")
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    run(str(trace), "--origins", "2")
     told = capsys.readouterr().out
+    out = tmp_path / "home" / "backtests" / "swing.parquet"
+    assert f"predictions in {out}" in told
+    assert pq.read_table(out).to_pandas()["origin"].nunique() == 2
     assert "peak within 24 h, against the better of last day and week" in told
     assert "deployed" in told
 
@@ -78,8 +82,6 @@ def test_backtest__draws_a_page_where_one_is_asked_for(
         str(tmp_path / "p.parquet"),
         "--origins",
         "2",
-        "--paths",
-        "100",
         "--plot",
         str(page),
         "--json",

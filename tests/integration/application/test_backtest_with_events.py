@@ -32,7 +32,7 @@ def events(folder: Path, text: str) -> str:
 def median_peak_of_the_first_day_of_the_sale(trace: Path, folder: Path, *more: str) -> float:
     out = folder / "predictions.parquet"
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", str(trace), "--out", str(out), "--origins", "22", "--paths", "100", "--json", *more])
+        main(["backtest", str(trace), "--out", str(out), "--origins", "22", "--json", *more])
     assert ended.value.code == 0
     rows = pq.read_table(out).to_pandas()
     peaks = rows.query("kind == 'peak' and candidate == 'time_of_week' and horizon_s == 86400 and quantile == 0.5")

@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _asked(folder: Path) -> "subprocess.Popen[str]":
     # What runs in the background of a shell ignores Ctrl-C, and so would its children.
-    asked = ["env", "--default-signal=INT", COMMAND, "replay", "trace.csv", "--topology", "calls.yaml"]
+    asked = ["env", "--default-signal=INT", COMMAND, "replay", "calls.yaml", "--trace", "trace.csv"]
     asked += ["--policies", POLICIES, "--workers", "2"]
     environment = os.environ | {"FORESCALE_HOME": str(folder / "home"), "FORESCALE_MLRUNS": str(folder / "mlruns")}
     return subprocess.Popen(asked, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
@@ -68,7 +68,7 @@ def test_a_replay_that_is_broken_off__leaves_nobody_behind(folder: Path, with_si
     children = _broken_off(folder, with_signal)
     assert len(children) >= 2
     assert psutil.wait_procs(children, timeout=30)[1] == []
-    assert not (folder / "timeline.parquet").exists()
+    assert not (folder / "home" / "replay" / "calls.parquet").exists()
 
 
 def test_a_replay_that_was_broken_off__goes_on_where_it_was(folder: Path) -> None:

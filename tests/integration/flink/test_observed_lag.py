@@ -1,4 +1,4 @@
-"""`forescale shadow observe` on a real job: what waits at its source, and for how long, beside the job's own logs."""
+"""`forescale replay --live --observe` on a real job: what waits at its source, and how long, beside the job's logs."""
 
 import time
 from collections.abc import Iterator

@@ -8,7 +8,8 @@ import pytest
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
-from forescale.jobs.replay import ReplayRequest, replay
+from forescale.jobs.replay import replay
+from forescale.jobs.replay_request import ReplayRequest
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from planner.replay.timeline import read_timeline

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from forecasting.tracking.store_access import connected_client
-from forescale.jobs.replay import ReplayRequest, replay
+from forescale.jobs.replay import replay
+from forescale.jobs.replay_request import ReplayRequest
 from forescale.jobs.replay_terms import Deviations
 from forescale.jobs.replay_tracking import tracked
 from forescale.settings import Settings
@@ -38,7 +39,7 @@ def test_a_replay__is_a_run_with_its_terms_scores_and_files(tmp_path: Path) -> N
         trace=tmp_path / "trace.csv",
         policies=("static-peak", "static-half"),
         against="static-peak",
-        allow=0.01,
+        changes={"planning.allow": 0.01},
         deviations=Deviations(error=0.1, failures_every_s=7200.0),
         seeds=2,
         workers=1,

@@ -14,12 +14,11 @@ HUGE = "1" + 30 * "0"
 @pytest.mark.parametrize(
     "given",
     [
-        ("replay", "t.csv", "--topology", "t.yaml", "--out", "o.parquet", "--days", HUGE),
-        ("replay", "t.csv", "--topology", "t.yaml", "--out", "o.parquet", "--days", "inf"),
-        ("replay", "t.csv", "--topology", "t.yaml", "--out", "o.parquet", "--scale", "1e308"),
-        ("replay", "t.csv", "--topology", "t.yaml", "--out", "o.parquet", "--workers", HUGE),
+        ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--days", HUGE),
+        ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--days", "inf"),
+        ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--scale", "1e308"),
+        ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--workers", HUGE),
         ("plan", "--all", "--workers", HUGE),
-        ("backtest", "t.csv", "--out", "o.parquet", "--paths", HUGE),
         ("backtest", "t.csv", "--out", "o.parquet", "--origins", HUGE),
     ],
     ids=lambda given: f"{given[0]} {given[-2]} {given[-1][:5]}",

@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,8 +20,9 @@ import pytest
 from forescale.cli.main import main
 from forescale.codec import taken_over
 from forescale.files.file_error import FileError
-from forescale.jobs.replay import ReplayedPolicies, ReplayRequest, replay
-from forescale.jobs.replay_gate import GateBounds, read_baseline, worse_than
+from forescale.jobs.replay import ReplayedPolicies, replay
+from forescale.jobs.replay_gate import read_baseline, worse_than
+from forescale.jobs.replay_request import ReplayRequest
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from planner.replay.timeline import decisions_path, read_timeline
@@ -70,7 +72,7 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = _trace(folder / "trace.csv")
-    code = _run("replay", str(trace), "--topology", "calls.yaml", "--out", "t.parquet", "--policies", CHEAP, "--json")
+    code = _run("replay", "calls.yaml", "--trace", str(trace), "--out", "t.parquet", "--policies", CHEAP, "--json")
     assert code == 0
     told = json.loads(capsys.readouterr().out)
     by_name = {score["policy"]: score for score in told["scores"]}
@@ -98,9 +100,9 @@ def test_policies__are_scored_side_by_side_and_the_timeline_kept(
 def test_a_table__tells_cost_and_violations_together(folder: Path) -> None:
     trace = _trace(folder / "trace.csv")
     command = Path(sys.executable).with_name("forescale")
-    options = ["--policies", "static-peak,static-half", "--seeds", "2", "--workers", "2", "--allow", ".01"]
+    options = ["--policies", "static-peak,static-half", "--seeds", "2", "--workers", "2", "--set", "planning.allow=.01"]
     options += ["--against", "static-peak"]
-    asked = [command, "replay", trace, "--topology", "calls.yaml", *options]
+    asked = [command, "replay", "calls.yaml", "--trace", trace, *options]
     done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "violation: lag > 120 s" in done.stdout
@@ -109,6 +111,8 @@ def test_a_table__tells_cost_and_violations_together(folder: Path) -> None:
     assert "less static-peak, mean over paired seeds" in done.stdout
     assert "static-half" in done.stdout
     assert "windows of 300 s" in done.stdout
+    assert f"timeline in {folder / 'home' / 'replay' / 'calls.parquet'}" in done.stdout
+    assert read_timeline(folder / "home" / "replay" / "calls.parquet").allowed_share == 0.01
 
 
 @pytest.mark.parametrize(
@@ -128,11 +132,11 @@ def test_a_trace_that_is_none__is_refused_in_a_line(
     folder: Path, capsys: pytest.CaptureFixture[str], rows: list[str], reason: str
 ) -> None:
     (folder / "bad.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
-    assert _run("replay", "bad.csv", "--topology", "calls.yaml", "--policies", "static-peak") != 0
+    assert _run("replay", "calls.yaml", "--trace", "bad.csv", "--policies", "static-peak") != 0
     said = capsys.readouterr().err
     assert reason in said
     assert "Traceback" not in said
-    assert not (folder / "timeline.parquet").exists()
+    assert not (folder / "home" / "replay").exists()
 
 
 @pytest.mark.parametrize(
@@ -140,18 +144,27 @@ def test_a_trace_that_is_none__is_refused_in_a_line(
     [
         (["--policies", "best"], "--policies names 'best'; known are static-peak"),
         (["--policies", "cron", "--against", "planner"], "--against 'planner' is not replayed; name one of cron"),
-        (["--allow", "2"], "--allow 2; give a share"),
-        (["--error", "-1"], "--error -1; give a finite number of at least 0"),
-        (["--noise", "nan"], "--noise nan"),
-        (["--failures-every", "60"], "--failures-every 60; give a finite number of at least 600"),
-        (["--slow-every", "0"], "--slow-every 0"),
-        (["--key-drift", "1.5"], "--key-drift 1.5; give a finite number of between 0 and 1"),
-        (["--restore-s-per-gib", "-1"], "--restore-s-per-gib -1"),
+        (["--deviation", "error=-1"], "--deviation error=-1; give a finite number of at least 0"),
+        (["--deviation", "noise=nan"], "--deviation noise=nan"),
+        (["--deviation", "noise=much"], "--deviation noise=nan; give a finite number"),
+        (["--deviation", "noise=1_0"], "--deviation noise=nan; give a finite number"),
+        (["--deviation", "failures_every_s=60"], "failures_every_s=60; give a finite number of at least 600"),
+        (["--deviation", "slow_every_s=0"], "--deviation slow_every_s=0"),
+        (["--deviation", "key_drift=1.5"], "--deviation key_drift=1.5; give a finite number of between 0 and 1"),
+        (["--deviation", "wind=1"], "--deviation 'wind=1': give NAME=VALUE, each of error, noise,"),
+        (["--deviation", "noise=.1", "--deviation", "noise=.2"], "key_drift at most once"),
         (["--site", "none.yaml"], "site file none.yaml does not exist"),
-        (["--downtime", "-1"], "--downtime -1"),
-        (["--target-lag", "0"], "--target-lag 0"),
-        (["--forecast-every", "7000"], "--forecast-every 7000; give seconds that divide a day"),
-        (["--forecast-every", "0"], "--forecast-every 0; give seconds that divide a day, 60 at least"),
+        (["--set", "planning.allow=2"], "planning.allow: Input should be less than or equal to 1 (given: 2)"),
+        (["--set", "planning.downtime_s=-1"], "planning.downtime_s: Input should be greater than or equal to 0"),
+        (["--set", "planning.max_lag_s=0"], "planning.max_lag_s: Input should be greater than"),
+        (["--set", "planning.max_lags=9"], "planning.max_lags is not a known field"),
+        (["--set", "forecast.every_s=7000"], "forecast.every_s 7000; give seconds that divide a day"),
+        (["--set", "forecast.every_s=0"], "forecast.every_s: Input should be greater than or equal to 60 (given: 0)"),
+        (["--set", "rescale.restore_s_per_gib=-1"], "rescale.restore_s_per_gib: Input should be greater than or"),
+        (["--set", "lead_s=60"], "--set 'lead_s': a replay sets no such field; name one of planning or forecast"),
+        (["--set", "planning=60"], "--set 'planning': a replay sets no such field"),
+        (["--set", "cluster.kind=flink"], "--set 'cluster.kind': a replay sets no such field"),
+        (["--set", "planning.lead_s"], "--set 'planning.lead_s' is not FIELD=VALUE"),
         (["--from", "2030-01-01"], "nothing is left to replay"),
         (["--from", "noon"], "is no ISO time"),
     ],
@@ -160,7 +173,7 @@ def test_options_that_cannot_be__are_refused_in_a_line(
     folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], reason: str
 ) -> None:
     trace = _trace(folder / "trace.csv")
-    assert _run("replay", str(trace), "--topology", "calls.yaml", *options) != 0
+    assert _run("replay", "calls.yaml", "--trace", str(trace), *options) != 0
     assert reason in capsys.readouterr().err
 
 
@@ -172,7 +185,7 @@ def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
     stateful = TOPOLOGY.replace("{service_s: 0.1}", "{service_s: 0.1, state_gib: 6}")
     (folder / "calls.yaml").write_text(stateful)
     (folder / "site.yaml").write_text("checkpoints: {interval_s: 60, duration_s: 5}\nrescale: {restart_s: 30}\n")
-    asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "cron", "--json"]
+    asked = ["replay", "calls.yaml", "--trace", str(trace), "--policies", "cron", "--json"]
 
     def told(*options: str) -> tuple[dict[str, Any], dict[str, Any]]:
         assert _run(*asked, *options) == 0
@@ -180,22 +193,27 @@ def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
         return answer, answer["scores"][0]
 
     calm, score = told()
-    assert "6 GiB of state cost nothing at a rescale: give --restore-s-per-gib or --site" in calm["notes"]
+    assert (
+        "6 GiB of state cost nothing at a rescale: give --set rescale.restore_s_per_gib=10, or --site" in calm["notes"]
+    )
     rescales = score["rescales_per_day"]
     assert score["downtime_minutes"] == pytest.approx(rescales)
     # Each rescale reads 6 GiB again, at 10 s each: twice as long.
-    answer, score = told("--restore-s-per-gib", "10")
+    answer, score = told("--set", "rescale.restore_s_per_gib=10")
     assert score["downtime_minutes"] == pytest.approx(2 * rescales)
     assert (answer["terms"]["restore_s_per_gib"], answer["terms"]["state_gib"]) == (10, 6)
     # As much as the site file tells, which also goes back to checkpoints.
-    answer, score = told("--site", "site.yaml", "--lead", "40")
+    answer, score = told("--site", "site.yaml", "--set", "planning.lead_s=40")
     provenance = {each["quantity"]: each["provenance"] for each in answer["stands_on"]}
-    assert (provenance["lead"]["origin"], provenance["lead"]["place"]) == ("given", "--lead 40")
+    assert (provenance["lead"]["origin"], provenance["lead"]["place"]) == ("given", "--set planning.lead_s=40")
     assert provenance["downtime"]["origin"] == "declared"
     assert score["downtime_minutes"] == pytest.approx(2 * rescales)
     assert answer["terms"]["checkpoints"]["interval_s"] == 60
     # Failures begin downtimes, too; about one in two hours.
-    answer, score = told("--failures-every", "7200", "--noise", ".1", "--slow-every", "3600", "--key-drift", ".5")
+    answer, score = told(
+        *("--deviation", "failures_every_s=7200", "--deviation", "noise=.1"),
+        *("--deviation", "slow_every_s=3600", "--deviation", "key_drift=.5"),
+    )
     assert score["downtime_minutes"] > rescales + 4
     assert answer["terms"]["deviations"] == {
         "error": 0.0, "noise": 0.1, "failures_every_s": 7200.0, "slow_every_s": 3600.0, "key_drift": 0.5,
@@ -206,7 +224,7 @@ def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
 def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"2024-03-04T{hour:02d}:00:00+02:00,{3600 * 9}" for hour in range(24)]
     (folder / "local.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
-    assert _run("replay", "local.csv", "--topology", "calls.yaml", "--policies", "static-peak", "--json") == 0
+    assert _run("replay", "calls.yaml", "--trace", "local.csv", "--policies", "static-peak", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["start"], told["end"]) == ("2024-03-04T10:00:00+00:00", "2024-03-04T22:00:00+00:00")
     assert "replayed: 720 minutes; less than a day may lack the peak of every day" in told["notes"]
@@ -216,7 +234,7 @@ def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFi
 def test_of_ten_years__the_part_that_is_asked_for_is_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = _trace(folder / "long.csv", days=3652, window_s=3600)
     options = ["--policies", "static-peak", "--from", "2030-01-01", "--until", "2030-01-03", "--json"]
-    assert _run("replay", str(trace), "--topology", "calls.yaml", *options) == 0
+    assert _run("replay", "calls.yaml", "--trace", str(trace), *options) == 0
     assert json.loads(capsys.readouterr().out)["scores"][0]["days"] == 2.0
 
 
@@ -225,8 +243,8 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace, baseline = _trace(folder / "trace.csv"), folder / "baseline.json"
-    asked = ["replay", str(trace), "--topology", "calls.yaml", "--policies", "static-peak,static-half", "--json"]
-    asked += ["--allow", "0"]
+    asked = ["replay", "calls.yaml", "--trace", str(trace), "--policies", "static-peak,static-half", "--json"]
+    asked += ["--set", "planning.allow=0"]
     assert _run(*asked, "--plot", "page.html") == 0
     answer = json.loads(capsys.readouterr().out)
     assert "has the fewest violations" in (folder / "page.html").read_text()
@@ -234,7 +252,7 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
 
     def worse(kept: object) -> list[str]:
         baseline.write_text(json.dumps(kept))
-        return worse_than(done, answer, asked[5].split(","), read_baseline(baseline), GateBounds())
+        return worse_than(done, answer, asked[5].split(","), read_baseline(baseline))
 
     assert worse(answer) == []
     newer = {"forecast_every_s", "parallel_restore", "prices", "started_h", "moved_gib_h"}
@@ -242,14 +260,13 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
     older = {name: value for name, value in answer["terms"].items() if name not in newer}
     assert worse(answer | {"terms": older}) == []
     half = replace(done, scores=tuple(score for score in done.scores if score.policy == "static-half"))
-    assert worse_than(half, answer, ["static-peak", "static-half"], read_baseline(baseline), GateBounds()) == [
+    assert worse_than(half, answer, ["static-peak", "static-half"], read_baseline(baseline)) == [
         "static-peak: replayed with 0 of 1 seed; see the notes"
     ]
-    with pytest.raises(FileError, match="--gate-cost nan; give a finite number"):
-        GateBounds(cost=float("nan")).check()
     cheaper = [score | {"instance_hours": score["instance_hours"] / 1.1} for score in answer["scores"]]
     assert len(worse(answer | {"scores": cheaper})) == 2
     assert "10.0% more than" in worse(answer | {"scores": cheaper})[0]
+    assert worse(answer | {"scores": cheaper, "gate": {"cost": 0.11}}) == []
     better = [score | {"violation_share": score["violation_share"] / 2} for score in answer["scores"]]
     # The static peak has no violation to begin with.
     assert [text.split(":")[0] for text in worse(answer | {"scores": better})] == ["static-half"]
@@ -270,6 +287,8 @@ def test_the_gate__lets_pass_what_is_no_worse_and_says_what_is(
         (answer | {"terms": answer["terms"] | {"deviations": {"error": 0.2}}}, "has error 0.2, this replay 0"),
         ({name: answer[name] for name in answer if name != "terms"}, "is no answer of `forescale replay"),
         (answer | {"scores": cheaper[:1]}, "lacks policy"),
+        (answer | {"gate": {"cost": float("nan")}}, "give finite numbers"),
+        (answer | {"gate": {"price": 1}}, "is no answer of"),
         ([], "is no answer of `forescale replay"),
     ):
         with pytest.raises(FileError, match=reason):
@@ -289,10 +308,10 @@ def test_a_trace__is_read_whatever_its_name(
     ending = {gzip.compress: "gz", bz2.compress: "bz2", lzma.compress: "xz"}[pack]
     packed = folder / f"trace.csv.{ending}"
     packed.write_bytes(pack(_trace(folder / "trace.csv", days=0.5).read_bytes()))
-    options = ["--topology", "calls.yaml", "--policies", "static-peak", "--json"]
+    options = ["--policies", "static-peak", "--json"]
     answers = []
     for trace in (folder / "trace.csv", packed):
-        assert _run("replay", str(trace), *options) == 0
+        assert _run("replay", "calls.yaml", "--trace", str(trace), *options) == 0
         answers.append(json.loads(capsys.readouterr().out)["scores"])
     assert answers[0] == answers[1]
 
@@ -301,18 +320,14 @@ def test_a_trace__is_read_whatever_its_name(
 def test_a_trace_that_does_not_exist__is_refused_whatever_its_name(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    assert _run("replay", name, "--topology", "calls.yaml") == 1
+    assert _run("replay", "calls.yaml", "--trace", name) == 1
     assert f"trace {name} does not exist" in capsys.readouterr().err
 
 
 def test_a_packed_trace_without_a_topology__asks_for_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("replay", "trace.csv.gz") == 2
-    assert "a trace needs --topology" in capsys.readouterr().err
-
-
-def test_a_topology_named_twice__is_not_read_as_a_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run("replay", "calls.yaml", "--topology", "calls.yaml") == 1
-    assert "leave --topology out to replay the topology's history" in capsys.readouterr().err
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "name the topology that takes the arrivals, and give --trace trace.csv.gz" in said
 
 
 def test_a_baseline_that_cannot_be_read__is_refused_before_the_replay(
@@ -320,12 +335,12 @@ def test_a_baseline_that_cannot_be_read__is_refused_before_the_replay(
 ) -> None:
     os.mkfifo(folder / "pipe")
     trace = _trace(folder / "trace.csv", days=0.5)
-    assert _run("replay", str(trace), "--topology", "calls.yaml", "--gate", "pipe", "--out", "t.parquet") == 1
+    assert _run("replay", "calls.yaml", "--trace", str(trace), "--gate", "pipe", "--out", "t.parquet") == 1
     assert "baseline pipe is no answer" in capsys.readouterr().err
     assert not (folder / "t.parquet").exists()
 
 
-def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it_is_asked_for(folder: Path) -> None:
+def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it_was_deleted(folder: Path) -> None:
     _trace(folder / "trace.csv", days=0.5)
 
     def told(*policies: str, **others: object) -> list[str]:
@@ -341,7 +356,8 @@ def test_what_was_replayed__is_not_replayed_again_unless_something_changed_or_it
     again = read_timeline(folder / "t.parquet")
     assert again.policies == ("static-half", "static-peak")
     assert np.array_equal(again.tracks[0].lag_s, half.lag_s)
-    assert told("static-half", downtime_s=61.0) == ["replayed static-half with seed 0"]
+    assert told("static-half", changes={"planning.downtime_s": 61.0}) == ["replayed static-half with seed 0"]
     assert told("static-half", scale=1.5) == ["replayed static-half with seed 0"]
     assert told("static-half") == []
-    assert told("static-half", anew=True) == ["replayed static-half with seed 0"]
+    shutil.rmtree(folder / "home" / "replay")
+    assert told("static-half") == ["replayed static-half with seed 0"]

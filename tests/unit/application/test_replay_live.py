@@ -1,4 +1,4 @@
-"""`forescale shadow` as a user meets it: a table by day, JSON, a page, and one line for what is lacking."""
+"""`forescale replay --live` as a user meets it: a table by day, JSON, a page, and one line for what is lacking."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -47,7 +47,7 @@ def schedule(settings: Settings) -> None:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     try:
-        main(["shadow", *arguments])
+        main(["replay", "--live", *arguments])
         code = 0
     except SystemExit as ended:
         code = int(ended.code or 0)
@@ -57,9 +57,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 def test_a_day__stands_beside_what_really_ran(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     schedule(settings)
-    assert run(capsys, "observe", NAME)[0] == 0
+    assert run(capsys, "--observe", NAME)[0] == 0
     TraceClock(settings.clock_file).advance_to(MONDAY + timedelta(days=1, hours=2))
-    code, out, _ = run(capsys, "observe", NAME, "--json")
+    code, out, _ = run(capsys, "--observe", NAME, "--json")
     assert code == 0
     # One a minute since the first, and that one stands for the minute that ended then.
     assert json.loads(out)["recorded"] == 26 * 60
@@ -83,22 +83,48 @@ def test_a_day__stands_beside_what_really_ran(settings: Settings, capsys: pytest
     assert "What forescale would have done with pair on 1 day" in Path("page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--seeds", "1", "--policies", "cron"], "--live takes no --policies, --seeds; leave out what only replays"),
+        (["--set", "planning.allow=.1"], "--live takes no --set;"),
+        (["--trace", "t.csv"], "--live takes no --trace;"),
+        (["--observe", "--days", "3"], "--live --observe takes no --days;"),
+    ],
+)
+def test_what_goes_with_a_replay_of_policies_alone__is_refused_by_name(
+    settings: Settings, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    code, _, err = run(capsys, NAME, *options)
+    assert code == 2
+    assert message in " ".join(err.replace("│", " ").split())
+
+
+def test_an_observation__is_of_a_live_topology(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["replay", NAME, "--observe"])
+    assert ended.value.code == 2
+    assert "--observe needs --live" in capsys.readouterr().err
+
+
 def test_before_a_day_is_over__it_says_so(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     schedule(settings)
-    run(capsys, "observe", NAME)
+    run(capsys, "--observe", NAME)
     code, out, _ = run(capsys, NAME)
     assert (code, "no whole day has been accrued yet" in out) == (0, True)
 
 
 def test_what_is_unknown__is_never_a_zero(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     schedule(settings)
-    run(capsys, "observe", NAME)
+    run(capsys, "--observe", NAME)
     TraceClock(settings.clock_file).advance_to(MONDAY + timedelta(days=1, hours=2))
     _, out, _ = run(capsys, NAME)
     words = " ".join(out.replace("│", " ").split())
     assert "2026-03-02 unknown 144 unknown 0 unknown 1 0 % 0 %" in words
     assert "the real lag was not measured" in words
-    assert "what ran is known for 0% of the time; run `forescale shadow observe pair` every few minutes" in words
+    assert (
+        "what ran is known for 0% of the time; run `forescale replay pair --live --observe` every few minutes" in words
+    )
 
 
 def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,10 +132,13 @@ def test_errors__are_one_line_with_the_remedy(settings: Settings, capsys: pytest
         "forescale: nothing was planned for topology 'pair' in shadow mode yet; run `forescale plan pair`\n"
     )
     schedule(settings)
-    assert "nobody has observed what topology 'pair' runs; run `forescale shadow observe pair`" in run(capsys, NAME)[2]
+    assert (
+        "nobody has observed what topology 'pair' runs; run `forescale replay pair --live --observe`"
+        in run(capsys, NAME)[2]
+    )
     assert "--plot page.txt is not the name of a page" in run(capsys, NAME, "--plot", "page.txt")[2]
     set_mode(settings.topologies, "act")
-    for command in ([NAME], ["observe", NAME]):
+    for command in ([NAME], ["--observe", NAME]):
         code, out, err = run(capsys, *command, "--json")
         assert (code, json.loads(out)["error"]) == (1, err.removeprefix("forescale: ").strip())
         assert "not in shadow mode; set planning.mode: shadow in its file" in err
@@ -119,7 +148,7 @@ def test_without_a_history__it_says_how_to_build_one(
     settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     schedule(settings)
-    run(capsys, "observe", NAME)
+    run(capsys, "--observe", NAME)
     (settings.home / "history").rename(tmp_path / "elsewhere")
     TraceClock(settings.clock_file).advance_to(MONDAY + timedelta(days=1, hours=2))
     code, _, err = run(capsys, NAME)
@@ -128,7 +157,7 @@ def test_without_a_history__it_says_how_to_build_one(
 
 def test_days_of_an_earlier_shadow__are_not_of_this_one(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     schedule(settings)
-    run(capsys, "observe", NAME)
+    run(capsys, "--observe", NAME)
     TraceClock(settings.clock_file).advance_to(MONDAY + timedelta(days=1, hours=2))
     run(capsys, NAME)
     assert [day.day for day in ledger_of(settings).shadow.days(NAME)] == [date(2026, 3, 2)]

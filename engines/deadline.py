@@ -1,4 +1,4 @@
-"""A moment at which a request ends, however its bytes come.
+"""A moment at which a request, or several that belong together, end, however their bytes come.
 
 Timeouts of HTTP clients count from the last byte: a server that sends one a second is waited for without end.
 """
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TypeVar
 
@@ -16,8 +17,11 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-NOTICE_S = 8.0
-"""Whoever waits longer is told for what."""
+NOTICE_S = 3.0
+"""Whoever waits longer is told for what: within ten seconds, imports on a busy machine included."""
+
+_operation_ends_s: ContextVar[float | None] = ContextVar("_operation_ends_s", default=None)
+_given_up: list[threading.Thread] = []
 
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete", "connect_unix_socket.complete")
 
@@ -84,14 +88,41 @@ def within(left_s: float, ask: Callable[[], Answer]) -> Answer:
     if errors:
         raise errors[0]
     if not answers:
-        raise TimeoutError(f"no answer within {left_s:g} s")
+        _given_up.append(thread)
+        raise TimeoutError(f"no answer within {left_s:.3g} s")
     return answers[0]
+
+
+def calls_go_on() -> bool:
+    """Whether a call that `within` gave up still runs. A thread that wakes while Python ends aborts the process."""
+    return any(thread.is_alive() for thread in _given_up)
+
+
+@contextmanager
+def altogether(what: str, most_s: float) -> Iterator[None]:
+    """The exchanges within the block end within most_s together, and the wait for them is announced once."""
+    with waiting(what, most_s):
+        token = _operation_ends_s.set(time.monotonic() + left_s(most_s))
+        try:
+            yield
+        finally:
+            _operation_ends_s.reset(token)
+
+
+def left_s(most_s: float) -> float:
+    """Longest time of one exchange: most_s, or less if `altogether` leaves less. Never zero, which some clients read
+    as no limit.
+    """
+    ends_s = _operation_ends_s.get()
+    return most_s if ends_s is None else max(0.001, min(most_s, ends_s - time.monotonic()))
 
 
 @contextmanager
 def waiting(what: str, most_s: float) -> Iterator[None]:
-    """Say what is waited for, and how long at most, if the block takes longer than NOTICE_S."""
-    if most_s <= NOTICE_S:
+    """Say what is waited for, and how long at most, if the block takes longer than NOTICE_S. Within `altogether`, that
+    one says so.
+    """
+    if most_s <= NOTICE_S or _operation_ends_s.get() is not None:
         yield
         return
     timer = threading.Timer(NOTICE_S, lambda: logger.warning("still waiting for %s, at most %.3g s", what, most_s))

@@ -4,6 +4,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -13,7 +14,7 @@ import httpx
 from pydantic import SecretStr
 
 from engines.bounded_answer import TooLargeError, bounded
-from engines.deadline import Deadline, waiting
+from engines.deadline import Deadline, altogether, left_s, waiting
 from engines.failover import Failover
 from engines.redaction import as_quoted, login_secrets, without_secrets
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
@@ -23,6 +24,9 @@ Failure = Callable[[str], Exception]
 
 tls = cache(httpx.create_ssl_context)
 """Loading the trusted certificates takes longer than a request, so it is done once for all servers."""
+
+OPERATION_REQUESTS = 3.0
+"""Reading a state takes several requests: at most as long as three that take their full time."""
 
 PAUSES_S = (0.1, 0.4)
 """Mean pauses before an idempotent call is retried: shorter outages are bridged, longer ones reported."""
@@ -73,6 +77,10 @@ class JsonServer:
         self.address = shown
         self.place = f"{name} at {shown}" + (f", {part}" if part else "")
 
+    def operation(self) -> AbstractContextManager[None]:
+        """The requests within belong together: they end within the time of OPERATION_REQUESTS of them."""
+        return altogether(self.place, OPERATION_REQUESTS * self._timeout_s)
+
     def failure(self, message: str) -> Exception:
         """The error with this message, without secrets: servers may repeat what they were sent."""
         return self._failure(without_secrets(message, self._secrets))
@@ -111,14 +119,14 @@ class JsonServer:
         """
         request = path if method == "GET" else f"{method} {path}"
         pauses_s = list(PAUSES_S) if idempotent else []
-        ends_s = time.monotonic() + self._timeout_s
+        most_s = left_s(self._timeout_s)
+        ends_s = time.monotonic() + most_s
         while True:
-            left_s = ends_s - time.monotonic()
             try:
-                response = self._exchanged(method, path, parameters, body, max(left_s, 0.001))
+                response = self._exchanged(method, path, parameters, body, max(ends_s - time.monotonic(), 0.001))
             except httpx.TimeoutException:
                 raise self.failure(
-                    f"{self.place} did not answer {request} within {self._timeout_s:g} s; "
+                    f"{self.place} did not answer {request} within {most_s:.3g} s; "
                     "see whether it is overloaded, or give it more time"
                 ) from None
             except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -134,12 +142,12 @@ class JsonServer:
             time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
 
     def _exchanged(
-        self, method: str, path: str, parameters: Parameters | None, body: object, left_s: float
+        self, method: str, path: str, parameters: Parameters | None, body: object, most_s: float
     ) -> httpx.Response:
-        """One request with its whole answer, within left_s seconds and MAX_ANSWER_BYTES."""
-        with Deadline(left_s) as deadline, waiting(self.place, left_s):
+        """One request with its whole answer, within most_s seconds and MAX_ANSWER_BYTES."""
+        with Deadline(most_s) as deadline, waiting(self.place, most_s):
             sent = self._client.build_request(
-                method, path, params=parameters, json=body, timeout=left_s, extensions={"trace": deadline.trace}
+                method, path, params=parameters, json=body, timeout=most_s, extensions={"trace": deadline.trace}
             )
             try:
                 response = self._client.send(sent, stream=True)

@@ -86,7 +86,7 @@ class TrackedTopology(JsonServer):
         if len(roles) != 1:
             raise self.failure(
                 f"{self.place} runs under {len(roles)} roles{' (' + ', '.join(roles) + ')' if roles else ''}; give the "
-                "one that `heron submit` was given: role in its section, or --role"
+                "one that `heron submit` was given: role in its section, or --job CLUSTER/ROLE/ENVIRON/NAME"
             )
         return roles[0]
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engines.bounded_answer import TooLargeError
-from engines.deadline import waiting, within
-from engines.http import Failure
+from engines.deadline import altogether, left_s, waiting, within
+from engines.http import OPERATION_REQUESTS, Failure
 from engines.kubernetes.bounded_answers import bound_answers
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
@@ -79,6 +80,10 @@ class KubernetesServer:
         parts = urlsplit(settings.host)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
         self.place = f"Kubernetes at {shown}, namespace {namespace}"
+
+    def operation(self) -> AbstractContextManager[None]:
+        """The requests within belong together: they end within the time of OPERATION_REQUESTS of them."""
+        return altogether(self.place, OPERATION_REQUESTS * self._timeout_s)
 
     def failure(self, message: str) -> Exception:
         """The error with this message, without secrets."""
@@ -198,12 +203,13 @@ class KubernetesServer:
         import urllib3
         from kubernetes.client import ApiException
 
+        most_s = left_s(self._timeout_s)
         try:
-            with waiting(self.place, self._timeout_s):
-                data, _, headers = within(self._timeout_s, call)
+            with waiting(self.place, most_s):
+                data, _, headers = within(most_s, call)
         except (TimeoutError, urllib3.exceptions.ReadTimeoutError):
             raise self.failure(
-                f"{self.place} did not answer on {where} within {self._timeout_s:g} s; see whether it is overloaded"
+                f"{self.place} did not answer on {where} within {most_s:.3g} s; see whether it is overloaded"
             ) from None
         except TooLargeError as error:
             raise self.failure(f"{self.place}, on {where}, {error}") from None
@@ -217,7 +223,7 @@ class KubernetesServer:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, urllib3.exceptions.ReadTimeoutError):
                 raise self.failure(
-                    f"{self.place} did not answer on {where} within {self._timeout_s:g} s; see whether it is overloaded"
+                    f"{self.place} did not answer on {where} within {most_s:.3g} s; see whether it is overloaded"
                 ) from None
             raise self.failure(
                 f"{self.place} cannot be reached: {_one_line(reason)}; check the address and the network"

@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engines.bounded_answer import bounded
-from engines.deadline import waiting, within
+from engines.deadline import left_s, waiting, within
 from engines.redaction import without_credentials
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ class BoundedClient:
         called = getattr(self._client, name)
         if not callable(called):
             return called
-        most_s = ARTIFACTS_S if "artifact" in name else self._call_s
+        longest_s = ARTIFACTS_S if "artifact" in name else self._call_s
 
         def bounded(*values: Any, **named: Any) -> Any:
+            most_s = left_s(longest_s)
             with waiting(self._place, most_s):
                 return within(most_s, partial(called, *values, **named))
 

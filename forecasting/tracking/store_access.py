@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from engines.deadline import within
+from engines.bounded_answer import bounded
+from engines.deadline import altogether, waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
 from forecasting.tracking.bounded_client import BoundedClient, bound_answers
@@ -47,7 +49,9 @@ def connected_client(uri: str) -> "MlflowClient":
     """
     if importlib.util.find_spec("mlflow") is None:
         raise TrackingError("mlflow is not installed; install forescale[mlflow]")
+    began_s = time.monotonic()
     _check_answers(uri)
+    left_s = ANSWER_TIMEOUT_S - (time.monotonic() - began_s)
     _set_defaults()
     if served := _is_served_database(uri):
         _check_database(uri)
@@ -66,7 +70,9 @@ def connected_client(uri: str) -> "MlflowClient":
             client = MlflowClient(tracking_uri=uri, registry_uri=uri)
             if not uri.startswith("sqlite:"):
                 client = cast("MlflowClient", BoundedClient(client, uri, FIRST_USE_S if served else ANSWER_TIMEOUT_S))
-            client.search_experiments(max_results=1)
+            # Importing MLflow takes seconds, which are not the server's.
+            with altogether(f"MLflow at {without_credentials(uri)}", FIRST_USE_S if served else left_s):
+                client.search_experiments(max_results=1)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise refused(uri, "opening the store", error) from None
     return client
@@ -112,7 +118,8 @@ def _check_answers(uri: str) -> None:
         socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
         # Without this check, a server that accepts connections but never answers would be retried for minutes.
         health = f"{uri.rstrip('/')}/health"
-        within(ANSWER_TIMEOUT_S, lambda: _headers_come(health))
+        with waiting(f"MLflow at {without_credentials(uri)}", ANSWER_TIMEOUT_S):
+            within(ANSWER_TIMEOUT_S, lambda: _answer_comes(health))
     except (httpx.TimeoutException, TimeoutError):
         raise TrackingError(
             f"MLflow at {without_credentials(uri)} takes connections and did not answer within {ANSWER_TIMEOUT_S:g} s; "
@@ -127,9 +134,10 @@ def _check_answers(uri: str) -> None:
         raise TrackingError(f"MLflow at {without_credentials(uri)} does not answer ({error}); {REMEDY}") from None
 
 
-def _headers_come(address: str) -> None:
-    with httpx.stream("GET", address, timeout=ANSWER_TIMEOUT_S, follow_redirects=False):
-        pass
+def _answer_comes(address: str) -> None:
+    with httpx.stream("GET", address, timeout=ANSWER_TIMEOUT_S, follow_redirects=False) as response:
+        for _ in bounded(response.iter_raw()):
+            pass
 
 
 def _is_served_database(uri: str) -> bool:

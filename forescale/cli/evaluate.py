@@ -24,6 +24,7 @@ from forescale.files.plan_folder import plan_paths, read_plan_files
 from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
+from forescale.jobs.services import service_terms
 from forescale.situation.decision_grounds import variation_grounds
 from forescale.situation.grounds import grounds, warm_up_grounds
 from forescale.situation.situation import Situation
@@ -78,7 +79,7 @@ def evaluate(
 ) -> None:
     """What plans would do under a load, before any is deployed.
 
-    Throughput, bottleneck, latency, resources and recovery.
+    Throughput, bottleneck, latency, resources and recovery; of micro-services also where they saturate by threads.
     """
     check_page(plot, ModelError)
     paths = plan_paths(plan or [])
@@ -120,6 +121,7 @@ def evaluate(
         backlog=waiting,
         packed=partial(_packed, situation, running),
         warm_up=WARM if learned is None else learned.warmed.warm_up,
+        services=service_terms(config, profiles),
     )
     issued_at = None if loads[0].peak is None else loads[0].peak.issued_at
     variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)

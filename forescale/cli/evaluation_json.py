@@ -16,6 +16,7 @@ def evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
         "max_lag_s": evaluation.max_lag_s,
         "time_to_violation_s": evaluation.time_to_violation_s,
         "drain_wait_s": evaluation.drain_wait_s,
+        "saturation": None if evaluation.saturation is None else asdict(evaluation.saturation),
         "intervals": asdict(evaluation.intervals),
         "violation": {
             "horizon_s": evaluation.horizon_s,

@@ -8,12 +8,15 @@ from forescale.jobs.evaluation import Evaluation
 from forescale.report.kit.wording import NBSP, balance, duration
 from modeling.estimate import Estimate
 from modeling.flow.limits import ContainerLimit, Limit, OperatorLimit
+from modeling.services.pools import ServiceSaturation
 from modeling.uncertainty.estimate_intervals import Interval
 
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:
     """One plan: operators, containers, throughput, latency, uncertainty, and what limits it."""
     _show_estimate(name, evaluation)
+    if evaluation.saturation is not None:
+        _show_saturation(evaluation.saturation)
     _show_uncertainty(evaluation)
     _show_lag(evaluation)
     by_remedy: dict[str, list[str]] = {}
@@ -94,6 +97,18 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         plain(f"{stream}: {balance(estimate.bounds[stream])}")
     for note in estimate.notes:
         plain(f"note: {note}")
+
+
+def _show_saturation(full: ServiceSaturation) -> None:
+    rows = [(name, _rate(rate), _rate(full.throughput_per_s[name])) for name, rate in full.own_limit_per_s.items()]
+    title = "requests of each service where threads are short"
+    console.print(table(title, ["service", "if no call waited", "with all threads held"], rows))
+    most = ", ".join(f"{source} at {_rate(rate)}" for source, rate in full.mst_per_s.items())
+    plain(f"with threads that wait for calls it saturates: {most}; short of threads or CPU: {full.bottleneck}")
+
+
+def _rate(per_s: float) -> str:
+    return f"{per_s:.4g}/s" if math.isfinite(per_s) else "no bound"
 
 
 def _show_uncertainty(evaluation: Evaluation) -> None:

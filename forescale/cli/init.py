@@ -8,17 +8,7 @@ import typer
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.interview import completed, interview
-from forescale.cli.login_options import (
-    CaFile,
-    CertificateFile,
-    HeadersEnv,
-    KeyFile,
-    Kubeconfig,
-    KubeContext,
-    TokenEnv,
-    TokenFile,
-    login_fields,
-)
+from forescale.cli.login_options import Login, login_fields
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
 from forescale.cli.timezone_option import known_timezone
 from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, unmeasured_because
@@ -38,19 +28,18 @@ def init(
     run: typer.Context,
     flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface.")] = None,
     storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
-    heron_tracker: Annotated[
-        str | None, typer.Option(help="Address of Heron's tracker; with --job, --cluster and --environ.")
-    ] = None,
+    heron_tracker: Annotated[str | None, typer.Option(help="Address of Heron's tracker; with --job.")] = None,
     kubernetes: Annotated[
         str | None, typer.Option(help="Namespace of Kubernetes; with --job, --workload or --selector.")
     ] = None,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask for what no engine reports.")] = False,
     job: Annotated[
-        str | None, typer.Option(help="Name of the job, topology or FlinkDeployment; the only one if absent.")
+        str | None,
+        typer.Option(
+            help="Name of the job, topology or FlinkDeployment, the only one if absent; of Heron, "
+            "CLUSTER/ROLE/ENVIRON/NAME or CLUSTER/ENVIRON/NAME."
+        ),
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Heron's name of the cluster.")] = None,
-    environ: Annotated[str | None, typer.Option(help="Heron's environment.")] = None,
-    role: Annotated[str | None, typer.Option(help="Heron's role.")] = None,
     workload: Annotated[
         list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; repeatable.")
     ] = None,
@@ -58,14 +47,7 @@ def init(
     url: Annotated[
         str | None, typer.Option(help="Address of a FlinkDeployment's REST interface; its service's if absent.")
     ] = None,
-    token_env: TokenEnv = None,
-    token_file: TokenFile = None,
-    headers_env: HeadersEnv = None,
-    ca_file: CaFile = None,
-    certificate_file: CertificateFile = None,
-    key_file: KeyFile = None,
-    kubeconfig: Kubeconfig = None,
-    context: KubeContext = None,
+    login: Login = None,
     kafka: Annotated[str | None, typer.Option(help="Kafka servers (host:port) to look for arrivals at.")] = None,
     prometheus: Annotated[str | None, typer.Option(help="Address of Prometheus to look for arrivals at.")] = None,
     timezone: Annotated[
@@ -95,18 +77,8 @@ def init(
         drafted = draft_topology(workspace, asked, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
         _say(drafted, None, "", as_json=as_json)
         return
-    login = login_fields(
-        headers_env,
-        token_env=token_env,
-        token_file=token_file,
-        ca_file=ca_file,
-        certificate_file=certificate_file,
-        key_file=key_file,
-        kubeconfig=kubeconfig,
-        context=context,
-    )
     place = str(places[kind])
-    request = JobRequest(place, job, cluster, environ, role, login, tuple(workload or ()), selector, url)
+    request = JobRequest(place, job, login_fields(login or []), tuple(workload or ()), selector, url)
     with console.status(f"asking {DESCRIBED[kind].option} {kind}"):
         described = described_job(kind, request)
     if interactive:

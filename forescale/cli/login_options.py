@@ -1,46 +1,44 @@
-"""Login options for an engine: the fields of the section `cluster`, which names secrets and never holds them."""
+"""The option `--login` of an engine: fields of the section `cluster`, which name secrets and never hold them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from forescale.files.shown import shown
 from planner.errors import ClusterError
 
-TokenEnv = Annotated[str | None, typer.Option(help="Environment variable with a bearer token.")]
-TokenFile = Annotated[Path | None, typer.Option(help="File with a bearer token (Flink).")]
-HeadersEnv = Annotated[
+Login = Annotated[
     list[str] | None,
-    typer.Option(help="HEADER=VARIABLE, the environment variable with the header's value; repeatable."),
+    typer.Option(
+        metavar="FIELD=VALUE",
+        help="A field of the section `cluster` that logs in: token_env=FLINK_TOKEN, headers_env.X-Team=FLINK_TEAM, "
+        "ca_file=/etc/ca.pem, certificate_file, key_file, kubeconfig, context=prod; repeatable.",
+    ),
 ]
-CaFile = Annotated[Path | None, typer.Option(help="Certificates (PEM) that the server's is checked against.")]
-CertificateFile = Annotated[Path | None, typer.Option(help="Client certificate (PEM, Flink).")]
-KeyFile = Annotated[Path | None, typer.Option(help="Key of the client certificate (PEM, Flink).")]
-Kubeconfig = Annotated[Path | None, typer.Option(help="Kubeconfig; what kubectl uses if absent.")]
-KubeContext = Annotated[str | None, typer.Option(help="Context of the kubeconfig; the current one if absent.")]
+PATHS = frozenset({"ca_file", "certificate_file", "key_file", "kubeconfig", "token_file"})
+NAMED = "headers_env"
+"""Its value is by header."""
 
 
-def login_fields(headers_env: list[str] | None, **given: str | Path | None) -> dict[str, Any]:
-    """The given fields, by name. Paths become absolute, because the topology file is read from elsewhere.
+def login_fields(texts: Sequence[str]) -> dict[str, Any]:
+    """The fields, by name, not validated. Paths become absolute, because the topology file is read from elsewhere.
 
-    Raises ClusterError for a header without a variable.
+    Raises ClusterError for a text of another form, and for a field that is given twice. None of it is repeated: whoever
+    mistakes the option writes the secret itself into it.
     """
-    fields: dict[str, Any] = {
-        name: str(value.expanduser().absolute()) if isinstance(value, Path) else value
-        for name, value in given.items()
-        if value is not None
-    }
-    if headers_env:
-        fields["headers_env"] = dict(map(_header, headers_env))
-    return fields
-
-
-def _header(text: str) -> tuple[str, str]:
-    header, equals, variable = text.partition("=")
-    if not (header and equals and variable):
-        raise ClusterError(
-            f"--headers-env {shown(header)} is not HEADER=VARIABLE; give it like --headers-env "
-            "Authorization=FLINK_LOGIN"
-        )
-    return header, variable
+    fields: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        field, _, header = name.partition(".")
+        if not value or (field == NAMED) != bool(header):
+            raise ClusterError(
+                "--login takes FIELD=VALUE (what was given is not shown); give it like --login token_env=FLINK_TOKEN "
+                "or --login headers_env.Authorization=FLINK_LOGIN"
+            )
+        named = headers if header else fields
+        if (header or field) in named:
+            raise ClusterError(f"--login gives {name} twice; give each field once")
+        named[header or field] = str(Path(value).expanduser().absolute()) if field in PATHS else value
+    return fields | ({NAMED: headers} if headers else {})

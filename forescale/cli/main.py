@@ -15,6 +15,7 @@ import typer.main
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from engines.deadline import calls_go_on
 from engines.redaction import without_logins
 from forescale.cli.output import say_in_any_encoding, say_json
 from forescale.codec import to_json
@@ -116,8 +117,24 @@ def _not_imported() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. Exits with 0, with 1 after an error (one line on standard error), or with 2 for wrong usage."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command. Exits with 0, with 1 after an error (one line on standard error), or with 2 for wrong usage.
+
+    arguments: those of the process if omitted, which then ends.
+    """
+    if arguments is not None:
+        _run(list(arguments))
+        return
+    try:
+        _run(sys.argv[1:])
+    except SystemExit as ended:
+        if calls_go_on():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1)
+        raise
+
+
+def _run(given: list[str]) -> None:
     gc.set_threshold(COLLECTED_AFTER)
     say_in_any_encoding()
     try:

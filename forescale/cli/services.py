@@ -12,8 +12,9 @@ from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholder
 from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 from forescale.files.typed_plan import parallelism_of
-from forescale.jobs.services import saturation
+from forescale.jobs.services import saturation, service_terms
 from forescale.situation.grounds import grounds
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.services.pools import CallRouting
 from planner.errors import PlanError
 from planner.provenance import Quantity
@@ -54,7 +55,17 @@ def services(
     asked = parallelism_of("--threads", threads)
     if unknown := sorted(set(asked) - set(shape.order)):
         raise PlanError(f"--threads names the unknown service {unknown[0]!r}; known are {', '.join(shape.order)}")
-    found = saturation(config, situation.profiles, parallelism_of("--replicas", replicas), asked, load_per_s, routing)
+    section = config.services_section
+    if section is None:
+        raise PlanError(f"{config.topology}: section services is missing; see docs/engines/services.md")
+    section = section.model_copy(update={"evaluated_threads": asked, "routing": routing})
+    terms = service_terms(config.model_copy(update={"services_section": section}), situation.profiles)
+    assert terms is not None
+    plan = PhysicalPlan(config.topology, parallelism_of("--replicas", replicas))
+    plan.check(shape)
+    found = saturation(shape, situation.profiles, plan, load_per_s, terms)
+    if isinstance(found, str):
+        raise PlanError(found)
     if as_json:
         say_json(to_json(found) | grounds_fields(stands_on))
         return

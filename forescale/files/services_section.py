@@ -8,23 +8,26 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from forescale.files.bounded_numbers import Positive
 from forescale.files.http_access import http_address
 from forescale.plain_numbers import PlainNumbers
-from modeling.services.pools import MAX_THREADS
+from modeling.services.pools import MAX_THREADS, CallRouting
 
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 
 
 class ServicesSection(PlainNumbers, BaseModel):
-    """threads: requests that one replica of each service serves at a time. requests: per service, the selector of its
-    histogram or summary of request durations, without _count and _sum, such as
-    `http_request_duration_seconds{job="gate"}`. calls: per stream, the selector of the caller's counter of its calls;
-    where it is missing, the callee's requests count as the calls, which fails where several services call it.
-    replica_label: label that distinguishes replicas. url: of Prometheus, by default that of `arrivals`. sample_s: span
-    of the counters that calibration reads.
+    """threads: requests that one replica of each service serves at a time, as when it was calibrated.
+    evaluated_threads: with which `evaluate` predicts saturation, where others. routing: how calls find a replica:
+    shared, one that is free if there is any; random, any one. requests: per service, the selector of its histogram or
+    summary of request durations, without _count and _sum, such as `http_request_duration_seconds{job="gate"}`. calls:
+    per stream, the selector of the caller's counter of its calls; where it is missing, the callee's requests count as
+    the calls, which fails where several services call it. replica_label: label that distinguishes replicas. url: of
+    Prometheus, by default that of `arrivals`. sample_s: span of the counters that calibration reads.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     threads: dict[str, Threads]
+    evaluated_threads: dict[str, Threads] = {}
+    routing: CallRouting = CallRouting.SHARED
     requests: dict[str, str]
     calls: dict[str, str] = {}
     replica_label: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "instance"
@@ -47,13 +50,17 @@ class ServicesSection(PlainNumbers, BaseModel):
 
     def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
         """streams: the callee of each. Raises ValueError for missing or unknown names."""
-        fields: dict[str, Collection[str]] = {"threads": self.threads, "requests": self.requests}
+        fields: dict[str, Collection[str]] = {
+            "threads": self.threads,
+            "evaluated_threads": self.evaluated_threads,
+            "requests": self.requests,
+        }
         for field, named in fields.items():
             if unknown := sorted(set(named) - set(operators)):
                 raise ValueError(
                     f"services.{field} names the unknown operator {unknown[0]!r}; known are {', '.join(operators)}"
                 )
-            if lacking := [name for name in operators if name not in named]:
+            if field != "evaluated_threads" and (lacking := [name for name in operators if name not in named]):
                 raise ValueError(f"services.{field} gives nothing for {lacking[0]!r}; name every operator")
         if unknown := sorted(set(self.calls) - set(streams)):
             raise ValueError(f"services.calls names the unknown stream {unknown[0]!r}; known are {', '.join(streams)}")

@@ -224,13 +224,6 @@ class TopologyConfig(_Strict):
         """Siblings by source, of sources that name any."""
         return {name: entry.like for name, entry in self.sources.items() if entry.like}
 
-    @property
-    def services(self) -> ServicesSection:
-        """Raises FileError if the file has none."""
-        if self.services_section is None:
-            raise FileError(f"{self.topology}: section services is missing; see docs/engines/services.md")
-        return self.services_section
-
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":
         self.as_topology()

@@ -7,6 +7,7 @@ import numpy as np
 
 from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
+from forescale.jobs.services import ServiceTerms, saturation
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluated_remedy import Packed
@@ -20,6 +21,7 @@ from modeling.queueing.bursts import Arrivals
 from modeling.remedies import combined_change, excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.rescaling.warm_up import WARM, WarmUp
+from modeling.services.pools import ServiceSaturation
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
@@ -42,7 +44,8 @@ class Missed:
 class Evaluation:
     """One plan. missed: by target. time_to_violation_s: until the lag exceeds its target, infinite if it never does.
     drain_wait_s: how long a tuple waits behind the given backlog. enough: for a plan that does not carry the load, the
-    result of `enough_instances`.
+    result of `enough_instances`. saturation: of micro-services, with the waits of their callers; None for other
+    operators, or if unknown.
     """
 
     estimate: Estimate
@@ -54,13 +57,14 @@ class Evaluation:
     time_to_violation_s: float
     drain_wait_s: float
     enough: Mapping[str, int] | Excuse
+    saturation: ServiceSaturation | None = None
 
 
 @dataclass(frozen=True)
 class Terms:
     """The terms under which plans are evaluated. targets: without max_utilisation, excuses go by the headroom that
     plans keep. draws: of the parameters' errors; seed: reproduces them. warm_up: after a change from the
-    running plan.
+    running plan. services: None if operators are no micro-services.
     """
 
     load: EvaluatedLoad
@@ -72,6 +76,7 @@ class Terms:
     draws: int = 400
     seed: int = 7
     warm_up: WarmUp = WARM
+    services: ServiceTerms | None = None
 
     @property
     def change(self) -> PlanChange | None:
@@ -114,8 +119,10 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     intervals = estimate_intervals(topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site)
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
     short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
+    full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
+    notes = (*told.notes, *load.notes, *([full] if isinstance(full, str) else []))
     return Evaluation(
-        estimate=replace(told, notes=(*told.notes, *load.notes)),
+        estimate=replace(told, notes=notes),
         intervals=intervals,
         missed={
             target: Missed(*(float(each[target][0]) for each in (found.probability, found.error, found.seconds)))
@@ -127,6 +134,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
         enough={} if told.stable else enough_instances(topology, profiles, plan, rates_per_s, cv2, site, terms.packed),
+        saturation=None if isinstance(full, str) else full,
     )
 
 

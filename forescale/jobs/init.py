@@ -74,6 +74,11 @@ def check_request(kind: str, request: JobRequest) -> JobsKind:
         raise ClusterError(f"{jobs.option} needs {' and '.join(lacking)}; without it no topology is found there")
     if unused := [option for option in options if option not in jobs.uses]:
         raise ClusterError(f"{' and '.join(unused)} would have no effect on a job at {jobs.option}; leave it out")
+    if unused := sorted(set(request.login) - jobs.login):
+        raise ClusterError(
+            f"--login {unused[0]} would have no effect on a job at {jobs.option}; it takes "
+            f"{', '.join(sorted(jobs.login))}"
+        )
     if jobs.at_an_address:
         _check_address(request.place, jobs.option)
     if request.url is not None:

@@ -1,30 +1,39 @@
-"""Saturation of a graph of micro-services with other replicas or threads than it was calibrated with."""
+"""Saturation of a graph of micro-services, whose calls hold the caller's threads."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from forescale.files.topology import TopologyConfig
+from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.services.pools import CallRouting, ServiceSaturation, pool_of, service_saturation
+from modeling.inputs.topology import Topology
+from modeling.services.pools import CallRouting, ServicePool, ServiceSaturation, pool_of, service_saturation
+
+
+@dataclass(frozen=True)
+class ServiceTerms:
+    """pools: one replica of each service."""
+
+    pools: Mapping[str, ServicePool]
+    routing: CallRouting
+
+
+def service_terms(config: TopologyConfig, profiles: Profiles) -> ServiceTerms | None:
+    """None if the topology file has no section `services`."""
+    section = config.services_section
+    if section is None:
+        return None
+    measured = {name: pool_of(profiles[name], section.threads[name], config.operators[name].cores) for name in profiles}
+    other = {name: replace(measured[name], threads=count) for name, count in section.evaluated_threads.items()}
+    return ServiceTerms(measured | other, section.routing)
 
 
 def saturation(
-    config: TopologyConfig,
-    profiles: Profiles,
-    replicas: Mapping[str, int],
-    threads: Mapping[str, int],
-    load_per_s: Mapping[str, float],
-    routing: CallRouting = CallRouting.SHARED,
-) -> ServiceSaturation:
-    """threads: of one replica, if different from the topology file's, with which it was measured.
-
-    Raises FileError if the topology file has no section services, and ModelError for what cannot be computed.
-    """
-    topology, section = config.as_topology(), config.services
-    PhysicalPlan(config.topology, replicas).check(topology)
-    pools = {
-        name: pool_of(profiles[name], section.threads[name], config.operators[name].cores) for name in topology.order
-    }
-    changed = {name: replace(pools[name], threads=count) for name, count in threads.items() if name in pools}
-    return service_saturation(topology, profiles, pools | changed, replicas, load_per_s, routing)
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, load_per_s: Mapping[str, float], terms: ServiceTerms
+) -> ServiceSaturation | str:
+    """Or why it is unknown. load_per_s: by source; only the mix matters."""
+    try:
+        return service_saturation(topology, profiles, terms.pools, plan.parallelism, load_per_s, terms.routing)
+    except ModelError as error:
+        return f"saturation by threads is unknown: {error}"

@@ -94,19 +94,20 @@ class FlinkCluster:
 
     def state(self) -> ClusterState:
         """free_slots counts free slots; each could hold one instance of every operator."""
-        seen = self._look()
-        job = seen.job
-        free, held = self._rest.slots(job.jid)
-        settled = job.runs and not self._under_way(seen, free + held)
-        status = Status.DOWN if job.state in ENDED else Status.RUNNING if settled else Status.RESCALING
-        return ClusterState(
-            topology=self._declared.name,
-            plan=self._plan(seen.running),
-            status=status,
-            observed_at=moment(job.now),
-            running_since=self._rest.running_since(job) if job.runs else None,
-            free_slots=free,
-        )
+        with self._rest.operation():
+            seen = self._look()
+            job = seen.job
+            free, held = self._rest.slots(job.jid)
+            settled = job.runs and not self._under_way(seen, free + held)
+            status = Status.DOWN if job.state in ENDED else Status.RUNNING if settled else Status.RESCALING
+            return ClusterState(
+                topology=self._declared.name,
+                plan=self._plan(seen.running),
+                status=status,
+                observed_at=moment(job.now),
+                running_since=self._rest.running_since(job) if job.runs else None,
+                free_slots=free,
+            )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
         """Counters over the next span_s seconds or slightly more. Waits until the plan has run for warm_s.

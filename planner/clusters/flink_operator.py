@@ -82,17 +82,18 @@ class FlinkOperatorCluster:
 
     def state(self) -> ClusterState:
         """free_slots is None: the operator's Flink requests task managers as needed."""
-        seen = self._look()
-        ended = seen.deployment.lost or seen.job.state in ENDED
-        settled = not seen.unsettled and seen.running == seen.asked
-        return ClusterState(
-            topology=self._declared.name,
-            plan=self._plan(seen.running),
-            status=Status.DOWN if ended else Status.RUNNING if settled else Status.RESCALING,
-            observed_at=moment(seen.job.now),
-            running_since=self._rest.running_since(seen.job) if seen.job.runs else None,
-            free_slots=None,
-        )
+        with self._rest.operation():
+            seen = self._look()
+            ended = seen.deployment.lost or seen.job.state in ENDED
+            settled = not seen.unsettled and seen.running == seen.asked
+            return ClusterState(
+                topology=self._declared.name,
+                plan=self._plan(seen.running),
+                status=Status.DOWN if ended else Status.RUNNING if settled else Status.RESCALING,
+                observed_at=moment(seen.job.now),
+                running_since=self._rest.running_since(seen.job) if seen.job.runs else None,
+                free_slots=None,
+            )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
         return self._flink().operator_samples(span_s)

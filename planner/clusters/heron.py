@@ -116,16 +116,17 @@ class HeronCluster:
         self._updated: tuple[Accepted, datetime] | None = None
 
     def state(self) -> ClusterState:
-        seen = self._look()
-        runs = not seen.silent
-        return ClusterState(
-            topology=self._declared.name,
-            plan=self._plan(seen),
-            status=Status.RUNNING if runs else Status.RESCALING,
-            observed_at=seen.at,
-            running_since=self._running_since(seen) if runs else None,
-            free_slots=None,
-        )
+        with self._tracked.operation():
+            seen = self._look()
+            runs = not seen.silent
+            return ClusterState(
+                topology=self._declared.name,
+                plan=self._plan(seen),
+                status=Status.RUNNING if runs else Status.RESCALING,
+                observed_at=seen.at,
+                running_since=self._running_since(seen) if runs else None,
+                free_slots=None,
+            )
 
     @cached_property
     def _cli(self) -> HeronCli:

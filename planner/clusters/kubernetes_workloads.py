@@ -42,9 +42,12 @@ def read_workloads(server: KubernetesServer, objects: Mapping[str, ObjectName]) 
 
 @contextmanager
 def reading(server: KubernetesServer) -> Iterator[None]:
-    """Turn refusals into a ClusterError, for objects that are missing or may not be read."""
+    """Turn refusals into a ClusterError, for objects that are missing or may not be read. The requests within end
+    together.
+    """
     try:
-        yield
+        with server.operation():
+            yield
     except RequestRefusedError as refused:
         raise server.failure(str(refused)) from None
 

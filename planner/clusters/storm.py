@@ -108,17 +108,18 @@ class StormCluster:
 
     def state(self) -> ClusterState:
         """free_slots counts slots; each could hold a worker, with any number of executors."""
-        seen = self._look()
-        runs = seen.page.status == "ACTIVE" and seen.up
-        status = Status.DOWN if seen.page.status in _STOPPED else Status.RUNNING if runs else Status.RESCALING
-        return ClusterState(
-            topology=self._declared.name,
-            plan=self._plan(seen),
-            status=status,
-            observed_at=seen.at,
-            running_since=self._running_since(seen) if runs else None,
-            free_slots=self._ui.cluster().free_slots,
-        )
+        with self._ui.operation():
+            seen = self._look()
+            runs = seen.page.status == "ACTIVE" and seen.up
+            status = Status.DOWN if seen.page.status in _STOPPED else Status.RUNNING if runs else Status.RESCALING
+            return ClusterState(
+                topology=self._declared.name,
+                plan=self._plan(seen),
+                status=status,
+                observed_at=seen.at,
+                running_since=self._running_since(seen) if runs else None,
+                free_slots=self._ui.cluster().free_slots,
+            )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
         """Over the shortest of Storm's windows of at least span_s, or since executors began."""

@@ -73,22 +73,15 @@ class ClusterKind(Generic[ClusterSectionT]):
     no_slots: Callable[[ClusterSectionT], str | None] | None = None
 
 
-HTTP_LOGIN = frozenset({"--token-env", "--headers-env", "--ca-file"})
-"""Login options over HTTP: the fields of the section `cluster` of the same names."""
-
-
 @dataclass(frozen=True)
 class JobRequest:
     """A job at a given place: the address of its engine, or a namespace of Kubernetes. name: None: the only running
-    one. cluster, environ, role: of Heron. login: fields of the section `cluster`. workloads, selector: of Kubernetes,
-    which workloads are operators. url: of the REST interface of a FlinkDeployment; None: its service's.
+    one. login: fields of the section `cluster`. workloads, selector: of Kubernetes, which workloads are operators. url:
+    of the REST interface of a FlinkDeployment; None: its service's.
     """
 
     place: str
     name: str | None = None
-    cluster: str | None = None
-    environ: str | None = None
-    role: str | None = None
     login: Mapping[str, Any] = field(default_factory=dict)
     workloads: Sequence[str] = ()
     selector: str | None = None
@@ -97,8 +90,7 @@ class JobRequest:
     def options(self) -> dict[str, object]:
         """The given values, by the options of `forescale init`."""
         options: dict[str, object] = {"--job": self.name, "--workload": self.workloads or None}
-        options |= {f"--{name}": getattr(self, name) for name in ("cluster", "environ", "role", "selector", "url")}
-        options |= {f"--{name.replace('_', '-')}": value for name, value in self.login.items()}
+        options |= {"--selector": self.selector, "--url": self.url}
         return {option: value for option, value in options.items() if value is not None}
 
 
@@ -122,12 +114,14 @@ class JobsKind:
     """A kind of engine whose jobs `forescale init` can describe.
 
     option: of `forescale init`, holds the address. describe: raises ClusterError, and ValueError for an invalid login
-    or a missing secret. uses, needs: its other options, and the required ones. at_an_address: whether the option holds
-    the address of a server. asks: whether a person can be asked for what it leaves open (`--interactive`).
+    or a missing secret. login: the fields that `--login` takes. uses, needs: its other options, and the required ones.
+    at_an_address: whether the option holds the address of a server. asks: whether a person can be asked for what it
+    leaves open (`--interactive`).
     """
 
     option: str
     describe: Callable[[JobRequest], DescribedJob]
+    login: frozenset[str]
     uses: frozenset[str] = frozenset({"--job"})
     needs: frozenset[str] = frozenset()
     at_an_address: bool = True

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from forescale.files.clusters.flink import FlinkEntry
+from forescale.files.http_access import MutualAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
-    HTTP_LOGIN,
     ClusterKind,
     DescribedJob,
     EngineAdapter,
@@ -83,6 +83,6 @@ FLINK = EngineAdapter(
     jobs=JobsKind(
         "--flink",
         _described,
-        uses=frozenset({"--job", *HTTP_LOGIN, "--token-file", "--certificate-file", "--key-file"}),
+        login=frozenset(MutualAccess.model_fields),
     ),
 )

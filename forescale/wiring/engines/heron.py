@@ -8,10 +8,10 @@ from forecasting.arrivals.arrival_source import ArrivalSource
 from forescale.files.arrivals_section import HeronEntry
 from forescale.files.clusters.heron import HeronClusterEntry
 from forescale.files.http_access import HttpAccess
+from forescale.files.shown import shown
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
-    HTTP_LOGIN,
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
@@ -20,6 +20,7 @@ from forescale.wiring.engines.engine import (
     JobsKind,
 )
 from planner.clock import Clock, RealClock
+from planner.errors import ClusterError
 
 if TYPE_CHECKING:
     from planner.clusters.heron import HeronCluster
@@ -68,18 +69,16 @@ def _may_rescale(config: TopologyConfig, entry: HeronClusterEntry, settings: Set
 def _described(request: JobRequest) -> DescribedJob:
     from planner.clusters.heron_description import heron_description, heron_role
 
-    assert request.cluster is not None
-    assert request.environ is not None
-    assert request.name is not None
+    cluster, role, environ, name = _place(request.name or "")
     connection = HttpAccess.model_validate(request.login).connection()
-    names = {"cluster": request.cluster, "environ": request.environ, "topology": request.name}
-    role = heron_role(request.place, **names, role=request.role, **connection)
+    names = {"cluster": cluster, "environ": environ, "topology": name}
+    role = heron_role(request.place, **names, role=role, **connection)
     job = heron_description(request.place, **names, role=role, **connection)
     arrivals = HeronEntry(
         kind="heron",
         url=request.place,
-        cluster=request.cluster,
-        environ=request.environ,
+        cluster=cluster,
+        environ=environ,
         role=role,
         spouts={name: name for name in job.sources},
         **request.login,
@@ -87,17 +86,30 @@ def _described(request: JobRequest) -> DescribedJob:
     evidence = (
         "Emit counts of the spouts, which the tracker keeps for three hours; counts of Kafka or events are better."
     )
-    cluster = HeronClusterEntry(
+    section = HeronClusterEntry(
         kind="heron",
         url=request.place,
-        cluster=request.cluster,
-        environ=request.environ,
+        cluster=cluster,
+        environ=environ,
         role=role,
-        topology=request.name,
+        topology=name,
         operators=job.components,
         **request.login,
     )
-    return DescribedJob(job, arrivals, evidence, cluster)
+    return DescribedJob(job, arrivals, evidence, section)
+
+
+def _place(job: str) -> tuple[str, str | None, str, str]:
+    """The four parts of CLUSTER/ROLE/ENVIRON/NAME; the role may be missing. Raises ClusterError."""
+    match job.split("/"):
+        case [cluster, role, environ, name] if all((cluster, role, environ, name)):
+            return cluster, role, environ, name
+        case [cluster, environ, name] if all((cluster, environ, name)):
+            return cluster, None, environ, name
+    raise ClusterError(
+        f"--job {shown(job)} names no topology of Heron; give CLUSTER/ROLE/ENVIRON/NAME, as `heron submit` was given "
+        "them, or CLUSTER/ENVIRON/NAME"
+    )
 
 
 HERON = EngineAdapter(
@@ -113,7 +125,7 @@ HERON = EngineAdapter(
     jobs=JobsKind(
         "--heron-tracker",
         _described,
-        uses=frozenset({"--job", "--cluster", "--environ", "--role", *HTTP_LOGIN}),
-        needs=frozenset({"--job", "--cluster", "--environ"}),
+        login=frozenset(HttpAccess.model_fields),
+        needs=frozenset({"--job"}),
     ),
 )

@@ -156,7 +156,8 @@ KUBERNETES = EngineAdapter(
     jobs=JobsKind(
         "--kubernetes",
         _described,
-        uses=frozenset({"--job", "--workload", "--selector", "--url", "--kubeconfig", "--context"}),
+        uses=frozenset({"--job", "--workload", "--selector", "--url"}),
+        login=frozenset({"kubeconfig", "context", "timeout_s"}),
         at_an_address=False,
         asks=True,
     ),

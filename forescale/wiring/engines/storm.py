@@ -11,7 +11,6 @@ from forescale.files.http_access import HttpAccess
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import (
-    HTTP_LOGIN,
     ArrivalsKind,
     ClusterKind,
     DescribedJob,
@@ -70,5 +69,5 @@ STORM = EngineAdapter(
     "storm",
     arrivals=ArrivalsKind(StormEntry, _open, steady=_steady),
     cluster=ClusterKind(StormClusterEntry, _cluster, sample_s=lambda entry: entry.sample_s, watched=False),
-    jobs=JobsKind("--storm-ui", _described, uses=frozenset({"--job", *HTTP_LOGIN})),
+    jobs=JobsKind("--storm-ui", _described, login=frozenset(HttpAccess.model_fields)),
 )

@@ -62,7 +62,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _init(kubeconfig: Path, *options: str, place: str = NAMESPACE) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["init", "--kubernetes", place, "--kubeconfig", str(kubeconfig), *options])
+        main(["init", "--kubernetes", place, "--login", f"kubeconfig={kubeconfig}", *options])
     return int(ended.value.code or 0)
 
 
@@ -156,9 +156,9 @@ def test_init__asks_on_a_terminal_for_what_kubernetes_does_not_know(
         (("--selector", "part-of=("), "refuses what was asked of deployments of the labels 'part-of=('"),
         (("--job", "words"), "has no flinkdeployment/words; there are none"),
         (("--job", "words", *SHOP), "--job names a FlinkDeployment, --workload and --selector choose workloads"),
-        (("--environ", "prod"), "--environ would have no effect on a job at --kubernetes"),
+        (("--login", "token_env=T"), "--login token_env would have no effect on a job at --kubernetes"),
         (("--workload", "deployment/bills", "--url", "http://h:8081"), "--url is of a FlinkDeployment"),
-        (("--context", "nowhere"), "has no context 'nowhere'"),
+        (("--login", "context=nowhere"), "has no context 'nowhere'"),
     ],
 )
 def test_init__says_what_fits_nothing(

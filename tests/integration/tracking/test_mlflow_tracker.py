@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from integration.tracking.conftest import Record, head
+from odd_server import a_byte_at_a_time, json_of, odd_server
 
 from engines.redaction import without_credentials
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import TrackingError
 from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
+from forecasting.tracking import store_access
 from forecasting.tracking.batch import BatchContent, TrackedBatch, slug
 from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.local_run import LocalRun, local_run
@@ -432,3 +435,23 @@ def test_a_model_name__has_no_slash_and_no_colon() -> None:
 
 def test_the_revision__is_unknown_outside_of_git(tmp_path: Path) -> None:
     assert git_revision(tmp_path) == UNKNOWN
+
+
+def test_store__that_sends_a_byte_at_a_time_is_given_up_in_the_time_of_one_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 1.0)
+
+    def slow_but_healthy(request: BaseHTTPRequestHandler) -> None:
+        if request.path == "/health":
+            time.sleep(0.6)
+            return json_of("{}")(request)
+        return a_byte_at_a_time(request, pause_s=0.1)
+
+    with odd_server(a_byte_at_a_time) as url:
+        began_s = time.monotonic()
+        with pytest.raises(TrackingError, match=r"takes connections and did not answer within 1 s"):
+            connected_client(url)
+        assert time.monotonic() - began_s < 3.0
+    with odd_server(slow_but_healthy) as url, pytest.raises(TrackingError, match=r"no answer within 0\.[0-4]\d* s"):
+        connected_client(url)

@@ -37,6 +37,12 @@ def test_init__has_an_option_for_every_engine_that_describes_jobs() -> None:
         assert {jobs.option} | jobs.uses | jobs.needs <= options
 
 
+def test_login__takes_fields_of_the_section_of_the_engine() -> None:
+    for engine in ENGINES:
+        if engine.jobs is not None and engine.cluster is not None:
+            assert engine.jobs.login <= set(engine.cluster.section.model_fields)
+
+
 @pytest.mark.slow
 def test_the_registry__loads_no_client_of_an_engine() -> None:
     """Airflow parses DAGs every half minute: what an engine needs is loaded when the engine is used."""

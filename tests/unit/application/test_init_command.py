@@ -245,17 +245,20 @@ def test_init__writes_no_password(flink: JsonStandIn, tmp_path: Path, capsys: py
 def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest.CaptureFixture[str]) -> None:
     assert init() == 1
     assert init("--flink", flink.url, "--interactive") == 1
-    assert init("--flink", flink.url, "--environ", "prod") == 1
-    assert init("--heron-tracker", flink.url, "--job", "words") == 1
+    assert init("--flink", flink.url, "--selector", "app=shop") == 1
+    assert init("--heron-tracker", flink.url) == 1
+    assert init("--heron-tracker", flink.url, "--job", "local/prod//words") == 1
     errors = capsys.readouterr().err.splitlines()
     assert "say what to describe by one of --flink" in errors[0]
     assert "--flink and --interactive is given" in errors[1]
-    assert "--environ would have no effect" in errors[2]
-    assert "--heron-tracker needs --cluster and --environ" in errors[3]
+    assert "--selector would have no effect" in errors[2]
+    assert "--heron-tracker needs --job" in errors[3]
+    assert "--job 'local/prod//words' names no topology of Heron; give CLUSTER/ROLE/ENVIRON/NAME" in errors[4]
 
 
+@pytest.mark.parametrize("job", ["local/prod/words", "local/ubuntu/prod/words"])
 def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
 ) -> None:
     monkeypatch.setenv("HERON_LOGIN", "Basic c2hvcDpodW50ZXIy")
     with json_stand_in() as heron:
@@ -266,9 +269,9 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
             "spouts": {"feed": ["container_1_feed_1"]},
             "bolts": {"split": ["container_1_split_2", "container_2_split_3"], "count": ["container_2_count_4"]},
         }
-        where = ["--cluster", "local", "--environ", "prod", "--job", "words"]
+        where = ["--job", job]
         heron.answers["/topologies"] = {"local": {"ubuntu": {"prod": ["words"]}, "root": {"test": ["words"]}}}
-        login = ["--headers-env", "Authorization=HERON_LOGIN"]
+        login = ["--login", "headers_env.Authorization=HERON_LOGIN"]
         assert init("--heron-tracker", heron.url, *where, *login, "--no-calibrate") == 0
     assert heron.headers["Authorization"] == "Basic c2hvcDpodW50ZXIy"
     text = (tmp_path / "topologies" / "words.yaml").read_text()
@@ -323,7 +326,7 @@ def test_init__logs_in_as_the_cluster_section_will_and_writes_no_secret(
 ) -> None:
     monkeypatch.setenv("FLINK_TOKEN", "sesame-open")
     monkeypatch.setenv("FLINK_TEAM", "shop-team")
-    login = ["--token-env", "FLINK_TOKEN", "--headers-env", "X-Team=FLINK_TEAM"]
+    login = ["--login", "token_env=FLINK_TOKEN", "--login", "headers_env.X-Team=FLINK_TEAM"]
     assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", *login) == 0
     assert (flink.headers["Authorization"], flink.headers["X-Team"]) == ("Bearer sesame-open", "shop-team")
     path = tmp_path / "topologies" / "shop.yaml"
@@ -338,33 +341,40 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "token").write_text("sesame-open\n")
-    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", "--token-file", "token") == 0
+    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", "--login", "token_file=token") == 0
     assert flink.headers["Authorization"] == "Bearer sesame-open"
     config = read_topology_file(tmp_path / "topologies" / "shop.yaml")
     assert config.cluster.model_dump()["token_file"] == str(tmp_path / "token")
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("fields", "said"),
     [
         (
-            ["--token-env", "NOT_SET"],
+            ["token_env=NOT_SET"],
             "--flink: the environment variable NOT_SET, which should hold a secret, is not set; set it",
         ),
-        (["--token-env", "9x"], "--flink: token_env: is no name of an environment variable"),
-        (["--headers-env", "Authorization"], "--headers-env 'Authorization' is not HEADER=VARIABLE"),
-        (["--token-file", "/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
-        (["--ca-file", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
-        (["--key-file", "/nowhere/key.pem"], "key_file needs certificate_file; give both"),
-        (["--certificate-file", "/nowhere/own.pem"], "certificate_file needs TLS; give an https url"),
-        (["--kubeconfig", "config"], "--kubeconfig would have no effect on a job at --flink"),
+        (["token_env=9x"], "--flink: token_env: is no name of an environment variable"),
+        (["token_file=/nowhere/token"], "--flink: token_file /nowhere/token cannot be read"),
+        (["ca_file=/nowhere/ca.pem"], "/nowhere/ca.pem"),
+        (["key_file=/nowhere/key.pem"], "key_file needs certificate_file; give both"),
+        (["certificate_file=/nowhere/own.pem"], "certificate_file needs TLS; give an https url"),
+        (["kubeconfig=config"], "--login kubeconfig would have no effect on a job at --flink; it takes ca_file,"),
+        (["timeout_s=1e"], "--flink: timeout_s: Input should be a valid number"),
+        (["ca_file=a.pem", "ca_file=b.pem"], "--login gives ca_file twice; give each field once"),
+        (["token_env.x=A"], "give it like --login token_env=FLINK_TOKEN"),
+        (["headers_env=Authorization"], "or --login headers_env.Authorization=FLINK_LOGIN"),
+        (["token_env="], "--login takes FIELD=VALUE"),
+        (["sesame-open"], "--login takes FIELD=VALUE (what was given is not shown)"),
     ],
 )
 def test_init__says_what_of_a_login_cannot_be(
-    flink: JsonStandIn, capsys: pytest.CaptureFixture[str], option: list[str], said: str
+    flink: JsonStandIn, capsys: pytest.CaptureFixture[str], fields: list[str], said: str
 ) -> None:
-    assert init("--flink", flink.url, "--no-calibrate", *option) == 1
-    assert said in capsys.readouterr().err
+    assert init("--flink", flink.url, "--no-calibrate", *(f"--login={field}" for field in fields)) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert "sesame" not in told
     assert flink.asked == []
 
 
@@ -404,7 +414,7 @@ def test_init__writes_what_a_flink_deployment_and_its_job_tell(
         path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
         kubernetes.answers[path] = {"items": [_flink_deployment(**scaled)]}
         config = _kubeconfig(tmp_path, kubernetes.url)
-        where = ["--kubernetes", "streams", "--job", "orders", "--url", flink.url, "--kubeconfig", str(config)]
+        where = ["--kubernetes", "streams", "--job", "orders", "--url", flink.url, "--login", f"kubeconfig={config}"]
         assert init(*where, "--no-calibrate") == 0
     written = read_topology_file(tmp_path / "topologies" / "Shop-orders-v2.yaml")
     assert list(written.operators) == ["orders", "check", "settle"]
@@ -433,7 +443,16 @@ def test_init__says_how_a_flink_deployments_job_is_reached_from_outside(
         path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
         kubernetes.answers[path] = {"items": [_flink_deployment()]}
         config = str(_kubeconfig(tmp_path, kubernetes.url))
-        where = ["--kubernetes", "streams", "--job", "orders", "--url", "http://127.0.0.1:9", "--kubeconfig", config]
+        where = [
+            "--kubernetes",
+            "streams",
+            "--job",
+            "orders",
+            "--url",
+            "http://127.0.0.1:9",
+            "--login",
+            f"kubeconfig={config}",
+        ]
         assert init(*where) == 1
     told = capsys.readouterr().err
     assert "reports its operators through Flink alone" in told

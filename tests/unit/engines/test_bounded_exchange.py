@@ -1,12 +1,14 @@
 """No server makes a call last longer, or take more memory, than it may: sockets that send slowly or without end."""
 
 import gzip
+import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from json_stand_in import json_stand_in
 
 import engines.bounded_answer
 import engines.deadline
-from engines.deadline import within
+from engines.deadline import NOTICE_S, altogether, calls_go_on, left_s, within
 from engines.http import JsonServer
 from engines.kubernetes.identity import Identity
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
@@ -116,12 +118,12 @@ def test_call__does_not_wait_for_as_long_as_a_busy_server_asks() -> None:
         assert time.monotonic() - began_s < 3.0
 
 
-def _cluster(tmp_path: Path, url: str) -> KubernetesServer:
+def _cluster(tmp_path: Path, url: str, timeout_s: float = 2.0) -> KubernetesServer:
     access = {"current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}]}
     access |= {"clusters": [{"name": "a", "cluster": {"server": url}}], "users": [{"name": "a", "user": {}}]}
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **access}))
-    return KubernetesServer("shop", RuntimeError, Identity(file), timeout_s=2.0)
+    return KubernetesServer("shop", RuntimeError, Identity(file), timeout_s=timeout_s)
 
 
 def test_kubernetes__that_asks_for_an_hours_patience_is_given_up_at_once(tmp_path: Path) -> None:
@@ -181,12 +183,79 @@ def test_call__that_may_take_long_says_what_is_waited_for(
         assert f"still waiting for Flink at {url}, at most 0.6 s" in caplog.text
 
 
+def _a_late_answer(connection: socket.socket, ended: threading.Event) -> None:
+    ended.wait(0.4)
+    body = b'{"metadata": {"name": "words"}}'
+    connection.sendall(_HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+def test_operation__of_several_requests_ends_in_the_time_of_three(tmp_path: Path) -> None:
+    with served(_a_late_answer) as url:
+        flink, cluster = JsonServer("Flink", url, RuntimeError, timeout_s=0.8), _cluster(tmp_path, url, timeout_s=0.8)
+        asks: dict[str, tuple[AbstractContextManager[None], Callable[[], object]]] = {
+            "Flink": (flink.operation(), lambda: flink.get("/jobs")),
+            "Kubernetes": (cluster.operation(), lambda: cluster.get(FLINK_DEPLOYMENT, "words")),
+        }
+        for name, (operation, ask) in asks.items():
+            began_s = time.monotonic()
+            with pytest.raises(RuntimeError, match=f"{name} at .* did not answer .* within 0"):
+                _ask_often(operation, ask)
+            assert 2.0 < time.monotonic() - began_s < 4.0, name
+            ask()  # the next operation has its own time
+
+
+def _ask_often(operation: AbstractContextManager[None], ask: Callable[[], object]) -> None:
+    with operation:
+        for _ in range(10):
+            ask()
+
+
+def test_operation__says_once_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert NOTICE_S < 5, "with the imports of a busy machine, more than ten seconds"
+    monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.2)
+    with served(_a_late_answer) as url:
+        server = JsonServer("Flink", url, RuntimeError, timeout_s=2.0)
+        with server.operation():
+            for _ in range(3):
+                server.get("/jobs")
+    assert caplog.text.count("still waiting for Flink") == 1
+
+
+def test_altogether__leaves_less_to_later_calls_and_its_own_time_to_none_after_it() -> None:
+    with altogether("Flink", 0.3):
+        assert left_s(10.0) <= 0.3
+        with altogether("Flink", 5.0):
+            assert left_s(10.0) <= 0.3
+        time.sleep(0.35)
+        assert 0 < left_s(10.0) < 0.01
+    assert left_s(10.0) == 10.0
+
+
+def test_command__that_gives_a_call_up_ends_with_its_own_status(tmp_path: Path) -> None:
+    # The thread of the call wakes with each byte: while Python ends, that would abort the process.
+    with served(_body_by_bytes) as url:
+        _cluster(tmp_path, url)
+        (tmp_path / "pair.yaml").write_text(
+            "topology: pair\noperators: {read: {service_s: 0.1}}\nstreams: []\n"
+            f"cluster: {{kind: kubernetes, timeout_s: 1, namespace: shop, kubeconfig: {tmp_path}/kubeconfig, "
+            "operators: {read: deployment/read}}\n"
+        )
+        home = {"FORESCALE_HOME": str(tmp_path / "home"), "FORESCALE_TOPOLOGIES": str(tmp_path)}
+        command = [sys.executable, "-c", "from forescale.cli import main; main()", "deploy", "plan", "pair"]
+        ended = subprocess.run([*command, "--set", "read=2"], env=os.environ | home, capture_output=True, text=True)
+    assert ended.returncode == 1, ended.stderr
+    assert "did not answer on deployment/read within 1 s" in ended.stderr
+
+
 def test_within__gives_the_answer_its_error_or_up() -> None:
     assert within(5.0, lambda: 3) == 3
     with pytest.raises(ValueError, match="wrong"):
         within(5.0, lambda: _raised(ValueError("wrong")))
     with pytest.raises(TimeoutError, match=r"no answer within 0.1 s"):
-        within(0.1, lambda: time.sleep(3))
+        within(0.1, lambda: time.sleep(0.5))
+    assert calls_go_on()
 
 
 def _raised(error: Exception) -> None:

@@ -1,0 +1,95 @@
+"""`forescale evaluate` of micro-services: where they saturate as their calls hold threads, by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from forescale.cli import main
+
+SHOP = Path(__file__).parents[3] / "examples" / "services" / "shop.yaml"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def shop(home: Path, **changes: object) -> Path:
+    """The example with other fields of its section `services`."""
+    body = yaml.safe_load(SHOP.read_text())
+    body["services"] |= changes
+    (home / "shop.yaml").write_text(yaml.safe_dump(body))
+    return home / "shop.yaml"
+
+
+def shown(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts: dict[str, int], *more: str) -> str:
+    plan = home / "plan.json"
+    plan.write_text(json.dumps({"topology": "shop-services", "parallelism": counts}))
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "--topology", str(topology), "--plan", str(plan), *more])
+    captured = capsys.readouterr()
+    assert ended.value.code == 0, captured.err
+    return captured.out
+
+
+def saturation(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts: dict[str, int]) -> Any:
+    answer = json.loads(shown(capsys, home, topology, counts, "--load", "gate=1", "--json"))
+    return answer[str(home / "plan.json")]["saturation"]
+
+
+def test_evaluate__says_where_declared_tiers_saturate(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    # Declared: 780, 600 and 360 ms. 2 threads of the gate never wait behind 30 of each: 2 / 780 ms.
+    topology = shop(home, evaluated_threads={"gate": 2})
+    full = saturation(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8})
+    assert full["mst_per_s"]["gate"] == pytest.approx(2 / 0.78)
+    assert full["bottleneck"] == "gate"
+    assert full["own_limit_per_s"]["stock"] == pytest.approx(8 * 4 / 0.36)
+
+
+def test_evaluate__counts_the_waits_for_threads_of_called_services(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    # 16, 12 and 6 threads alone carry 20.5, 20 and 16.7 requests a second: together less than the least of them.
+    topology = shop(home, evaluated_threads={"gate": 16, "orders": 12, "stock": 6})
+    full = saturation(capsys, home, topology, {"gate": 1, "orders": 1, "stock": 1})
+    assert full["bottleneck"] == "stock"
+    assert full["mst_per_s"]["gate"] < full["own_limit_per_s"]["stock"] == pytest.approx(6 / 0.36)
+
+
+def test_evaluate__saturates_earlier_where_calls_go_to_any_replica(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    counts = {"gate": 4, "orders": 4, "stock": 4}
+    shared, random = (saturation(capsys, home, shop(home, routing=each), counts) for each in ("shared", "random"))
+    assert random["mst_per_s"]["gate"] < shared["mst_per_s"]["gate"]
+    assert random["own_limit_per_s"] == shared["own_limit_per_s"]
+
+
+def test_evaluate__shows_people_which_service_is_short(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    text = shown(capsys, home, shop(home), {"gate": 9, "orders": 9, "stock": 1}, "--load", "gate=5")
+    assert "with all threads held" in text
+    assert "short of threads or CPU: stock" in text
+    assert "service times of gate, orders, stock are placeholders" in text
+
+
+def test_evaluate__answers_the_rest_where_saturation_is_unknown(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    topology = shop(home, evaluated_threads={"gate": 4096})
+    counts = {"gate": 2, "orders": 1, "stock": 1}
+    answer = json.loads(shown(capsys, home, topology, counts, "--load", "gate=1", "--json"))[str(home / "plan.json")]
+    assert answer["saturation"] is None
+    assert answer["mst_per_s"]["gate"] > 0
+    why = "saturation by threads is unknown: service 'gate' has 8192 threads in all; give 1 to 4096"
+    assert why in answer["notes"]
+
+
+def test_evaluate__of_a_stream_has_no_saturation_by_threads(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    body = yaml.safe_load(SHOP.read_text())
+    del body["services"]
+    (home / "stream.yaml").write_text(yaml.safe_dump(body))
+    counts = {"gate": 1, "orders": 1, "stock": 1}
+    assert saturation(capsys, home, home / "stream.yaml", counts) is None
+    assert "threads" not in shown(capsys, home, home / "stream.yaml", counts, "--load", "gate=1")

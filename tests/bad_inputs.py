@@ -260,7 +260,8 @@ def given_cases() -> Iterator[Case]:
                 for kind, made in FILE_KINDS.items():
                     # A site of which nothing is said is one of which nothing is known.
                     nothing_said = parameter.name == "site" and kind == "an empty file"
-                    may_be_taken = nothing_said or str(parameter) in LEFT_OUT
+                    made_here = parameter.name == "folder" and kind in ("no file", "a folder")
+                    may_be_taken = nothing_said or made_here or str(parameter) in LEFT_OUT
                     yield Case(kind, str(parameter), _prepared(parameter, made), may_be_taken=may_be_taken)
             case "number":
                 for value in NUMBERS:

@@ -1,7 +1,6 @@
 """`forescale init`: write a topology file from a running job or from answers, calibrate it, print the next command."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,6 @@ from forescale.cli.installation import workspace_of
 from forescale.cli.interview import completed, interview
 from forescale.cli.login_options import Login, login_fields
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
-from forescale.cli.timezone_option import known_timezone
 from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, unmeasured_because
 from forescale.wiring.engines.engine import JobRequest
 from forescale.wiring.engines.registry import DESCRIBED
@@ -26,7 +24,16 @@ if TYPE_CHECKING:
 
 def init(
     run: typer.Context,
-    flink: Annotated[str | None, typer.Option(help="Address of Flink's REST interface.")] = None,
+    topology: Annotated[
+        str | None,
+        typer.Argument(help="Name of the topology, or the file to write, such as shop.yaml; the job's name if absent."),
+    ] = None,
+    flink: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of Flink's REST interface; with --kubernetes, of a FlinkDeployment, if not its service's."
+        ),
+    ] = None,
     storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
     heron_tracker: Annotated[str | None, typer.Option(help="Address of Heron's tracker; with --job.")] = None,
     kubernetes: Annotated[
@@ -44,19 +51,9 @@ def init(
         list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; repeatable.")
     ] = None,
     selector: Annotated[str | None, typer.Option(help="Labels of the workloads that are operators.")] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Address of a FlinkDeployment's REST interface; its service's if absent.")
-    ] = None,
     login: Login = None,
     kafka: Annotated[str | None, typer.Option(help="Kafka servers (host:port) to look for arrivals at.")] = None,
     prometheus: Annotated[str | None, typer.Option(help="Address of Prometheus to look for arrivals at.")] = None,
-    timezone: Annotated[
-        str | None, typer.Option(help="Time zone of the sources' days, an IANA name; UTC if absent.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the topology; the job's if absent.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; NAME.yaml in the folder of topology files if absent.")
-    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     measure: Annotated[bool, typer.Option("--calibrate/--no-calibrate", help="Measure a job that runs.")] = True,
     as_json: AsJson = False,
@@ -65,26 +62,28 @@ def init(
 
     Marks what is still a question, calibrates, and prints the next command.
     """
-    check_output("--out", out, ModelError)
-    timezone = None if timezone is None else known_timezone(timezone)
     workspace = workspace_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
     kind = _engine_to_ask(places, interactive=interactive)
-    target = DraftTarget(name, out, force)
-    target.check()
+    target = DraftTarget(topology, force)
+    if topology is not None:
+        target.path(workspace.settings)  # is free, before the engine is asked
+        check_output("topology", target.file, ModelError)
     if kind is None:
-        asked = interview(job or name)
-        drafted = draft_topology(workspace, asked, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
+        asked = interview(job or topology)
+        drafted = draft_topology(workspace, asked, target, kafka=kafka, prometheus=prometheus)
         _say(drafted, None, "", as_json=as_json)
         return
     place = str(places[kind])
-    request = JobRequest(place, job, login_fields(login or []), tuple(workload or ()), selector, url)
+    request = JobRequest(
+        place, job, login_fields(login or []), tuple(workload or ()), selector, flink if kind != "flink" else None
+    )
     with console.status(f"asking {DESCRIBED[kind].option} {kind}"):
         described = described_job(kind, request)
     if interactive:
         described = completed(described)
     with console.status("writing the topology file"):
-        drafted = draft_topology(workspace, described, target, kafka=kafka, prometheus=prometheus, timezone=timezone)
+        drafted = draft_topology(workspace, described, target, kafka=kafka, prometheus=prometheus)
     unmeasured = unmeasured_because(drafted) if measure else "--no-calibrate is given"
     calibration = None
     if not unmeasured:
@@ -97,6 +96,8 @@ def init(
 def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str | None:
     """The kind of engine to ask; None if only a person is asked. Raises ClusterError."""
     kinds = [kind for kind, place in places.items() if place is not None]
+    if set(kinds) == {"flink", "kubernetes"}:
+        kinds.remove("flink")
     if interactive and not any(DESCRIBED[kind].asks for kind in kinds):
         kinds.append("")
     if len(kinds) != 1:

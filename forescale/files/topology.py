@@ -369,9 +369,14 @@ def topology_files(folder: Path, fleet: Path | None = None) -> list[Path]:
     return [path for path in sorted(folder.glob("*.yaml")) if os.path.realpath(path) != own]
 
 
+def is_topology_path(name: str) -> bool:
+    """Whether a topology is named by its file, not by its name."""
+    return name.endswith((".yaml", ".yml"))
+
+
 def find_topology_file(name: str, folder: Path) -> Path:
     """The file of a topology, by its path or by its name in the folder of topology files."""
-    if name.endswith((".yaml", ".yml")):
+    if is_topology_path(name):
         return Path(name)
     candidate = folder / f"{name}.yaml"
     if not candidate.exists():

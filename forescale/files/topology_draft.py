@@ -31,10 +31,8 @@ class DraftSection:
     example: Sequence[str] = ()
 
 
-def topology_draft(
-    name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str, timezone: str = ""
-) -> str:
-    """The text of the file. origin: author and time, for its first line. timezone: of its sources, if known.
+def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str) -> str:
+    """The text of the file. origin: author and time, for its first line.
 
     Raises ModelError if the job has a cycle.
     """
@@ -67,7 +65,7 @@ def topology_draft(
         "",
         *_section("arrivals", arrivals),
         "",
-        *_sources(job, timezone),
+        *_sources(job),
         *_planning(job),
         "",
         *_packing(job),
@@ -97,30 +95,17 @@ def _open_streams(job: JobDescription) -> list[str]:
     return [_todo(job.streams_question), "# streams:", f"#   - {_flow(example)}"]
 
 
-def _sources(job: JobDescription, timezone: str) -> list[str]:
-    fields = _flow({"timezone": timezone})
-    if job.streams_question and timezone:
-        # Without streams, the sources are unknown.
-        return [
-            *_comment("The time zone that days and weeks follow:"),
-            "# sources:",
-            f"#   {_scalar('NAME')}: {fields}",
-            "",
-        ]
-    known = {} if job.streams_question else job.partitions
-    entries = {
-        source: ({"timezone": timezone} if timezone else {})
-        | ({"partitions": known[source]} if source in known else {})
-        for source in job.sources
-    }
-    if not any(entries.values()):
-        return []
-    remarks = ["timezone: the time zone that days and weeks follow."] if timezone else []
+def _sources(job: JobDescription) -> list[str]:
+    known = (
+        {} if job.streams_question else {name: job.partitions[name] for name in job.sources if name in job.partitions}
+    )
+    example = "sources:" if known else "# sources: {NAME: {timezone: Europe/Berlin}}"
+    remarks = ["timezone: the time zone that days and weeks of a source follow, such as Europe/Berlin; UTC if absent."]
     remarks += ["partitions: of what the source reads; instances beyond them would stay idle."] if known else []
     return [
         *(line for remark in remarks for line in _comment(remark)),
-        "sources:",
-        *(f"  {_scalar(source)}: {_flow(fields)}" for source, fields in entries.items() if fields),
+        example,
+        *(f"  {_scalar(source)}: {_flow({'partitions': count})}" for source, count in known.items()),
         "",
     ]
 

@@ -9,7 +9,7 @@ from forescale.files.atomic import write_whole
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.http_access import http_address
-from forescale.files.topology import TopologyConfig, topology_of_text
+from forescale.files.topology import TopologyConfig, is_topology_path, topology_of_text
 from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
@@ -47,22 +47,28 @@ class DraftedTopology:
 
 @dataclass(frozen=True)
 class DraftTarget:
-    """name: of the topology; None: the job's. out: the file; None: NAME.yaml in the folder of topology files. force:
-    whether an existing file may be replaced.
+    """topology: its name, or the file to write, which then has its name; None: the job's name. Names are of files in
+    the folder of topology files. force: whether an existing file may be replaced.
     """
 
-    name: str | None = None
-    out: Path | None = None
+    topology: str | None = None
     force: bool = False
 
-    def check(self) -> None:
-        """Called before the engine is asked. Raises FileError if the file exists."""
-        if self.out is not None:
-            _check_free(self.out, self.force)
+    @property
+    def file(self) -> Path | None:
+        """The file, if one is named."""
+        return None if self.topology is None or not is_topology_path(self.topology) else Path(self.topology)
 
-    def path(self, settings: Settings, name: str) -> Path:
-        path = self.out or settings.topologies / f"{name}.yaml"
-        _check_free(path, self.force)
+    def name(self, job: str) -> str:
+        if self.topology is None:
+            return topology_name(job)
+        return self.topology if self.file is None else self.file.stem
+
+    def path(self, settings: Settings, job: str = "") -> Path:
+        """Raises FileError if the file exists and may not be replaced."""
+        path = self.file or settings.topologies / f"{self.name(job)}.yaml"
+        if path.exists() and not self.force:
+            raise FileError(_taken(path))
         return path
 
 
@@ -82,7 +88,7 @@ def check_request(kind: str, request: JobRequest) -> JobsKind:
     if jobs.at_an_address:
         _check_address(request.place, jobs.option)
     if request.url is not None:
-        _check_address(request.url, "--url")
+        _check_address(request.url, "--flink")
     return jobs
 
 
@@ -105,25 +111,24 @@ def draft_topology(
     *,
     kafka: str | None = None,
     prometheus: str | None = None,
-    timezone: str | None = None,
 ) -> DraftedTopology:
     """Write the topology file of a job; nothing is written unless the whole text is valid.
 
-    kafka: servers, prometheus: an address at which to look for arrivals. timezone: of the sources' days. Raises
-    FileError if the file exists and may not be replaced, and for an invalid topology name; ClusterError if a server
-    does not answer; ModelError for a job with a cycle.
+    kafka: servers, prometheus: an address at which to look for arrivals. Raises FileError if the file exists and may
+    not be replaced, and for an invalid topology name; ClusterError if a server does not answer; ModelError for a job
+    with a cycle.
     """
     if prometheus is not None:
         _check_address(prometheus, "--prometheus")
     now = workspace.clock.now()
-    name = target.name or topology_name(described.job.name)
-    path = target.path(workspace.settings, name)
+    name = target.name(described.job.name)
+    path = target.path(workspace.settings, described.job.name)
     arrivals = arrival_proposal(described, kafka, prometheus, now)
     origin = f"Written by `forescale init` on {now:%Y-%m-%d %H:%M} UTC from {described.job.place}."
     job = described.job
     if kafka is not None and isinstance(arrivals.section, KafkaEntry):  # brokers know all, metrics the assigned ones
         job = replace(job, partitions={**job.partitions, **topic_partitions(arrivals.section)})
-    text = topology_draft(name, job, arrivals, _cluster_draft(described), origin, timezone or "")
+    text = topology_draft(name, job, arrivals, _cluster_draft(described), origin)
     config = topology_of_text(text, path)
     try:
         write_whole(text, path, anew=not target.force)
@@ -170,15 +175,8 @@ def _check_address(url: str, option: str) -> None:
         raise ClusterError(f"{option} holds a name or a password, which no file should; give the address without them")
 
 
-def _check_free(path: Path, force: bool) -> None:
-    if path.suffix not in (".yaml", ".yml"):
-        raise FileError(f"{path} is not the name of a topology file; give one that ends in .yaml")
-    if path.exists() and not force:
-        raise FileError(_taken(path))
-
-
 def _taken(path: Path) -> str:
-    return f"{path} already exists and is left as it is; name another with --out, or give --force to replace it"
+    return f"{path} already exists and is left as it is; name another, or give --force to replace it"
 
 
 def _cluster_draft(described: DescribedJob) -> DraftSection:

@@ -21,7 +21,7 @@ def flink_operator_description(deployment: FlinkDeployment, place: str, url: str
     except ClusterError as error:
         raise ClusterError(
             f"{where} reports its operators through Flink alone, and {error}. From outside the cluster: `kubectl "
-            f"port-forward service/{name}-rest 8081`, and --url http://127.0.0.1:8081"
+            f"port-forward service/{name}-rest 8081`, and --flink http://127.0.0.1:8081"
         ) from None
     containers = _containers(deployment, job)
     return replace(job, place=f"{where}, {job.place}", terms=_terms(deployment, job), containers=containers)

@@ -90,7 +90,7 @@ class JobRequest:
     def options(self) -> dict[str, object]:
         """The given values, by the options of `forescale init`."""
         options: dict[str, object] = {"--job": self.name, "--workload": self.workloads or None}
-        options |= {"--selector": self.selector, "--url": self.url}
+        options |= {"--selector": self.selector, "--flink": self.url}
         return {option: value for option, value in options.items() if value is not None}
 
 

@@ -77,7 +77,7 @@ def _described(request: JobRequest) -> DescribedJob:
     if chosen[0].name.resource == FLINK_DEPLOYMENT:
         return _described_flink(request, server, FlinkDeployment(chosen[0].answer), access)
     if request.url is not None:
-        raise ClusterError(f"--url is of a FlinkDeployment, and {chosen[0].name} is none; leave it out")
+        raise ClusterError(f"--flink is of a FlinkDeployment, and {chosen[0].name} is none; leave it out")
     return _described_workloads(server, chosen, access)
 
 
@@ -156,7 +156,7 @@ KUBERNETES = EngineAdapter(
     jobs=JobsKind(
         "--kubernetes",
         _described,
-        uses=frozenset({"--job", "--workload", "--selector", "--url"}),
+        uses=frozenset({"--job", "--workload", "--selector", "--flink"}),
         login=frozenset({"kubeconfig", "context", "timeout_s"}),
         at_an_address=False,
         asks=True,

@@ -171,7 +171,7 @@ def test_a_new_user_of_services__reaches_an_approved_deployment_in_the_browser(s
         kubernetes.create(*services, namespace="shop")
         shutil.copy(kubernetes.kubeconfig("admin"), served.environment["KUBECONFIG"])
         with Controllers(kubernetes, "shop", (DEPLOYMENT, STATEFUL_SET), every_s=0.5).running():
-            words = ("init", "--kubernetes", "shop", "--selector", "app=shop", "--name", "shop", "--prometheus")
+            words = ("init", "shop", "--kubernetes", "shop", "--selector", "app=shop", "--prometheus")
             # Milliseconds a request keeps a replica busy; what orders reads; what prices reads, and how.
             answers = "100\n1200\n\norders\nshuffle\n"
             forescale(served.environment, *words, prometheus, "--interactive", answers=answers)

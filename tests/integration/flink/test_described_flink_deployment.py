@@ -35,7 +35,7 @@ def test_init__writes_a_file_by_which_the_flink_deployment_is_found_again(
         reader = kubernetes.kubeconfig("reader", token)
         out = tmp_path / "described.yaml"
         with operator.running():
-            where = ["--kubernetes", NAMESPACE, "--url", flink.url, "--out", str(out)]
+            where = ["--kubernetes", NAMESPACE, "--flink", flink.url, str(out)]
             where += ["--login", f"kubeconfig={reader}"]
             with pytest.raises(SystemExit) as ended:
                 main(["init", *where, "--no-calibrate"])

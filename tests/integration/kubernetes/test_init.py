@@ -67,7 +67,7 @@ def _init(kubeconfig: Path, *options: str, place: str = NAMESPACE) -> int:
 
 
 def _written(kubernetes: LocalKubernetes, folder: Path, *options: str) -> tuple[TopologyConfig, str]:
-    assert _init(kubernetes.kubeconfig("admin"), "--name", "shop", "--force", *options) == 0
+    assert _init(kubernetes.kubeconfig("admin"), "shop", "--force", *options) == 0
     path = folder / "shop.yaml"
     return read_topology_file(path), path.read_text()
 
@@ -157,7 +157,7 @@ def test_init__asks_on_a_terminal_for_what_kubernetes_does_not_know(
         (("--job", "words"), "has no flinkdeployment/words; there are none"),
         (("--job", "words", *SHOP), "--job names a FlinkDeployment, --workload and --selector choose workloads"),
         (("--login", "token_env=T"), "--login token_env would have no effect on a job at --kubernetes"),
-        (("--workload", "deployment/bills", "--url", "http://h:8081"), "--url is of a FlinkDeployment"),
+        (("--workload", "deployment/bills", "--flink", "http://h:8081"), "--flink is of a FlinkDeployment"),
         (("--login", "context=nowhere"), "has no context 'nowhere'"),
     ],
 )

@@ -180,12 +180,8 @@ def test_init__writes_no_number_from_counts_that_flink_marks_as_incomplete(
 
 
 def test_init__answers_with_json(flink: JsonStandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    asked = ("--flink", flink.url, "--no-calibrate", "--name", "shop", "--timezone")
-    assert init(*asked, "Europe/Berln") != 0
-    assert "--timezone: time zone 'Europe/Berln' is not known; give an IANA name" in capsys.readouterr().err
-    assert init(*asked, "Europe/Berlin", "--json") == 0
+    assert init("shop", "--flink", flink.url, "--no-calibrate", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
-    assert read_topology_file(tmp_path / "topologies" / "shop.yaml").timezones == {"orders": "Europe/Berlin"}
     assert answer["topology"] == "shop"
     assert answer["plan"] == {"orders": 2, "check": 2, "settle": 2}
     lines = (tmp_path / "topologies" / "shop.yaml").read_text().splitlines()
@@ -198,19 +194,27 @@ def test_init__replaces_no_file_unless_it_is_forced(
 ) -> None:
     out = tmp_path / "mine.yaml"
     out.write_text("written by hand")
-    assert init("--flink", flink.url, "--no-calibrate", "--out", str(out)) == 1
+    assert init(str(out), "--flink", flink.url, "--no-calibrate") == 1
     assert "already exists and is left as it is" in capsys.readouterr().err
     assert out.read_text() == "written by hand"
     assert flink.asked == []
-    assert init("--flink", flink.url, "--no-calibrate", "--out", str(out), "--force") == 0
-    assert read_topology_file(out).topology == "Shop-orders-v2"
+    assert init(str(out), "--flink", flink.url, "--no-calibrate", "--force") == 0
+    assert read_topology_file(out).topology == "mine"
+    asked = len(flink.asked)
+    assert init("shop", "--flink", flink.url, "--no-calibrate") == 0
+    assert len(flink.asked) > asked
+    asked = len(flink.asked)
+    assert init("shop", "--flink", flink.url, "--no-calibrate") == 1
+    assert len(flink.asked) == asked
 
 
-@pytest.mark.parametrize("options", [("--name", "a b"), ("--name", "x" * 90)])
+@pytest.mark.parametrize("name", ["a b", "x" * 90, "a b.yaml", "", ".yaml", "a/b", "-"])
 def test_init__leaves_nothing_of_a_file_that_cannot_be_read_again(
-    flink: JsonStandIn, tmp_path: Path, options: tuple[str, ...]
+    flink: JsonStandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    assert init("--flink", flink.url, "--no-calibrate", "--out", str(tmp_path / "shop.yaml"), *options) == 1
+    monkeypatch.chdir(tmp_path)
+    assert init(name, "--flink", flink.url, "--no-calibrate") == 1
+    assert "topology" in capsys.readouterr().err
     assert list(tmp_path.rglob("*.yaml*")) == []
     assert list(tmp_path.rglob("*.part")) == []
 
@@ -327,7 +331,7 @@ def test_init__logs_in_as_the_cluster_section_will_and_writes_no_secret(
     monkeypatch.setenv("FLINK_TOKEN", "sesame-open")
     monkeypatch.setenv("FLINK_TEAM", "shop-team")
     login = ["--login", "token_env=FLINK_TOKEN", "--login", "headers_env.X-Team=FLINK_TEAM"]
-    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", *login) == 0
+    assert init("shop", "--flink", flink.url, "--no-calibrate", *login) == 0
     assert (flink.headers["Authorization"], flink.headers["X-Team"]) == ("Bearer sesame-open", "shop-team")
     path = tmp_path / "topologies" / "shop.yaml"
     cluster = read_topology_file(path).cluster.model_dump(include={"token_env", "headers_env"})
@@ -341,7 +345,7 @@ def test_init__reads_a_token_from_a_file_of_a_relative_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "token").write_text("sesame-open\n")
-    assert init("--flink", flink.url, "--no-calibrate", "--name", "shop", "--login", "token_file=token") == 0
+    assert init("shop", "--flink", flink.url, "--no-calibrate", "--login", "token_file=token") == 0
     assert flink.headers["Authorization"] == "Bearer sesame-open"
     config = read_topology_file(tmp_path / "topologies" / "shop.yaml")
     assert config.cluster.model_dump()["token_file"] == str(tmp_path / "token")
@@ -414,7 +418,7 @@ def test_init__writes_what_a_flink_deployment_and_its_job_tell(
         path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
         kubernetes.answers[path] = {"items": [_flink_deployment(**scaled)]}
         config = _kubeconfig(tmp_path, kubernetes.url)
-        where = ["--kubernetes", "streams", "--job", "orders", "--url", flink.url, "--login", f"kubeconfig={config}"]
+        where = ["--kubernetes", "streams", "--job", "orders", "--flink", flink.url, "--login", f"kubeconfig={config}"]
         assert init(*where, "--no-calibrate") == 0
     written = read_topology_file(tmp_path / "topologies" / "Shop-orders-v2.yaml")
     assert list(written.operators) == ["orders", "check", "settle"]
@@ -448,7 +452,7 @@ def test_init__says_how_a_flink_deployments_job_is_reached_from_outside(
             "streams",
             "--job",
             "orders",
-            "--url",
+            "--flink",
             "http://127.0.0.1:9",
             "--login",
             f"kubeconfig={config}",

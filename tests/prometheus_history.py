@@ -36,6 +36,19 @@ def _burst(minute: float) -> float:
     return 50 + sum(BURST[:whole]) + int(begun)
 
 
+def _of_an_autoscaler() -> list[tuple[str, str, Samples]]:
+    """Pods of 2/s: one all day, four more from 9 to 11, each replaced after 20 minutes, 5 minutes apart."""
+    pods = [("hpa", 'pod="always"', scraped(0, 1440, lambda m: 120 * m))]
+    for lane in range(4):
+        for number in range(8):
+            begin, end = (min(max(540 + 20 * number - 5 * lane + more, 540), 660) for more in (0, 20))
+            if begin < end:
+                first = begin + lane / 17  # none is scraped at once
+                samples = scraped(first, end - SCRAPE_S / 120, lambda m, begin=begin: int(120 * (m - begin)))  # type: ignore[misc]
+                pods.append(("hpa", f'pod="{lane}-{number}"', samples))
+    return pods
+
+
 HISTORY = [
     # Eight minutes with a burst and silences, all else is silence.
     ("burst", 'pod="a"', scraped(100, 200, _burst)),
@@ -62,4 +75,5 @@ HISTORY = [
         'pod="a"',
         [*scraped(0, 50, lambda m: 500 if 30 <= m < 32 else 0), *scraped(60, 80, lambda m: 0)],
     ),
+    *_of_an_autoscaler(),
 ]

@@ -14,7 +14,7 @@ Rules for every source based on counters:
   before its beginning are in doubt. It is taken to have ended once other counters were read after ended_after_s; until
   then, that long after its last reading is in doubt.
 - A doubt is about one counter's events, at its own rate: after its end those between two of its readings. A window
-  whose doubtful events are at most MAX_DOUBT of its count is alive.
+  whose doubtful events are at most MAX_DOUBT of its count is alive, also where one counter ends just before the next.
 
 So the state of a moment depends only on readings from twice ended_after_s before it to twice that after it.
 """
@@ -242,7 +242,10 @@ def _alive(known: Sequence[KnownSpans], counts: Int64s, edges_us: Int64s, gaps: 
     few = _events(doubts, per_us, edges_us) <= MAX_DOUBT * counts
     sure = merged_spans(zip(edges_us[:-1][few].tolist(), edges_us[1:][few].tolist(), strict=True))
     merged = merged_spans((int(begin), int(end)) for begin, end in doubts)
-    return spans_without(anyone, spans_without(merged, sure))
+    unsure = spans_without(merged, sure)
+    # Between the last reading of one counter and the first of the next nobody is read: no more than the same doubt.
+    read = np.concatenate([anyone, clipped(spans_without(merged, unsure), anyone.reshape(-1))])
+    return spans_without(merged_spans((int(begin), int(end)) for begin, end in read), unsure)
 
 
 def _events(spans_us: Int64s, per_us: Floats, edges_us: Int64s) -> Floats:

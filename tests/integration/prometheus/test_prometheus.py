@@ -70,6 +70,18 @@ def test_read__adds_up_series_that_begin_and_end(prometheus: str) -> None:
     assert status == "op" + "o" * 20 + "poo"
 
 
+def test_read__of_an_autoscalers_pods_knows_the_peak_that_they_carry(prometheus: str) -> None:
+    # 10/s from 9 to 11, 2/s else; what a pod of 20 minutes counts after its last scrape, at most 15 s, is lost.
+    for width, least in ((60, 0.9), (300, 1.0)):
+        arrivals = Prometheus(prometheus, {"feed": "hpa_total"}).read(moment(480), moment(720), width)
+        counts, known = arrivals.sources["feed"].counts, np.array(list(statuses(arrivals))) == "o"
+        peak = slice(3600 // width, 3 * 3600 // width)
+        assert known[peak].mean() >= least, width
+        assert known[: peak.start].all()
+        assert counts[peak].sum() == pytest.approx(72_000, rel=0.8 * 15 / 1200)
+        assert set(counts[: peak.start].tolist()) == {2 * width}
+
+
 def test_read__of_more_samples_than_a_page_holds_loses_none(prometheus: str) -> None:
     # 17,281 samples of at most 11,000 a page.
     arrivals = Prometheus(prometheus, {"feed": "long_total"}).read(moment(0), moment(DAYS * 1440), 60)

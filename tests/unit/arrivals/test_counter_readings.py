@@ -156,6 +156,18 @@ def test_total__of_pods_that_come_and_go_is_observed_at_the_peak() -> None:
     assert arrivals.counts.sum() == pytest.approx(72_000, rel=0.8 * 15 / 1200)
 
 
+@pytest.mark.parametrize(("width", "states"), [(10, {"observed"}), (1, {"observed", "partial"})])
+def test_total__of_one_pod_at_a_time_is_observed_where_a_window_hardly_doubts_it(width: int, states: set[str]) -> None:
+    """Each pod lives for 20 minutes at 2/s and the next begins 4 s after it: between two of them nobody is read."""
+    pods = [pod(1204.0 * number, 1204.0 * number + 1200, 2, phase_s=number % 15) for number in range(12)]
+    edges_us = minutes(*range(60, 181, width))
+    arrivals = total_of(pods, edges_us, ReadingGaps(60, 600))
+    codes = status_codes(arrivals.alive, edges_us, arrivals.counts)
+    # At most a scrape interval of a pod is unread: 15 s of 600 are 2.5 %, and 15 s of 60 a quarter.
+    assert {STATUSES[code] for code in codes} == states
+    assert arrivals.counts.sum() == pytest.approx(14_400, rel=19 / 1204)
+
+
 def test_total__counts_the_first_value_of_a_counter_that_began_near_zero() -> None:
     # At 10 a minute since 7:30, first read at 8 with 5: known from 7:30 on.
     arrivals = told([counter(*every_minute(0, 20)), counter(*every_minute(8, 20, 5))], 4, 12)

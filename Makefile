@@ -21,7 +21,7 @@ demo: setup ## the main job on a real trace: events to a verified deployment, wi
 
 demo-flink: setup ## the same job on a real Flink on loopback, predicted against measured; the guard heals a job too small
 	@bash scripts/tools.sh jdk
-	@.venv/bin/forescale demo-flink
+	@.venv/bin/forescale demo --flink
 
 race: setup ## ways to scale raced on a real Flink and Kafka, beside their replay: TRACE=FILE [WORK=build/race] [RACE=options]
 	@bash scripts/tools.sh jdk kafka flink_kafka

@@ -1,4 +1,4 @@
-"""How good the forecasts of the peak are over many traces, each replayed as `forescale backtest` does.
+"""How good the forecasts of the peak are over many traces, each replayed as `forescale forecast backtest` does.
 
     python benchmarks/forecasting.py [--traces DIR [--names a,b,c]] [--origins 28] [--prophet]
         [--rivals prophet,mstl|none] [--json]

@@ -5,7 +5,7 @@
 Every job is the real command in a process of its own, ended by SIGKILL at a moment drawn evenly from the time that it
 takes undisturbed; then the same command runs to its end. After that the rows of the ledger and the simulator, the files
 of the home, what the history counts and the models in MLflow must be those of a home in which it ran undisturbed. Where
-a decision was recorded and its page was not, `forescale report` writes it. Prints a line per job.
+a decision was recorded and its page was not, `forescale plan show` writes it. Prints a line per job.
 """
 
 import argparse
@@ -48,12 +48,12 @@ arrivals:
 forecast: {step_s: 900, horizon_s: 21600, train_days: 7, origins: 2, paths: 100}
 """
 JOBS: dict[str, Callable[[Bench], list[list[str]]]] = {
-    "approve": lambda b: [["deploy", "approve", b.schedule_id]],
-    "deploy": lambda b: [["deploy", "approve", b.schedule_id], ["deploy", "due", NAME]],
-    "edit": lambda b: [["edit", b.step_id, "--plan=count=6", "--at=2026-03-02T07:00:00Z"]],
-    "report": lambda b: [["report", b.schedule_id]],
+    "approve": lambda b: [["plan", "approve", b.schedule_id]],
+    "deploy": lambda b: [["plan", "approve", b.schedule_id], ["deploy", "due", NAME]],
+    "edit": lambda b: [["plan", "edit", b.step_id, "--plan=count=6", "--at=2026-03-02T07:00:00Z"]],
+    "report": lambda b: [["plan", "show", b.schedule_id]],
     "guard": lambda b: [["guard", "look", NAME]],
-    "calibrate": lambda b: [["calibrate", NAME]],
+    "calibrate": lambda b: [["model", "calibrate", NAME]],
     "prune": lambda b: [["prune", "--yes", "--older-than=1", "--keep=1"]],
     "plan": lambda b: [["plan", NAME]],
     "aggregate": lambda b: [BUILD],
@@ -170,7 +170,7 @@ class Killing:
             ids = [ident for (ident,) in ledger.execute("SELECT id FROM schedules")]
         for ident in ids:
             if ident != self._installed.schedule_id and not (home / "reports" / NAME / f"{ident}.html").exists():
-                self._run(["report", ident], home, LONGEST_S)
+                self._run(["plan", "show", ident], home, LONGEST_S)
 
     def _run(self, line: list[str], home: Path, within_s: float) -> Ending:
         environment = self._installed.environment(home)

@@ -8,7 +8,8 @@ import typer
 from typer.cli import get_docs_for_click
 from typer.main import get_command
 
-from forescale.cli.main import COMMANDS, application
+from forescale.cli.commands import COMMANDS, Group
+from forescale.cli.main import application
 from forescale.settings import Settings
 from forescale.settings_file import PREFIX
 
@@ -44,12 +45,17 @@ def pages() -> dict[str, str]:
 def _command(name: str) -> str:
     root = get_command(application(name))
     assert isinstance(root, typer.core.TyperGroup)
+    command, entry = root.commands[name], COMMANDS[name]
+    if isinstance(entry, Group):
+        assert isinstance(command, typer.core.TyperGroup)
+        for word in entry.commands:
+            group = get_command(application(name, word)).commands[name]  # type: ignore[attr-defined]
+            command.commands[word] = group.commands[word]
     context = typer.Context(root, info_name="forescale")
-    command = root.get_command(context, name)
-    assert command is not None
     text = get_docs_for_click(obj=command, ctx=context, indent=1, name=name, call_prefix="forescale")
     lines = [_wrapped(line) for line in text.splitlines() if not line.startswith(EVERYWHERE)]
-    return re.sub(r"\*\*Options\*\*:\n+(?!\*)", "", "\n".join(lines) + "\n")
+    text = re.sub(r"\*\*Options\*\*:\n+(?!\*)", "", "\n".join(lines) + "\n")
+    return re.sub(r"\*\*Commands\*\*:\n\n(?:[* ] .*\n)+\n", "", text)  # each follows under a heading of its own
 
 
 def _wrapped(line: str) -> str:

@@ -7,6 +7,7 @@ name one.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from certain_forecast import record_certain_forecast
 from forked_commands import Ending, ForkedCommands
 from shadow_days import FIRST, MONDAY, install, rate_per_s
 
-from forescale.cli.main import COMMANDS, application
+from forescale.cli.commands import every_command
+from forescale.cli.main import application
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -26,10 +28,9 @@ from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 
 NAME = "pair"
 LONG = {
-    "serve": "reads no file of the user, and serves without end",
-    "demo": "takes no input",
-    "demo-flink": "takes no input",
-    "up": "takes no input, and serves without end",
+    ("serve",): "reads no file of the user, and serves without end",
+    ("demo",): "takes no input",
+    ("up",): "takes no input, and serves without end",
 }
 """Commands that are not tried, and why."""
 OUTPUTS = {"out", "plot"}
@@ -95,7 +96,13 @@ class Bench:
     def good(self, name: str, command: tuple[str, ...] = ()) -> list[str]:
         """A value of each parameter that is required, or that a command needs to come to the others."""
         files = {
-            "topology": str(self.folder / "served.yaml") if command == ("services",) else NAME,
+            "topology": str(self.folder / "served.yaml")
+            if command[-1:]
+            == (
+                "model",
+                "services",
+            )
+            else NAME,
             "plan": str(self.folder / "plan.yaml"),
             "load": "read=10",
             "trace": str(self.folder / "trace.csv"),
@@ -166,30 +173,29 @@ class Parameter:
 
 
 NEEDED = {
-    ("pack",): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
-    ("calibrate",): [["--samples", "samples"], ["--out=trial.json"]],
-    ("backtest",): [["--origins=1"]],
+    ("model", "pack"): [["--parallelism", "parallelism"], ["--set=packer=round_robin"]],
+    ("model", "calibrate"): [["--samples", "samples"], ["--out=trial.json"]],
+    ("forecast", "backtest"): [["--origins=1"]],
     ("replay",): [["--policies=static-peak"], ["--workers=1"], ["--days=1"]],
-    ("edit",): [["--plan=count=6"]],
-    ("deploy", "plan"): [["--set=count=8"]],
+    ("plan", "edit"): [["--plan=count=6"]],
+    ("deploy", "now"): [["--set=count=8"]],
     ("init",): [["--flink=http://127.0.0.1:9"]],
-    ("plan",): [["--workers=1"]],
+    ("plan", "make"): [["--workers=1"]],
 }
 """What a command needs beside what it requires, and what makes it short."""
 
 
+@cache
 def commands() -> dict[tuple[str, ...], Any]:
     """Every command that answers, by its words."""
     found = {}
-    for name in COMMANDS:
-        if name in LONG:
+    for words in every_command():
+        if words in LONG:
             continue
-        tree = typer.main.get_command(application(name))
-        command = tree.commands[name]  # type: ignore[attr-defined]
-        if hasattr(command, "commands"):
-            found.update({(name, each): sub for each, sub in command.commands.items()})
-        else:
-            found[(name,)] = command
+        command: Any = typer.main.get_command(application(*words))
+        for word in words:
+            command = command.commands[word]
+        found[words] = command
     return found
 
 
@@ -234,7 +240,7 @@ def command_line(bench: Bench, parameter: Parameter, value: str) -> list[str]:
     for flag, *named in NEEDED.get(parameter.command, []):
         if flag.partition("=")[0] != parameter.flag and flag not in options:
             options += [flag, *(one for name in named for one in bench.good(name))]
-    if parameter.command == ("plan",):
+    if parameter.command == ("plan", "make"):
         options = [one for one in options if not one.startswith("--workers=1")]
         if parameter.name in ("fleet", "workers"):
             options.append("--all")
@@ -249,7 +255,7 @@ def command_line(bench: Bench, parameter: Parameter, value: str) -> list[str]:
 def _ending(parameter: Parameter) -> str:
     if parameter.name == "plot":
         return ".html"
-    return {"pack": ".yaml", "init": ".yaml", "calibrate": ".json"}.get(parameter.command[0], ".parquet")
+    return {"pack": ".yaml", "init": ".yaml", "calibrate": ".json"}.get(parameter.command[-1], ".parquet")
 
 
 def given_cases() -> Iterator[Case]:
@@ -309,7 +315,7 @@ def setting_cases() -> Iterator[Case]:
     )
     for name in Settings.model_fields:
         for value in bad:
-            for words in (["config", "check"], ["deploy", "list", NAME]):
+            for words in (["config", "check"], ["plan", "list", NAME]):
                 yield Case(
                     f"{value[:20]!r}",
                     f"FORESCALE_{name.upper()} of {' '.join(words)}",
@@ -319,7 +325,12 @@ def setting_cases() -> Iterator[Case]:
                 )
 
 
-LENGTHY = {("forecast",), ("forecasts",), ("plan",), ("backtest",), ("replay",), ("reproduce",), ("history", "build")}
+LENGTHY = {
+    *(("forecast", word) for word in ("run", "pages", "backtest", "reproduce")),
+    ("plan", "make"),
+    ("replay",),
+    ("history", "build"),
+}
 
 
 def terminal_cases() -> Iterator[Case]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bad_inputs import NAME, Bench, Case
 
-LISTED, EVALUATED = ["deploy", "list", NAME], ["evaluate", "--topology", NAME]
+LISTED, EVALUATED = ["plan", "list", NAME], ["model", "evaluate", "--topology", NAME]
 SHOWN, DUE = ["history", "show", NAME], ["deploy", "due", NAME]
 CLOCKS = (
     b"2026-03-02T06:00:00",
@@ -43,7 +43,7 @@ def _ledger_cases(bench: Bench) -> Iterator[Case]:
                     continue
                 command = {
                     "steps": LISTED,
-                    "schedules": ["report", bench.schedule_id],
+                    "schedules": ["plan", "show", bench.schedule_id],
                     "forecasts": [*EVALUATED, "--plan", str(bench.folder / "plan.yaml")],
                     "outcomes": ["deploy", "outcomes", NAME],
                 }[table]
@@ -58,7 +58,7 @@ def _ledger_cases(bench: Bench) -> Iterator[Case]:
                     )
     for column in ("plan", "replaces"):
         yield from _json_cases(bench, "ledger.db", "steps", column, LISTED)
-    yield from _json_cases(bench, "ledger.db", "schedules", "body", ["report", bench.schedule_id])
+    yield from _json_cases(bench, "ledger.db", "schedules", "body", ["plan", "show", bench.schedule_id])
 
 
 def _json_cases(bench: Bench, database: str, table: str, column: str, command: Sequence[str]) -> Iterator[Case]:

@@ -18,10 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from forescale.cli.main import COMMANDS, main
+from forescale.cli.commands import every_command
+from forescale.cli.main import main
 
 IMPORTED = (
-    *(f"forescale.cli.{name}" for name in ("expected", *COMMANDS) if name not in ("demo-flink", "up")),
+    "forescale.cli.expected",
+    *(f"forescale.cli.{command.module or '_'.join(words)}" for words, command in every_command().items()),
     *("forescale.jobs.plan", "forescale.jobs.plan_all", "planner.ledger.migrate", "alembic.command", "scipy.stats"),
 )
 DEFECT, KILLED, TOO_LARGE = 70, -signal.SIGKILL, -signal.SIGUSR1

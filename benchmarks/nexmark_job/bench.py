@@ -196,7 +196,7 @@ class Query:
         )
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:
-        """What `forescale evaluate` says of the plan."""
+        """What `forescale model evaluate` says of the plan."""
         where = known_site(self._config, self._settings)[0]
         placing = placing_of(self._config, where, self.profiles)
         assert placing is not None

@@ -1,4 +1,4 @@
-"""`forescale backtest`: what the whole method would have forecast for a trace, origin by origin."""
+"""`forescale forecast backtest`: what the whole method would have forecast for a trace, origin by origin."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -19,7 +19,7 @@ from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.terms import affordable_paths
 from forecasting.trace_file import read_local_trace
-from forescale.cli.forecast import horizon_text
+from forescale.cli.forecast_run import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
 from forescale.cli.timezone_option import known_timezone

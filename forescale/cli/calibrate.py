@@ -1,4 +1,4 @@
-"""`forescale calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
+"""`forescale model calibrate`: measure what the operators of a topology cost, and write it as a profile file."""
 
 import sys
 from pathlib import Path

@@ -13,16 +13,16 @@ from forescale.files.file_error import FileError
 from forescale.files.schemas import file_schema
 from forescale.files.topology import find_topology_file, read_topology_file
 
-app = typer.Typer(help="A home, its settings and topology files.", no_args_is_help=True)
 
-
-@app.command()
 def check(
     context: typer.Context,
     topologies: Annotated[list[str] | None, typer.Argument(help="Files or names; all in the folder if none.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read every topology file and say what is wrong, field by field; exits with 1 if anything is."""
+    """Read every topology file and say what is wrong.
+
+    Field by field, and exits with 1 if anything is; without names, those of the folder. Shows the settings in force.
+    """
     settings = settings_of(context)
     names = topologies or sorted(path.stem for path in settings.topologies.glob("*.yaml"))
     if not names:
@@ -45,7 +45,6 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
 def init(
     context: typer.Context,
     folder: Annotated[
@@ -53,7 +52,10 @@ def init(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a home: settings file, topologies/, dags/ (links) and examples/; what is there already stays as it is."""
+    """Make a home: settings, topologies/, dags/ and examples/.
+
+    dags/ has links to the DAGs. What is there already stays as it is.
+    """
     from forescale.local.home_folder import make_home
 
     done = make_home((folder or settings_of(context).home).absolute())
@@ -70,7 +72,9 @@ def init(
 Kind = Literal["topology", "fleet", "plan", "profile", "samples", "site"]
 
 
-@app.command()
 def schema(kind: Annotated[Kind, typer.Argument(help="Kind of file.")]) -> None:
-    """Print the JSON schema of a kind of file, for editors and for programs that write such files."""
+    """Print the JSON schema of a kind of file.
+
+    For editors, and for programs that write such files.
+    """
     say_json(file_schema(kind))

@@ -1,4 +1,4 @@
-"""`forescale dags`: connect an existing Airflow to the DAGs."""
+"""`forescale config dags`: connect an existing Airflow to the DAGs."""
 
 import json
 from pathlib import Path

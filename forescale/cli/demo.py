@@ -1,4 +1,4 @@
-"""`forescale demo`, `demo-flink` and `up`: see it run on a real trace."""
+"""`forescale demo` and `up`: see it run on a real trace."""
 
 import time
 from datetime import UTC, datetime
@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from forecasting.forecast import QUANTILES
-from forescale.cli.forecast import horizon_text
+from forescale.cli.forecast_run import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.report.kit.schedule_words import schedule_words
+from forescale.settings import Settings
 from modeling.wording import count_of
 from planner.scaling_schedule import AlternativeKind
 
@@ -26,12 +27,20 @@ def demo(
     quick: Annotated[
         bool, typer.Option(help="Two weeks of history and half a day ahead: about half the work.")
     ] = False,
+    flink: Annotated[
+        bool, typer.Option("--flink", help="On a real Flink on loopback: predicted against measured, and the guard.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """The main job on a real trace; about two minutes.
 
     With Airflow, Spark, MLflow and the cluster simulator.
     """
+    if flink:
+        if quick:
+            raise typer.BadParameter("--quick and --flink exclude each other")
+        _demo_flink(settings_of(context), as_json=as_json)
+        return
     from forescale.local.demo.home import demo_settings, fresh_home
     from forescale.local.demo.run import run_demo
     from forescale.local.demo.span import FULL, QUICK
@@ -46,28 +55,6 @@ def demo(
         say_json(summary)
     else:
         _show(summary)
-
-
-def demo_flink(context: typer.Context, as_json: AsJson = False) -> None:
-    """The same job, deployed to a real Flink on loopback.
-
-    Compares prediction and measurement, and lets the guard heal a job that is too small.
-    """
-    from forescale.cli.demo_flink_summary import show_flink
-    from forescale.local.demo.flink_run import run_flink_demo
-    from forescale.local.demo.home import demo_settings, fresh_home
-    from forescale.local.processes import ended_by_signals
-
-    base = settings_of(context)
-    topologies = base.home / "demo-flink" / "topologies"
-    changes = {"clock": "paced", "review": False, "schedule": "none", "topologies": topologies}
-    settings = demo_settings(base, "demo-flink", **changes)
-    say = _Progress(quiet=as_json)
-    with ended_by_signals(), fresh_home(settings), say:
-        result = run_flink_demo(settings, say)
-    show_flink(result, as_json=as_json)
-    if result.healing.watch.failure:
-        raise typer.Exit(1)
 
 
 def up(
@@ -94,6 +81,24 @@ def up(
 
     live = prepare_live(demo_settings(settings_of(context), "up", clock="real"), datetime.now(UTC), plain)
     serve(live.settings, plain, Ports(port, mlflow_port), feed=lambda: live.feed(datetime.now(UTC)))
+
+
+def _demo_flink(base: Settings, *, as_json: bool) -> None:
+    """Compares prediction and measurement, and lets the guard heal a job that is too small."""
+    from forescale.cli.demo_flink_summary import show_flink
+    from forescale.local.demo.flink_run import run_flink_demo
+    from forescale.local.demo.home import demo_settings, fresh_home
+    from forescale.local.processes import ended_by_signals
+
+    topologies = base.home / "demo-flink" / "topologies"
+    changes = {"clock": "paced", "review": False, "schedule": "none", "topologies": topologies}
+    settings = demo_settings(base, "demo-flink", **changes)
+    say = _Progress(quiet=as_json)
+    with ended_by_signals(), fresh_home(settings), say:
+        result = run_flink_demo(settings, say)
+    show_flink(result, as_json=as_json)
+    if result.healing.watch.failure:
+        raise typer.Exit(1)
 
 
 class _Progress:

@@ -1,4 +1,4 @@
-"""The end of `forescale demo-flink`: the deployed schedule, prediction against measurement, what the guard did."""
+"""The end of `forescale demo --flink`: the deployed schedule, prediction against measurement, what the guard did."""
 
 from dataclasses import asdict
 from typing import Any

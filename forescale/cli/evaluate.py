@@ -1,4 +1,4 @@
-"""`forescale evaluate`: what plans would do under a load; ranks several and says why each is not the best."""
+"""`forescale model evaluate`: what plans would do under a load; ranks several and says why each is not the best."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

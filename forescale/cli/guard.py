@@ -1,10 +1,9 @@
 """`forescale guard`: the reactive safety net between forecasts."""
 
 import getpass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
@@ -18,41 +17,38 @@ if TYPE_CHECKING:
     from planner.ledger.entries import GuardAction
 
 
+USUAL_S = 60.0
 MAX_PAUSE_S = 300.0
 """Longest pause between turns while the cluster does not answer, unless the turns are farther apart anyway."""
 
 
-class _LooksByDefault(TyperGroup):
-    """`guard TOPOLOGY` is `guard look TOPOLOGY`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        names = {*self.commands, "--help"}
-        return super().parse_args(ctx, args if args and args[0] in names else ["look", *args])
-
-
-app = typer.Typer(
-    cls=_LooksByDefault,
-    help="Watch the job between forecasts, and act or advise.",
-)
-
-
-@app.command()
 def look(
     context: typer.Context,
     topology: TopologyName,
-    once: Annotated[bool, typer.Option("--once", help="One turn; for cron, if the DAG guard is off.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Turns at intervals, until Ctrl-C.")] = False,
-    every: Annotated[float, typer.Option(min=1, max=3600, help="Seconds between turns, with --watch.")] = 60.0,
+    every: Annotated[
+        float | None, typer.Option(min=1, max=3600, help="Look again and again, so many seconds apart, until Ctrl-C.")
+    ] = None,
+    past: Annotated[
+        bool, typer.Option("--past", help="Only what it did and advised, with verdicts, and the barred pairs.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", hidden=True)] = False,
+    watch: Annotated[bool, typer.Option("--watch", hidden=True)] = False,
     as_json: AsJson = False,
 ) -> None:
-    """One turn (--once, the default), or one after another. What `forescale guard TOPOLOGY` does."""
+    """Look once, and act or advise; or what it did.
+
+    By cron, if the DAG guard is off. What `forescale guard TOPOLOGY` does.
+    """
     from forescale.jobs.guard import guard
 
+    if sum((once, past, watch or every is not None)) > 1:
+        raise typer.BadParameter("--every and --past exclude each other")
     workspace = workspace_of(context)
-    if once and watch:
-        raise typer.BadParameter("--once and --watch exclude each other")
-    if watch:
-        _watch(workspace, topology, every, as_json=as_json)
+    if past:
+        _show(workspace, topology, as_json=as_json)
+        return
+    if watch or every is not None:
+        _watch(workspace, topology, every or USUAL_S, as_json=as_json)
         return
     with console.status(f"looking at {topology}"):
         turn = guard(workspace, topology)
@@ -61,14 +57,33 @@ def look(
         raise typer.Exit(1)
 
 
-@app.command()
-def show(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
-    """Actions and advice of the guard with their verdicts, and the barred pairs."""
+def lift(
+    context: typer.Context,
+    topology: NamedTopology,
+    diagnosis: Annotated[str, typer.Argument(help="As `guard --past` names it, like under-provisioned.")],
+    action: Annotated[str, typer.Argument(help="As `guard --past` names it, like scale-up.")],
+    as_json: AsJson = False,
+) -> None:
+    """Allow an action under a diagnosis again.
+
+    After it kept failing, and was barred.
+    """
+    from forescale.cli.guard_json import barred_json
+    from forescale.jobs import guard
+
+    lifted = guard.lift(workspace_of(context), topology, diagnosis, action, by=getpass.getuser())
+    if as_json:
+        say_json(barred_json(lifted))
+    else:
+        plain(f"{lifted.action} under {lifted.diagnosis} is allowed again for {lifted.topology}")
+
+
+def _show(workspace: "Workspace", topology: str, *, as_json: bool) -> None:
     from forescale.cli.guard_json import record_json
     from forescale.jobs.guard import guard_record
     from forescale.report.kit.guard_words import barred_words
 
-    record = guard_record(workspace_of(context), topology)
+    record = guard_record(workspace, topology)
     if as_json:
         say_json(record_json(record))
         return
@@ -86,25 +101,6 @@ def show(context: typer.Context, topology: TopologyName, as_json: AsJson = False
             f"barred since {pair.since:%Y-%m-%d %H:%M} UTC: {pair.diagnosis} {pair.action} ({barred_words(pair)}); "
             f"`forescale guard lift {record.topology} {pair.diagnosis} {pair.action}` allows it again"
         )
-
-
-@app.command("lift")
-def lift_barred(
-    context: typer.Context,
-    topology: NamedTopology,
-    diagnosis: Annotated[str, typer.Argument(help="As `guard show` names it, like under-provisioned.")],
-    action: Annotated[str, typer.Argument(help="As `guard show` names it, like scale-up.")],
-    as_json: AsJson = False,
-) -> None:
-    """Allow an action under a diagnosis again after it kept failing."""
-    from forescale.cli.guard_json import barred_json
-    from forescale.jobs.guard import lift
-
-    lifted = lift(workspace_of(context), topology, diagnosis, action, by=getpass.getuser())
-    if as_json:
-        say_json(barred_json(lifted))
-    else:
-        plain(f"{lifted.action} under {lifted.diagnosis} is allowed again for {lifted.topology}")
 
 
 def _watch(workspace: "Workspace", topology: str, every_s: float, *, as_json: bool) -> None:

@@ -33,7 +33,7 @@ def check(
     snapshot: SnapshotId = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check rows and windows against `arrivals.quality`; exits with 1 if that fails."""
+    """Check a history against `arrivals.quality`; exits with 1 on a breach."""
     workspace = workspace_of(context)
     config = workspace.config(topology)
     directory = workspace.settings.history_dir

@@ -30,7 +30,10 @@ def record(
     for_s: Annotated[float | None, typer.Option("--for", help="Seconds to run for; until stopped if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Store a reading of a source without a memory (Storm's UI), for `history build` to count from."""
+    """Store a reading of a source that keeps no history.
+
+    As of Storm's UI: `history build` counts from the readings.
+    """
     workspace = workspace_of(context)
     if every is None:
         if for_s is not None:

@@ -16,6 +16,7 @@ from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.errors import HistoryError
 from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, SnapshotId, To
+from forescale.cli.history_snapshots import say_snapshots
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.cli.topology_argument import TopologyName
@@ -38,9 +39,18 @@ def show(
     snapshot: SnapshotId = None,
     keys: Annotated[bool, typer.Option("--keys", help="Also the most frequent keys, by source and day.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the span drawn, to this file.")] = None,
+    snapshots: Annotated[
+        bool, typer.Option("--snapshots", help="Only the commits that can be read, and until when they are kept.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Arrivals by source and day. Missing data is shown as missing, never as zero."""
+    """Arrivals by source and day, or the history's snapshots.
+
+    Missing data is shown as missing, never as zero.
+    """
+    if snapshots:
+        say_snapshots(workspace_of(context), topology, as_json=as_json)
+        return
     check_page(plot, HistoryError)
     workspace = workspace_of(context)
     config = workspace.config(topology)

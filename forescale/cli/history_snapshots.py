@@ -1,20 +1,16 @@
-"""`forescale history snapshots`: the commits of a history that can be read."""
+"""`forescale history show --snapshots`: the commits of a history that can be read."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
-import typer
-
 from forecasting.arrivals.storage.reading import read_commit
 from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
-from forescale.cli.installation import workspace_of
-from forescale.cli.output import AsJson, console, say_json, table
-from forescale.cli.topology_argument import TopologyName
+from forescale.cli.output import console, say_json, table
+from forescale.situation.workspace import Workspace
 
 
-def snapshots(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
+def say_snapshots(workspace: Workspace, topology: str, *, as_json: bool) -> None:
     """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
-    workspace = workspace_of(context)
     name = workspace.config(topology).topology
     # Asking for snapshots of a topology without a history is an error.
     keep_s = read_commit(workspace.settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]

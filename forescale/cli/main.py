@@ -17,6 +17,8 @@ from pydantic_settings import SettingsError
 
 from engines.deadline import calls_go_on
 from engines.redaction import without_logins
+from forescale.cli.commands import PANELS, Command, asked, with_present_names
+from forescale.cli.default_command import group_with
 from forescale.cli.output import say_in_any_encoding, say_json
 from forescale.codec import to_json
 from forescale.files.shown import shown
@@ -24,78 +26,46 @@ from forescale.plain_numbers import is_plain
 from forescale.setting_checks import setting_shown
 from forescale.settings_file import PREFIX
 
-GROUPS = {
-    "Begin": {
-        "init": "Write a topology file from a running job.",
-        "doctor": "Check everything a decision needs; exits with 1 on a failure.",
-        "config": "A home, its settings and topology files.",
-        "dags": "Link the DAGs into a folder that Airflow reads.",
-        "demo": "The main job on a real trace; about two minutes.",
-        "demo-flink": "The same job, deployed to a real Flink on loopback.",
-        "up": "Airflow's and MLflow's web pages on loopback, until Ctrl-C.",
-    },
-    "Every day": {
-        "history": "The arrival history of a topology.",
-        "forecast": "Select and fit forecasters, and forecast; tracked in MLflow.",
-        "plan": "Propose a schedule; nothing is deployed before approval.",
-        "edit": "Give a step another plan or time, and show the effect.",
-        "deploy": "Review and deploy.",
-        "guard": "Watch the job between forecasts, and act or advise.",
-    },
-    "Ask the model": {
-        "calibrate": "Measure every operator, with 95 % intervals.",
-        "evaluate": "What plans would do under a load, before any is deployed.",
-        "pack": "Which container holds which instance: a plan file.",
-        "services": "Requests a second at which micro-services saturate.",
-        "peak": "Peak of the load until any moment, with its probability.",
-    },
-    "Judge": {
-        "forecasts": "Write pages of all sources' forecasts and their past scores.",
-        "backtest": "Score forecasts of a trace against what followed.",
-        "replay": "Replay policies over past arrivals; cost and violations.",
-        "shadow": "Cost and violations in shadow mode, beside what really ran.",
-        "report": "Write a schedule's page again, with the outcomes since.",
-        "reproduce": "Repeat an MLflow run's forecasts; exits with 1 if any differs.",
-    },
-    "Run": {
-        "serve": "Offer the approved plan of now to KEDA, HTTP and Prometheus.",
-        "metrics": "Metrics of forecasts, plans and deployments for Prometheus.",
-        "notify": "Send new incidents to the services of FORESCALE_NOTIFY_URLS.",
-        "prune": "Remove old runs, models and pages not in use; asks first.",
-    },
-}
-"""The line of each command in `forescale --help`, known without importing the command, by what people do."""
-
-COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-
 COLLECTED_AFTER = 50_000
 """New objects until Python looks for cycles among them. Its own 700 (2,000 since 3.12) costs a command a quarter of the
 time of its imports, whose objects all stay.
 """
 
-MODULES = {"demo-flink": "demo", "up": "demo"}
-"""Module in forescale.cli, where its name differs from the command's."""
 
-
-def application(command: str | None) -> typer.Typer:
-    """The application with `command` imported. The others have only their help line: one run calls one command."""
+def application(*words: str) -> typer.Typer:
+    """The application with the command of these words imported. The others have only their help line: one run calls
+    one command.
+    """
     app = typer.Typer(
         name="forescale",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
     app.callback()(_forescale)
-    for group, commands in GROUPS.items():
-        for name, line in commands.items():
-            if name != command:
-                app.command(name, help=line, rich_help_panel=group)(_not_imported)
+    for panel, entries in PANELS.items():
+        for name, entry in entries.items():
+            if isinstance(entry, Command):
+                _add(app, entry, (name,), words, panel)
                 continue
-            module = import_module(f"forescale.cli.{MODULES.get(name, name)}")
-            if hasattr(module, "app"):
-                app.add_typer(module.app, name=name, rich_help_panel=group)
-            else:
-                app.command(name, rich_help_panel=group)(getattr(module, name.replace("-", "_")))
+            if name not in words[:1]:
+                app.command(name, help=entry.line, rich_help_panel=panel)(_not_imported)
+                continue
+            line = f"{entry.line}\n\nWithout one of these commands: {entry.default}." if entry.default else entry.line
+            group = typer.Typer(help=line, no_args_is_help=not entry.default, cls=group_with(entry.default))
+            for word, command in entry.commands.items():
+                _add(group, command, (name, word), words)
+            app.add_typer(group, name=name, rich_help_panel=panel)
     return app
+
+
+def _add(
+    app: typer.Typer, command: Command, words: tuple[str, ...], asked_for: Sequence[str], panel: str | None = None
+) -> None:
+    if words != tuple(asked_for):
+        app.command(words[-1], help=command.line, rich_help_panel=panel)(_not_imported)
+        return
+    module = import_module(f"forescale.cli.{command.module or '_'.join(words)}")
+    app.command(words[-1], rich_help_panel=panel)(getattr(module, command.function or words[-1]))
 
 
 def _show_version(asked: bool) -> None:
@@ -139,8 +109,10 @@ def _run(given: list[str]) -> None:
     say_in_any_encoding()
     try:
         _check_text(given)
-        words = given or _words_to_complete()
-        command = typer.main.get_command(application(next((word for word in words if not word.startswith("-")), None)))
+        given, note = with_present_names(given)
+        if note:
+            print(f"forescale: {note}", file=sys.stderr)
+        command = typer.main.get_command(application(*asked(given or _words_to_complete())))
         _take_plain_numbers(command)
         command(args=given, prog_name="forescale")
     except KeyboardInterrupt:

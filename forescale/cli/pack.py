@@ -1,4 +1,4 @@
-"""`forescale pack`: which container holds which instance, as a plan file."""
+"""`forescale model pack`: which container holds which instance, as a plan file."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -62,7 +62,7 @@ def pack(
 ) -> None:
     """Which container holds which instance: a plan file.
 
-    Made by one of the packers, for `forescale evaluate`.
+    Made by one of the packers, for `forescale model evaluate`.
     """
     from forescale.jobs.pack import pack as packed
 

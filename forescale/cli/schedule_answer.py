@@ -1,6 +1,4 @@
-"""A proposed schedule as `forescale plan` and `forescale edit` answer, for people and with `--json`: its facts, and
-their words.
-"""
+"""A proposed schedule as `forescale plan` and `forescale plan edit` answer: its facts, and their words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -210,7 +208,7 @@ def edit_answer(made: ProposedSchedule) -> EditAnswer:
     """Raises PlanError for a schedule that no edit has made."""
     edit = made.basis.edit
     if edit is None or edit.before is None or edit.after is None:
-        raise PlanError(f"schedule {made.schedule_id} is no edited one; see it with `forescale deploy list`")
+        raise PlanError(f"schedule {made.schedule_id} is no edited one; see it with `forescale plan list`")
     step = made.steps[edit.step - 1]
     return EditAnswer(
         topology=made.topology,

@@ -1,4 +1,4 @@
-"""`forescale services`: where micro-services saturate, given that calls hold the caller's threads."""
+"""`forescale model services`: where micro-services saturate, given that calls hold the caller's threads."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Options of `forescale evaluate` that give values per source."""
+"""Options of `forescale model evaluate` that give values per source."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -11,15 +11,15 @@ from forescale.situation.workspace import Workspace
 from planner.provenance import UNCALIBRATED, Ground, Quantity, placeholders
 
 _TOLD_BY = {
-    Quantity.SERVICE_TIME: "`forescale calibrate {topology}` measures them",
-    Quantity.SPREAD: "`forescale calibrate {topology}` measures it, or declare service_cv2",
-    Quantity.SELECTIVITY: "`forescale calibrate {topology}` measures them, or declare selectivity",
+    Quantity.SERVICE_TIME: "`forescale model calibrate {topology}` measures them",
+    Quantity.SPREAD: "`forescale model calibrate {topology}` measures it, or declare service_cv2",
+    Quantity.SELECTIVITY: "`forescale model calibrate {topology}` measures them, or declare selectivity",
     Quantity.KEYS: "name arrivals.columns.key and run `forescale history build {topology}`, or declare key_shares",
-    Quantity.STATE: "`forescale calibrate {topology}` measures it, or declare state_gib",
+    Quantity.STATE: "`forescale model calibrate {topology}` measures it, or declare state_gib",
     Quantity.CONTAINERS: "add a section packing",
     Quantity.NODES: "name a site with nodes in packing.site",
     Quantity.CORES: "name a site with containers.cores in packing.site",
-    Quantity.IDLE_CORES: "`forescale calibrate {topology}` at two loads measures them where containers "
+    Quantity.IDLE_CORES: "`forescale model calibrate {topology}` at two loads measures them where containers "
     "report their CPU; elsewhere lower containers.cores by them",
     Quantity.MEMORY: "name a site with containers.memory_mib in packing.site",
     Quantity.BUFFERS: "name a site with buffer_timeout_s in packing.site; Flink waits 0.1 s by default",

@@ -254,7 +254,7 @@ def _recorded_times(patient: Patient) -> str:
 def _calibration(patient: Patient) -> str:
     config, settings = patient.config, patient.settings
     path = profile_path(config, settings)
-    remedy = f"run: forescale calibrate {patient.name}"
+    remedy = f"run: forescale model calibrate {patient.name}"
     if not path.exists():
         raise AilmentError("never measured; service times are as declared", remedy)
     profiles = kept_profiles(config, settings)

@@ -1,4 +1,4 @@
-"""A file that holds the section `events` alone, for `forescale backtest --events`."""
+"""A file that holds the section `events` alone, for `forescale forecast backtest --events`."""
 
 from pathlib import Path
 

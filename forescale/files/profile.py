@@ -1,4 +1,4 @@
-"""Operator profiles as a JSON file, written by calibration and read by the planner and `forescale evaluate`.
+"""Operator profiles as a JSON file, written by calibration and read by the planner and `forescale model evaluate`.
 
 Its fields are those of `OperatorProfile`: a field added there is read, written and part of the schema without further
 code.

@@ -52,7 +52,7 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
         f"engine: {job.engine}",
         "",
         *_comment(f"It runs as {running} ({job.state}).{_ends(job)}"),
-        *_comment("service_s: busy seconds of one instance per tuple, until `forescale calibrate` measures it."),
+        *_comment("service_s: busy seconds of one instance per tuple, until `forescale model calibrate` measures it."),
         "operators:",
         *(line for each in topology.order for line in _operator(by_name[each])),
         "",
@@ -144,7 +144,7 @@ def _stream(each: DescribedStream, mixed: Mapping[str, Sequence[str]], *, leaves
         inputs = " and ".join(mixed[each.upstream])
         questions.append(
             f"does {each.upstream} make as many for each tuple of {inputs}? One ratio holds for one mix of them; "
-            "`forescale calibrate` tells them apart once it has seen another mix"
+            "`forescale model calibrate` tells them apart once it has seen another mix"
         )
     return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
 

@@ -113,7 +113,7 @@ def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
         return ""
     return (
         f"step {step.id} is not deployed: topology {config.topology!r} is in shadow mode; set "
-        "planning.mode: act in its file, or deploy a plan of yours with `forescale deploy plan`"
+        "planning.mode: act in its file, or deploy a plan of yours with `forescale deploy now`"
     )
 
 
@@ -125,5 +125,5 @@ def _refuse_withheld(step: StepEntry, config: TopologyConfig, workspace: Workspa
         withhold(step, reason, ledger, now, "deploy")
         raise StepWithheld(
             f"step {step.id} ({step.plan.brief()}) is withheld: {reason_words(reason)}; it is tried again until the "
-            f"next schedule or {step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy plan` deploys it all the same"
+            f"next schedule or {step.expires_at:%Y-%m-%d %H:%M} UTC; `forescale deploy now` deploys it all the same"
         )

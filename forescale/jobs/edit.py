@@ -150,7 +150,7 @@ def _own_step(ledger: Ledger, step_id: str) -> StepEntry:
     if step.schedule_id is None:
         raise PlanError(
             f"step {step_id} belongs to no schedule: a person requested its plan; request another with `forescale "
-            "deploy plan`"
+            "deploy now`"
         )
     return step
 
@@ -183,7 +183,7 @@ def _check_open(step: StepEntry, now: datetime) -> None:
     if step.state not in (StepState.PROPOSED, StepState.APPROVED):
         raise PlanError(
             f"step {step.id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({step.reason}); only a "
-            "proposed or approved step can be edited: `forescale deploy list` shows them"
+            "proposed or approved step can be edited: `forescale plan list` shows them"
         )
 
 

@@ -1,4 +1,4 @@
-"""Where `forescale calibrate` takes its samples from: a file, or the engine that the topology file names."""
+"""Where `forescale model calibrate` takes its samples from: a file, or the engine that the topology file names."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -204,7 +204,7 @@ def _check_running(
             raise PlanError(
                 f"{fleet}: {quota.name} is {count_of(quota.instances, 'instance')}, and {total} run now "
                 f"({named}); raise it to "
-                f"{total} or more, or scale one down first with `forescale deploy plan`"
+                f"{total} or more, or scale one down first with `forescale deploy now`"
             )
 
 

@@ -158,9 +158,9 @@ def write_schedule_report(
         written = write_whole(page, folder / f"{entry.id}.html")
     except OSError as error:
         raise FileError(
-            f"schedule {entry.id} of {config.topology} is recorded and stands, as `forescale deploy list "
+            f"schedule {entry.id} of {config.topology} is recorded and stands, as `forescale plan list "
             f"{config.topology}` shows; only its page was not written: {error.filename or folder}: {error.strerror}; "
-            f"make room there, then run: forescale report {entry.id}"
+            f"make room there, then run: forescale plan show {entry.id}"
         ) from None
     workspace.ledger.record_report(entry.id, str(written))
     return WrittenReport(written, decision.now_estimate.notes if decision.now_estimate else ())

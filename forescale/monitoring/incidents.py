@@ -97,7 +97,7 @@ def _reviews(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             IncidentKind.REVIEW,
             tuple(dict.fromkeys(step.plan.plan_id for step in waiting)),
             f"{standing.topology}: a review waits",
-            "\n".join([*lines, f"Approve or veto: forescale deploy approve {made.id}, or the review in Airflow."]),
+            "\n".join([*lines, f"Approve or veto: forescale plan approve {made.id}, or the review in Airflow."]),
             *_pages(made.schedule.topology, made.id, made.report),
         )
 
@@ -135,7 +135,7 @@ def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
             steps = [step for step in against if dict(step.replaces.parallelism) == dict(action.plan)]
             contradicted = [
                 f"Step {step.id} of {step.deploy_at:%a %H:%M} UTC ({step.plan.brief()}) {reason_words(step)}. "
-                f"Veto it if it should not: forescale deploy veto {step.id}\n"
+                f"Veto it if it should not: forescale plan veto {step.id}\n"
                 for step in steps
             ]
             why = guard_words(action.reason)
@@ -145,7 +145,7 @@ def _guard(standing: Standing, ledger: Ledger) -> Iterator[Incident]:
                 (action.id, *(f"{action.id} against {step.id}" for step in steps)),
                 f"{standing.topology}: the guard acted",
                 f"{action.action} at {action.decided_at:%a %H:%M} UTC, {action.diagnosis}: {why}\n"
-                f"{''.join(contradicted)}See: forescale guard show {standing.topology}",
+                f"{''.join(contradicted)}See: forescale guard --past {standing.topology}",
                 topology_path(standing.topology),
             )
 

@@ -27,7 +27,7 @@ FRESH_S = 10.0
 _WORDS = {
     NoOffer.NO_SCHEDULE: "no schedule was made yet; see `forescale plan`",
     NoOffer.ENDED: "the newest schedule has ended; see why none was made since: `forescale doctor`",
-    NoOffer.NOT_BEGUN: "no approved step has begun; see `forescale deploy list`",
+    NoOffer.NOT_BEGUN: "no approved step has begun; see `forescale plan list`",
 }
 
 

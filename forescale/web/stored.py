@@ -23,7 +23,7 @@ def decision_file(workspace: Workspace, topology: str, schedule_id: str, ending:
         raise HTTPException(NOT_FOUND, str(error)) from None
     if made.schedule.topology != topology:
         raise HTTPException(NOT_FOUND, f"schedule {schedule_id!r} is of topology {made.schedule.topology!r}")
-    return _text(workspace, _decision_path(workspace, made, ending), f"run `forescale report {made.id}`")
+    return _text(workspace, _decision_path(workspace, made, ending), f"run `forescale plan show {made.id}`")
 
 
 def has_decision_file(workspace: Workspace, entry: ScheduleEntry, ending: str) -> bool:
@@ -33,7 +33,7 @@ def has_decision_file(workspace: Workspace, entry: ScheduleEntry, ending: str) -
 def forecast_file(workspace: Workspace, topology: str, source: str) -> str:
     """The page on the forecasts of a source. Raises HTTPException 404 if there is none on this machine."""
     path = forecast_page_file(workspace, topology, source)
-    return _text(workspace, path, "run `forescale forecasts`")
+    return _text(workspace, path, "run `forescale forecast pages`")
 
 
 def has_forecast_file(workspace: Workspace, topology: str, source: str) -> bool:

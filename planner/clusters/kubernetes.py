@@ -54,7 +54,7 @@ class KubernetesCluster:
         """Always raises ClusterError: Kubernetes counts replicas, not tuples."""
         raise ClusterError(
             f"{self._server.place} counts no tuples; measure the service times where they are known and give them to "
-            "`forescale calibrate --samples`"
+            "`forescale model calibrate --samples`"
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:

@@ -195,7 +195,7 @@ def _look(row: GuardLookTable) -> Look:
 def _row(session: Session, action_id: str) -> GuardActionTable:
     row = session.get(GuardActionTable, action_id)
     if row is None:
-        raise LedgerError(f"the ledger has no action {action_id} of the guard; `forescale guard show` lists them")
+        raise LedgerError(f"the ledger has no action {action_id} of the guard; `forescale guard --past` lists them")
     return row
 
 

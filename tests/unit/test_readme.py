@@ -8,6 +8,7 @@ import pytest
 from typer.main import get_command
 
 from forescale.cli import main
+from forescale.cli.commands import asked
 from forescale.cli.main import application
 
 PROJECT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_readme__is_read_in_a_minute() -> None:
 def test_commands__are_those_of_the_command_line() -> None:
     assert len(commands()) >= 8
     for _, *words in commands():
-        group = get_command(application(words[0]))
+        group = get_command(application(*asked(words)))
         command = group.commands[words[0]]  # type: ignore[attr-defined]
         for word in words[1:]:
             if word in getattr(command, "commands", {}):
@@ -65,7 +66,7 @@ def test_example__prints_what_readme_says(
 ) -> None:
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path))
     monkeypatch.chdir(PROJECT)
-    command, *lines = next(block for block in BLOCKS if block.startswith("$ forescale evaluate")).splitlines()
+    command, *lines = next(block for block in BLOCKS if block.startswith("$ forescale model evaluate")).splitlines()
     with pytest.raises(SystemExit) as ended:
         main(shlex.split(command)[2:])
     assert ended.value.code == 0

@@ -71,7 +71,7 @@ def watch_guard(
     pause_s: float = 1.0,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Watch:
-    """Run turns as `forescale guard --watch` does, until an action has its verdict or the time is over.
+    """Run turns as `forescale guard --every 60` does, until an action has its verdict or the time is over.
 
     pause_s: between two turns. progress: called with a line per turn, also for a turn in which the cluster does not
     answer; the watch then goes on. Raises PlanError if the guard is off.

@@ -52,9 +52,9 @@ def _answers(proposal: Proposal) -> tuple[str, ...]:
         return ()
     first, name = proposal.waiting[0] + 1, proposal.schedule_id
     return (
-        f"forescale deploy approve {name}",
-        f"forescale deploy veto {name} --why REASON",
-        f"forescale edit {name}-{first} --plan OPERATOR=INSTANCES --why REASON",
+        f"forescale plan approve {name}",
+        f"forescale plan veto {name} --why REASON",
+        f"forescale plan edit {name}-{first} --plan OPERATOR=INSTANCES --why REASON",
     )
 
 

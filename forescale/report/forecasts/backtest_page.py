@@ -25,7 +25,7 @@ SHOWN_QUANTILES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class ReplayedTrace:
-    """The result of `forescale backtest`. name: of the trace, as given. predictions: for at least one origin.
+    """The result of `forescale forecast backtest`. name: of the trace, as given. predictions: for at least one origin.
 
     refusals: why a forecaster could not take part, by name.
     """

@@ -59,7 +59,7 @@ def _headline(rows: Sequence[SeriesOutlook]) -> str:
 
 def _sentences(rows: Sequence[SeriesOutlook]) -> tuple[Sentence, ...]:
     if not rows:
-        return (Sentence("What to do", "Run `forescale forecast TOPOLOGY`, then `forescale forecasts`."),)
+        return (Sentence("What to do", "Run `forescale forecast TOPOLOGY`, then `forescale forecast pages`."),)
     growing = [row for row in rows if row.growth > 0]
     told = (
         f"In {len(growing):,} of {len(rows):,} the p95 of the coming day's peak lies above the last day's largest rate"

@@ -120,7 +120,7 @@ def calibration_words(facts: CalibrationFacts) -> str:
 
 
 def _unmeasured(operators: tuple[str, ...]) -> str:
-    return f"never measured: {', '.join(operators)}; the topology file's values count until forescale calibrate"
+    return f"never measured: {', '.join(operators)}; the topology file's values count until forescale model calibrate"
 
 
 def _contradicted(operators: tuple[str, ...]) -> str:

@@ -81,7 +81,7 @@ def placeholder_line(grounds: Iterable[Ground], topology: str) -> str:
         facts.append(f"{stands_on_words(ratios)} are assumed")
     sentences = []
     if facts:
-        remedy = f"`forescale calibrate {topology}` measures them"
+        remedy = f"`forescale model calibrate {topology}` measures them"
         sentences.append(f"{' and '.join(facts)}, which nobody has measured: {remedy}")
     if unreported := [each for each in timed if each.provenance.samples]:
         sentences.append(f"service times of {_named(unreported)} are those of the topology file: the job reports none")

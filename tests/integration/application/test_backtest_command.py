@@ -1,4 +1,4 @@
-"""`forescale backtest`: any trace replayed, with every forecaster."""
+"""`forescale forecast backtest`: any trace replayed, with every forecaster."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*arguments: str) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", *arguments])
+        main(["forecast", "backtest", *arguments])
     assert ended.value.code == 0
 
 
@@ -96,7 +96,7 @@ def test_backtest__refuses_a_page_of_another_kind_before_anything_is_replayed(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", str(trace), "--out", str(tmp_path / "p.parquet"), "--plot", "swing.png"])
+        main(["forecast", "backtest", str(trace), "--out", str(tmp_path / "p.parquet"), "--plot", "swing.png"])
     assert ended.value.code == 1
     assert "--plot swing.png is not the name of a page; give one that ends in .html" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -115,7 +115,7 @@ def test_backtest__of_a_trace_that_cannot_be_used_says_why_and_leaves_nothing(
 ) -> None:
     (tmp_path / "t.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", str(tmp_path / "t.csv"), "--out", str(tmp_path / "p.parquet")])
+        main(["forecast", "backtest", str(tmp_path / "t.csv"), "--out", str(tmp_path / "p.parquet")])
     assert ended.value.code == 1
     said = capsys.readouterr().err
     assert complaint in said

@@ -1,4 +1,4 @@
-"""`forescale backtest --events`: a trace replayed with what was known beforehand."""
+"""`forescale forecast backtest --events`: a trace replayed with what was known beforehand."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def events(folder: Path, text: str) -> str:
 def median_peak_of_the_first_day_of_the_sale(trace: Path, folder: Path, *more: str) -> float:
     out = folder / "predictions.parquet"
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", str(trace), "--out", str(out), "--origins", "22", "--json", *more])
+        main(["forecast", "backtest", str(trace), "--out", str(out), "--origins", "22", "--json", *more])
     assert ended.value.code == 0
     rows = pq.read_table(out).to_pandas()
     peaks = rows.query("kind == 'peak' and candidate == 'time_of_week' and horizon_s == 86400 and quantile == 0.5")
@@ -61,7 +61,7 @@ def test_a_mistake_in_the_events__is_answered_before_anything_is_replayed(
 ) -> None:
     out = tmp_path / "predictions.parquet"
     with pytest.raises(SystemExit) as ended:
-        main(["backtest", str(trace), "--out", str(out), "--events", events(tmp_path, text)])
+        main(["forecast", "backtest", str(trace), "--out", str(out), "--events", events(tmp_path, text)])
     assert ended.value.code == 1
     said = " ".join(capsys.readouterr().err.split())
     assert told in said

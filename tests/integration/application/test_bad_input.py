@@ -187,7 +187,7 @@ def test_step__that_assumed_another_plan_than_runs_changes_nothing(installation:
         by="test",
         why="a test",
     )
-    error = fails("deploy", "step", step_id)
+    error = fails("deploy", "now", step_id)
     assert running.brief() in error
     assert "work 4" in error
     assert ledger.step(step_id).state is StepState.ROLLED_BACK

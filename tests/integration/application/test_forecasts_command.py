@@ -1,4 +1,4 @@
-"""`forescale forecasts`: pages written from what the ledger, the history and the forecasts' files tell."""
+"""`forescale forecast pages`: pages written from what the ledger, the history and the forecasts' files tell."""
 
 import json
 import logging
@@ -84,7 +84,7 @@ def hourly(count: int, p95_per_s: float) -> list[Forecast]:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(("forecasts", *arguments))
+        main(("forecast", "pages", *arguments))
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

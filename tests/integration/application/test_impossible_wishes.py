@@ -189,7 +189,7 @@ def test_approval_by_a_price_that_nobody_tells__is_asked_for_and_says_why(
     wish(settings, ", auto_approve: {max_cost_price: 10}")
     made = planned(settings, capsys)
     assert made["asks"]
-    _, steps, _ = answered(capsys, "deploy", "list", NAME, "--json")
+    _, steps, _ = answered(capsys, "plan", "list", NAME, "--json")
     assert "give operators, or the site of the section packing, a price_per_hour" in steps
 
 
@@ -253,7 +253,7 @@ def test_an_edit_past_limits_that_protect_the_job__needs_an_override_and_a_reaso
     wish(settings, ", max_step: 8")
     made = planned(settings, capsys)
     step = made["steps"][0]["step_id"]
-    wanted = ("edit", step, "--plan", "count=20", "--by", "anna")
+    wanted = ("plan", "edit", step, "--plan", "count=20", "--by", "anna")
     error = refused(capsys, *wanted)
     assert "12 instances start or stop > planning.max_step of 8" in error
     assert "--override --why REASON" in error
@@ -262,7 +262,7 @@ def test_an_edit_past_limits_that_protect_the_job__needs_an_override_and_a_reaso
     assert code == 0, error
     told = json.loads(out)
     assert any("planning.max_step of 8" in limit for limit in told["passed"])
-    _, listed, _ = answered(capsys, "deploy", "list", NAME, "--json")
+    _, listed, _ = answered(capsys, "plan", "list", NAME, "--json")
     assert told["schedule_id"] in listed
     report = Path(told["report"]).read_text(encoding="utf-8")
     assert "the shop opens" in report
@@ -277,18 +277,18 @@ def test_an_edit_of_a_step_within_a_freeze__needs_no_second_override_of_the_same
     *_, last = made["steps"]
     code, out, error = answered(
         capsys,
-        *("edit", last["step_id"], "--at", "2026-03-02 21:00", "--json"),
+        *("plan", "edit", last["step_id"], "--at", "2026-03-02 21:00", "--json"),
         *("--override", "--why", "the night shift is there"),
     )
     assert code == 0, error
     let_in = json.loads(out)
     assert any("2026-03-02 21:00 UTC is within planning.freeze" in limit for limit in let_in["passed"])
-    code, out, error = answered(capsys, "edit", let_in["step_id"], "--plan", "count=4", "--json")
+    code, out, error = answered(capsys, "plan", "edit", let_in["step_id"], "--plan", "count=4", "--json")
     assert code == 0, error
     again = json.loads(out)
     assert again["passed"] == []
     # Another moment of the freeze is another decision.
-    error = refused(capsys, "edit", again["step_id"], "--at", "2026-03-02 21:30")
+    error = refused(capsys, "plan", "edit", again["step_id"], "--at", "2026-03-02 21:30")
     assert "2026-03-02 21:30 UTC is within planning.freeze" in error
 
 
@@ -299,5 +299,5 @@ def test_an_edit_to_a_plan_that_its_containers_cannot_hold__is_refused_with_the_
     (settings.home / "site.yaml").write_text("containers: {cores: 4, price_per_hour: 1.0}\n")
     wish(settings, more=PACKING.replace("}", ", max_containers: 3}"))
     made = planned(settings, capsys)
-    error = refused(capsys, "edit", made["steps"][0]["step_id"], "--plan", "count=30")
+    error = refused(capsys, "plan", "edit", made["steps"][0]["step_id"], "--plan", "count=30")
     assert "read 1 · count 30 cannot be packed" in error

@@ -1,4 +1,4 @@
-"""`forescale calibrate` on a real job, whose service times it was told."""
+"""`forescale model calibrate` on a real job, whose service times it was told."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_calibrate__finds_the_service_times_of_a_running_job(
     }
     topology.write_text(yaml.safe_dump(body))
     with stretched() as stretch, pytest.raises(SystemExit) as ended:
-        main(["calibrate", str(topology), "--json", "--out", str(tmp_path / "m.json")])
+        main(["model", "calibrate", str(topology), "--json", "--out", str(tmp_path / "m.json")])
     assert ended.value.code == 0
     made = json.loads(capsys.readouterr().out)
     profiles = read_profile_file(tmp_path / "m.json")

@@ -77,7 +77,7 @@ def test_init__describes_a_job_of_another_shape_whose_plan_is_then_deployed(
         assert profiles["settle"].service_s > 0.8 * 0.004
         assert profiles["check"].selectivity["check->settle"] == pytest.approx(1.5, rel=0.15)
         capsys.readouterr()
-        assert command("deploy", "plan", OTHER.name, "--set", "check=2") == 0
+        assert command("deploy", "now", OTHER.name, "--set", "check=2") == 0
         assert "verified" in capsys.readouterr().out
         plan = FlinkCluster(flink.url, OTHER.name, OTHER.topology).state().plan
         assert dict(plan.parallelism) == {"orders": 1, "clicks": 1, "check": 2, "settle": 1}

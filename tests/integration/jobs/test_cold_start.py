@@ -61,7 +61,7 @@ def test_the_command_line__tells_from_whom_a_shape_is_borrowed(
 ) -> None:
     name_siblings(settings, "older/receive")
     with pytest.raises(SystemExit) as ended:
-        application("forecast")(["forecast", NAME], obj=settings)
+        application("forecast", "run")(["forecast", NAME], obj=settings)
     assert ended.value.code == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "shape borrowed from older/receive (named, correlation " in told

@@ -1,4 +1,4 @@
-"""`forescale edit`, and what a new schedule asks: days and nights on the real ledger and the simulator."""
+"""`forescale plan edit`, and what a new schedule asks: days and nights on the real ledger and the simulator."""
 
 import json
 import re
@@ -81,7 +81,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     made = plan_now(settings)
     assert counts(steps_of(settings, made.schedule_id)) == [2, 7, 2]
     day, begin, end = made.steps[1].id, made.steps[1].deploy_at, made.steps[2].deploy_at
-    told = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
+    told = command(capsys, "plan", "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
     # One instance more from the morning to the evening.
     more_h = (end - begin) / timedelta(hours=1)
     assert told["after"]["instance_hours"] - told["before"]["instance_hours"] == pytest.approx(more_h)
@@ -107,11 +107,12 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     assert edit_words(of, own[1].plan.brief(), begin).lower() in Path(told["report"]).read_text("utf-8").lower()
     # As after a kill between record and page: the same command finds the record, and writes the page.
     Path(told["report"]).unlink()
-    repeated = command(capsys, "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
+    repeated = command(capsys, "plan", "edit", day, "--plan", "count=8", "--why", "a fair", "--by", "anna")
     assert (repeated["schedule_id"], repeated["after"]) == (told["schedule_id"], told["after"])
     assert Path(told["report"]).exists()
     assert (
-        "only a proposed or approved step" in command(capsys, "edit", day, "--plan", "count=9", "--by", "anna")["error"]
+        "only a proposed or approved step"
+        in command(capsys, "plan", "edit", day, "--plan", "count=9", "--by", "anna")["error"]
     )
     # Planning again for the same forecasts finds it, so that Airflow asks for it.
     again = plan(Workspace(settings), NAME)
@@ -138,13 +139,13 @@ def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
     made = plan_now(settings)
     approve(settings, made)
     day = made.steps[1].id
-    proposed = command(capsys, "edit", day, "--set", "count=8", "--by", "anna")
+    proposed = command(capsys, "plan", "edit", day, "--set", "count=8", "--by", "anna")
     # The morning's step is the same; what is changed, and what follows on it, stands until somebody approves.
     assert list(proposed["states"].values()) == ["approved", "proposed", "proposed"]
     assert [step.state for step in steps_of(settings, made.schedule_id)] == [SUPERSEDED, APPROVED, APPROVED]
     assert ledger_of(settings).approvals.approver(f"{proposed['schedule_id']}-1") == "ben"
 
-    line = ("edit", f"{proposed['schedule_id']}-2", "--plan", "count=9", "--by", "anna")
+    line = ("plan", "edit", f"{proposed['schedule_id']}-2", "--plan", "count=9", "--by", "anna")
     recorded = command(capsys, *line)
     # As after a kill between record and approval.
     approved = command(capsys, *line, "--approve")
@@ -163,7 +164,7 @@ def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
     night, day, _ = (step.id for step in made.steps)
 
     def excuse(*arguments: str) -> str:
-        return str(command(capsys, "edit", *arguments)["error"])
+        return str(command(capsys, "plan", "edit", *arguments)["error"])
 
     assert "nothing to edit; give --plan OPERATOR=INSTANCES, or --at TIME" in excuse(day)
     assert "--at 'soon' is no ISO time; give it like 2026-03-01T06:45:00Z" in excuse(day, "--at", "soon")
@@ -242,10 +243,10 @@ def test_a_window_of_people__is_kept_by_plan_and_page_and_passed_only_by_an_over
     page = Path(made.report).read_text(encoding="utf-8")
     assert "At least 9 instances of count on Mon 2 Mar 22:00–23:00." in page.replace("\N{NO-BREAK SPACE}", " ")
     with pytest.raises(SystemExit):
-        main(["edit", evening.id, "--plan", "count=5", "--why", "cheaper"])
+        main(["plan", "edit", evening.id, "--plan", "count=5", "--why", "cheaper"])
     said = capsys.readouterr().err
     assert "5 instances of operator 'count' < 9 of planning.windows, from 2026-03-02 22:00" in said
-    told = command(capsys, "edit", evening.id, "--plan", "count=5", "--why", "cheaper", "--override")
+    told = command(capsys, "plan", "edit", evening.id, "--plan", "count=5", "--why", "cheaper", "--override")
     assert len(told["passed"]) == 1
 
 
@@ -255,7 +256,7 @@ def test_an_edit_that_breaks_the_budget__says_so_first_in_the_terminal_too(
     made = plan_now(settings)
     assert not [each for each in schedule_answer(made).warnings if "budget" in each]
     with pytest.raises(SystemExit):
-        main(["edit", made.steps[1].id, "--plan", "count=3", "--why", "cheaper"])
+        main(["plan", "edit", made.steps[1].id, "--plan", "count=3", "--why", "cheaper"])
     # 60/s of the day's load do not fit three instances of 10/s.
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("This schedule breaks its budget by its own estimate: ")

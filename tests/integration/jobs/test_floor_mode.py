@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from shadow_days import NAME, install, plan_now
 
-from forescale.cli.plan import show_schedule
+from forescale.cli.plan_make import show_schedule
 from forescale.cli.schedule_answer import schedule_answer
 from forescale.jobs.deploy import deploy_due
 from forescale.jobs.review import review

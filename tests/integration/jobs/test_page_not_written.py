@@ -32,6 +32,6 @@ def test_plan__says_that_its_decision_is_recorded_and_how_to_write_the_page(sett
     assert said.startswith(f"schedule {recorded.id} of {NAME} is recorded and stands")
     assert "only its page was not written" in said
     assert str(blocked) in said
-    assert said.endswith(f"run: forescale report {recorded.id}")
+    assert said.endswith(f"run: forescale plan show {recorded.id}")
     blocked.unlink()
     assert report(Workspace(settings), recorded.id).is_file()

@@ -154,7 +154,7 @@ def test_the_command__answers_for_people_and_machines(
     out = capsys.readouterr().out
     assert ended.value.code == 0
     assert "orders: at most 9 instances" in out
-    assert "approve each with: forescale deploy approve SCHEDULE" in out
+    assert "approve each with: forescale plan approve SCHEDULE" in out
     (settings.topologies / "lost.yaml").write_text(TOPOLOGY.replace("NAME", "lost"))
     with pytest.raises(SystemExit) as ended:
         main([*given, "--json"])

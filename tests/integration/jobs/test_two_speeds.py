@@ -108,7 +108,7 @@ def test_forecasts__are_made_again_bit_for_bit_when_the_local_files_are_gone(
     assert trained.history_snapshot == kept.history_snapshot
     assert not (settings.home / "forecasts").exists()
     with pytest.raises(SystemExit) as ended:
-        application("reproduce")(["reproduce", first.run_ids["receive"]], obj=settings)
+        application("forecast", "reproduce")(["forecast", "reproduce", first.run_ids["receive"]], obj=settings)
     assert ended.value.code == 0
     assert "receive: the same (trained anew" in " ".join(capsys.readouterr().out.split())
 
@@ -128,7 +128,7 @@ def test_a_source_that_fails__is_named_and_hurts_no_other(
     assert "every window of the history is missing" in told.failures["phone"]
     assert {entry.source for entry in ledger_of(settings).forecasts(NAME)} == {"receive"}
     with pytest.raises(SystemExit):
-        application("forecast")(["forecast", NAME], obj=settings)
+        application("forecast", "run")(["forecast", NAME], obj=settings)
     assert "phone is not forecast: source 'phone'" in " ".join(capsys.readouterr().out.split())
     page = (settings.reports_dir / "forecasts.html").read_text()
     assert "every window of the history is missing" in page

@@ -40,10 +40,10 @@ def test_deploy__of_a_topology_file_runs_is_verified_and_listed(
     made = (deployment("orders", 1), stateful_set("prices", 1), deployment("bills", 1))
     kubernetes.create(*made, namespace=NAMESPACE)
     with Controllers(kubernetes, NAMESPACE, (DEPLOYMENT, STATEFUL_SET)).running():
-        asked = _json(capsys, "deploy", "plan", shop, "--set", "orders=3", "--set", "prices=2")
+        asked = _json(capsys, "deploy", "now", shop, "--set", "orders=3", "--set", "prices=2")
     assert asked["state"] == "verified"
     assert "orders 3 · prices 2 · bills 1 runs since" in asked["detail"]
-    steps = _json(capsys, "deploy", "list", shop)["steps"]
+    steps = _json(capsys, "plan", "list", shop)["steps"]
     assert [(step["state"], step["parallelism"]) for step in steps] == [
         ("verified", {"orders": 3, "prices": 2, "bills": 1})
     ]

@@ -74,7 +74,7 @@ def test_history_that_was_built_into_the_store__is_shown_and_forecast_from(
     series = read_history(directory, NAME, end=NOW).source("receive")
     # 6 a minute for ten hours, 30 for two, 2 for twelve: 3600 + 3600 + 1440 a day, but for what came too late to know.
     assert series.between(series.start, series.end).counts[: 24 * 60].sum() == 8640
-    assert answer(commands, settings, "history", "snapshots", NAME)["snapshots"][0]["id"] == built["snapshot"]
+    assert answer(commands, settings, "history", "show", "--snapshots", NAME)["snapshots"][0]["id"] == built["snapshot"]
     assert answer(commands, settings, "history", "show", NAME, "--days", "1")["snapshot"] == built["snapshot"]
     made = command(commands, settings, "forecast", NAME)
     assert made.code == 0, made.err
@@ -83,7 +83,9 @@ def test_history_that_was_built_into_the_store__is_shown_and_forecast_from(
     assert not (settings.home / "history").exists()
 
 
-@pytest.mark.parametrize("arguments", [("history", "show", NAME), ("history", "snapshots", NAME), ("forecast", NAME)])
+@pytest.mark.parametrize(
+    "arguments", [("history", "show", NAME), ("history", "show", "--snapshots", NAME), ("forecast", NAME)]
+)
 def test_bucket_that_is_not_there__is_one_line_with_place_and_remedy(
     commands: ForkedCommands, settings: Settings, s3: LocalS3, arguments: tuple[str, ...]
 ) -> None:

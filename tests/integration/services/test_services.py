@@ -82,7 +82,7 @@ def _run(*arguments: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What `forescale calibrate` finds of the tiers at a moderate load."""
+    """What `forescale model calibrate` finds of the tiers at a moderate load."""
     require_prometheus()
     folder = tmp_path_factory.mktemp("services")
     with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +98,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 body = yaml.safe_load((EXAMPLE / "shop.yaml").read_text())
                 body["services"] |= {"url": url, "sample_s": CALIBRATED_S}
                 (folder / "shop.yaml").write_text(yaml.safe_dump(body))
-                _run("calibrate", folder / "shop.yaml", "--out", folder / "profile.json")
+                _run("model", "calibrate", folder / "shop.yaml", "--out", folder / "profile.json")
         yield folder / "profile.json"
 
 
@@ -131,7 +131,9 @@ def test_saturation__of_another_configuration_is_predicted_within_ten_percent(
     body["services"]["evaluated_threads"] = dict(threads)
     topology.write_text(yaml.safe_dump(body))
     plan.write_text(json.dumps({"topology": body["topology"], "parallelism": replicas}))
-    _run("evaluate", "--topology", topology, "--plan", plan, "--load", "gate=1", "--profile", profile, "--json")
+    _run(
+        "model", "evaluate", "--topology", topology, "--plan", plan, "--load", "gate=1", "--profile", profile, "--json"
+    )
     told = json.loads(capsys.readouterr().out)[str(plan)]["saturation"]["mst_per_s"]["gate"]
     with _running(replicas, threads) as tiers:
         gate = [f"http://{address}" for address in tiers["gate"]]

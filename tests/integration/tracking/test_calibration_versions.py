@@ -169,7 +169,7 @@ def test_forescale_calibrate__makes_a_version(
     columns = "operator,index,span_s,busy_s,backpressured_s,records_in,records_out:ingest->transcribe"
     samples.write_text(f"{columns}\ningest,0,60,6,0,600,600\ningest,0,60,6.3,0,600,600\n")
     with pytest.raises(SystemExit) as ended:
-        main(["calibrate", str(CALLS), "--samples", str(samples), "--json"])
+        main(["model", "calibrate", str(CALLS), "--samples", str(samples), "--json"])
     assert ended.value.code == 0
     version = json.loads(capsys.readouterr().out)["model_version"]
     assert version == "calibration-call-analytics/1"

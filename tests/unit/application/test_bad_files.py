@@ -169,7 +169,7 @@ def test_a_bad_file__is_refused_by_file_field_value_and_remedy(
             (tmp_path / name).write_bytes(body if isinstance(body, bytes) else body.encode())
     options = [f"--{name.partition('.')[0]}={tmp_path / name}" for name in files]
     with pytest.raises(SystemExit) as ended:
-        main(["evaluate", *options, "--load", "read=1"])
+        main(["model", "evaluate", *options, "--load", "read=1"])
     error = capsys.readouterr().err
     assert ended.value.code == 1
     assert "Traceback" not in error
@@ -182,7 +182,7 @@ def said_of(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> 
         (folder / name).write_text(body)
     files = (f"--topology={folder / 'topology.yaml'}", f"--plan={folder / 'plan.yaml'}")
     with pytest.raises(SystemExit) as ended:
-        main(["evaluate", *files, *options])
+        main(["model", "evaluate", *files, *options])
     error = capsys.readouterr().err
     assert (ended.value.code != 0) == bool(error)
     assert "Traceback" not in error

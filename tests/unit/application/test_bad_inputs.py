@@ -47,7 +47,7 @@ class Check:
         assert "Traceback" not in ending.err, f"{case}: {_told(ending)}"
         assert ending.code in (1, 2) or (case.may_be_taken and ending.code == 0), f"{case}: {_told(ending)}"
         if ending.code == 1 and not case.may_be_taken:
-            told = ending.out if case.place.startswith(FINDING) else "forescale: " in ending.err
+            told = "forescale: " in ending.err or (case.place.startswith(FINDING) and ending.out)
             assert told, f"{case}: {_told(ending)}"
         left = [path for path in folder.rglob("*") if path.name.endswith((".part", ".new"))]
         assert left == [], f"{case} left {left}"
@@ -89,8 +89,8 @@ def test_what_is_stored_and_damaged__is_named(installed: Bench, check: Check) ->
 def test_every_kind_and_every_option__is_among_the_inputs() -> None:
     places = {case.place for case in GIVEN}
     assert {
-        "evaluate --plan",
-        "backtest trace",
+        "model evaluate --plan",
+        "forecast backtest trace",
         "replay --gate",
         "history show --plot",
         "config check topologies",
@@ -104,7 +104,7 @@ def test_a_command_that_fails__is_told_from_one_that_refuses(
     installed: Bench, commands: ForkedCommands, tmp_path: Path
 ) -> None:
     # A good one of each ending, so that the driver itself is known to see them.
-    good = Case("good", "deploy list", lambda bench, folder: ["deploy", "list", "pair"], may_be_taken=True)
+    good = Case("good", "deploy list", lambda bench, folder: ["plan", "list", "pair"], may_be_taken=True)
     assert good.run(installed, commands, tmp_path).code == 0
-    bad = Case("unknown", "deploy list", lambda bench, folder: ["deploy", "list", "none"])
+    bad = Case("unknown", "deploy list", lambda bench, folder: ["plan", "list", "none"])
     assert bad.run(installed, commands, tmp_path).code == 1

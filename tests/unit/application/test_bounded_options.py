@@ -19,7 +19,7 @@ HUGE = "1" + 30 * "0"
         ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--scale", "1e308"),
         ("replay", "t.yaml", "--trace", "t.csv", "--out", "o.parquet", "--workers", HUGE),
         ("plan", "--all", "--workers", HUGE),
-        ("backtest", "t.csv", "--out", "o.parquet", "--origins", HUGE),
+        ("forecast", "backtest", "t.csv", "--out", "o.parquet", "--origins", HUGE),
     ],
     ids=lambda given: f"{given[0]} {given[-2]} {given[-1][:5]}",
 )

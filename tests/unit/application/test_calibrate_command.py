@@ -1,4 +1,4 @@
-"""`forescale calibrate`: from samples in files to the profile file, and one line where that cannot be."""
+"""`forescale model calibrate`: from samples in files to the profile file, and one line where that cannot be."""
 
 import hashlib
 import itertools
@@ -84,7 +84,7 @@ def samples(folder: Path, service_s: float = 0.004, spans: Sequence[int] = range
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["calibrate", *arguments])
+        main(["model", "calibrate", *arguments])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 OF_THE_LEDGER = (
     ["config", "check"],
     ["doctor", NAME],
-    ["deploy", "list", NAME],
+    ["plan", "list", NAME],
     ["plan", NAME],
     ["notify"],
     ["metrics"],
@@ -96,7 +96,7 @@ def test_a_mistyped_address__shows_no_password(
 ) -> None:
     for address in MISTYPED:
         environment = installed.environment() | {f"FORESCALE_{name}": address.format(canary(name))}
-        for line in (["config", "check", "--json"], ["doctor", NAME, "--json"], ["reproduce", "0" * 32]):
+        for line in (["config", "check", "--json"], ["doctor", NAME, "--json"], ["forecast", "reproduce", "0" * 32]):
             check(commands.run(line, environment, tmp_path), line)
 
 
@@ -121,7 +121,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 """What each kind requires beside its secrets; an empty url is that of a server."""
 LINES = {
     "arrivals": (["history", "record", NAME], ["history", "build", NAME]),
-    "cluster": (["doctor", NAME], ["deploy", "plan", NAME, "--set=count=2"]),
+    "cluster": (["doctor", NAME], ["deploy", "now", NAME, "--set=count=2"]),
 }
 """What asks the server of a section."""
 WITHOUT_SECRETS = {"arrivals events", "cluster simulator"}

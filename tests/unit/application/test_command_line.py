@@ -3,13 +3,15 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from typer.main import get_command
 
 from forescale.cli import main
-from forescale.cli.main import COMMANDS, application
+from forescale.cli.commands import COMMANDS, RENAMED, Group, every_command, with_present_names
+from forescale.cli.main import application
 
 PROJECT = Path(__file__).resolve().parents[3]
 TOPOLOGY = str(PROJECT / "examples" / "topologies" / "call-analytics.yaml")
@@ -42,23 +44,69 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return written.err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help__says_of_a_command_what_the_command_says_of_itself(command: str) -> None:
-    own = get_command(application(command)).commands[command].help
+def command_of(*words: str) -> Any:
+    command = get_command(application(*words))
+    for word in words:
+        command = command.commands[word]  # type: ignore[attr-defined]
+    return command
+
+
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_help__says_of_a_command_what_the_command_says_of_itself(words: tuple[str, ...]) -> None:
+    own = command_of(*words).help
     assert own is not None
-    assert own.split("\n\n")[0].strip() == COMMANDS[command]
+    assert own.split("\n\n")[0].strip() == every_command()[words].line
 
 
 def test_help__has_one_line_a_command_and_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 60
-    for line in COMMANDS.values():
-        assert sum(line in shown for shown in lines) == 1, line
+    for entry in COMMANDS.values():
+        assert sum(entry.line in shown for shown in lines) == 1, entry
 
 
 def test_help__keeps_the_order_of_the_commands() -> None:
-    assert list(get_command(application(None)).commands) == list(COMMANDS)
+    assert list(get_command(application()).commands) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("words", RENAMED, ids=" ".join)
+def test_an_old_name__runs_the_command_that_replaces_it_and_says_so(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert run(*words, "--help") == 0
+    written = capsys.readouterr()
+    present = " ".join(RENAMED[words])
+    assert written.err == f"forescale: `forescale {' '.join(words)}` is `forescale {present}` now\n"
+    assert f"Usage: forescale {present.split(' --')[0]}" in written.out
+
+
+@pytest.mark.parametrize("words", RENAMED, ids=" ".join)
+def test_an_old_name__is_none_of_a_present_command(words: tuple[str, ...]) -> None:
+    entry = COMMANDS.get(words[0])
+    assert entry is None or (isinstance(entry, Group) and words[1] not in entry.commands)
+    assert with_present_names(RENAMED[words]) == (list(RENAMED[words]), "")
+
+
+def test_a_group__runs_its_default_command_for_a_topology_and_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "--help") == 0
+    assert "Without one of these commands: make." in capsys.readouterr().out
+    assert "no topology 'nope'" in fails(capsys, "plan", "nope")
+    # A topology may have the name of a command: then the default one is named.
+    assert "no topology 'list'" in fails(capsys, "plan", "make", "list")
+
+
+def test_surface__does_not_grow() -> None:
+    """First words, what can be run, and options beside --json and --help: a new one takes the place of another."""
+    options = [
+        each.opts
+        for words in every_command()
+        for each in command_of(*words).params
+        if each.param_type_name == "option" and not getattr(each, "hidden", False) and each.name != "help"
+    ]
+    assert len(COMMANDS) <= 17
+    assert len(every_command()) <= 39
+    assert len([each for each in options if each != ["--json"]]) <= 180
 
 
 def test_version__is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +116,7 @@ def test_version__is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1.2", "--json") == 0
+    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1.2", "--json") == 0
     answer = json.loads(capsys.readouterr().out)[BUSY]
     # 1.2/s · 8 s / 12 instances
     assert answer["operators"]["transcribe"]["utilisation"] == pytest.approx(0.8)
@@ -79,7 +127,9 @@ def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str])
 
 
 def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
+    assert (
+        run("model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
+    )
     shown = capsys.readouterr().out
     # 1.2/s of which 2 instances of 8 s take 0.25/s; what would mend that is said below, once.
     assert "unstable: the backlog grows by ingest 0.95/s" in " ".join(shown.split())
@@ -88,7 +138,7 @@ def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.Capt
 
 
 def test_evaluate__writes_null_where_a_wait_has_no_end(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("evaluate", "--topology", TOPOLOGY, "--plan", NIGHT, "--load", "ingest=1.2", "--json") == 0
+    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan", NIGHT, "--load", "ingest=1.2", "--json") == 0
     answer = json.loads(capsys.readouterr().out)[NIGHT]
     assert answer["operators"]["transcribe"]["wait_s"] is None
     assert answer["latency_s"] is None
@@ -97,7 +147,7 @@ def test_evaluate__writes_null_where_a_wait_has_no_end(capsys: pytest.CaptureFix
 def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("topology: call-analytics\nparallelism: {ingest: 1, transcribe: 1, classify: 1, cuont: 1}\n")
-    error = fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", str(plan), "--load", "ingest=1")
+    error = fails(capsys, "model", "evaluate", "--topology", TOPOLOGY, "--plan", str(plan), "--load", "ingest=1")
     assert "plan.yaml" in error
     assert "unknown operator 'cuont'" in error
 
@@ -112,14 +162,14 @@ def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureF
     ],
 )
 def test_evaluate__refuses_a_load_that_cannot_be(capsys: pytest.CaptureFixture[str], load: str, message: str) -> None:
-    assert message in fails(capsys, "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)
+    assert message in fails(capsys, "model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)
 
 
 def test_evaluate__refuses_a_damaged_profile_by_field(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     profile = tmp_path / "profile.json"
     profile.write_text('{"topology": "call-analytics", "operators": {"transcribe": {"service_s": -1}}}')
     arguments = ("--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1", "--profile", str(profile))
-    assert "service time -1.0 s" in fails(capsys, "evaluate", *arguments)
+    assert "service time -1.0 s" in fails(capsys, "model", "evaluate", *arguments)
 
 
 def test_config_check__passes_the_examples_and_shows_no_password(
@@ -160,8 +210,8 @@ def test_forecast__without_a_history_says_so(capsys: pytest.CaptureFixture[str])
 
 
 def test_deploy__of_an_unknown_step_or_schedule_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no step nope-1" in fails(capsys, "deploy", "step", "nope-1")
-    assert "no schedule nope" in fails(capsys, "deploy", "approve", "nope")
+    assert "no step nope-1" in fails(capsys, "deploy", "now", "nope-1")
+    assert "no schedule nope" in fails(capsys, "plan", "approve", "nope")
 
 
 def test_home__that_cannot_be_written_is_named(
@@ -170,7 +220,7 @@ def test_home__that_cannot_be_written_is_named(
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("FORESCALE_HOME", str(blocked))
-    assert str(blocked) in fails(capsys, "deploy", "list", TOPOLOGY)
+    assert str(blocked) in fails(capsys, "plan", "list", TOPOLOGY)
 
 
 @pytest.mark.parametrize("url", ["admin:s3cret@flink:8081", "http://flink:80a1", "ftp://admin:s3cret@flink/"])
@@ -208,12 +258,12 @@ def test_config_check__refuses_what_would_not_be_obeyed(
 
 
 def test_error__is_a_document_too_where_json_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("deploy", "step", "nope-1", "--json") == 1
+    assert run("deploy", "now", "nope-1", "--json") == 1
     assert "no step nope-1" in json.loads(capsys.readouterr().out)["error"]
 
 
 def test_wrong_usage__exits_with_two() -> None:
-    assert run("evaluate", "--topology", TOPOLOGY, "--plan") == 2
+    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan") == 2
 
 
 def test_deploy__to_a_cluster_that_does_not_answer_names_its_address(
@@ -224,7 +274,7 @@ def test_deploy__to_a_cluster_that_does_not_answer_names_its_address(
     body["cluster"] = {"kind": "flink", "url": "http://127.0.0.1:9", "job": "calls"}
     file = tmp_path / "call-analytics.yaml"
     file.write_text(yaml.safe_dump(body, sort_keys=False))
-    error = fails(capsys, "deploy", "plan", str(file), "--set", "transcribe=3")
+    error = fails(capsys, "deploy", "now", str(file), "--set", "transcribe=3")
     assert "127.0.0.1:9" in error
 
 
@@ -233,8 +283,8 @@ def test_deploy__of_a_plan_file_with_an_unknown_operator_changes_nothing(
 ) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("topology: call-analytics\nparallelism: {ingest: 1, transcribe: 1, classify: 1, cuont: 1}\n")
-    assert "unknown operator 'cuont'" in fails(capsys, "deploy", "plan", TOPOLOGY, "--file", str(plan))
-    assert "OPERATOR=INSTANCES" in fails(capsys, "deploy", "plan", TOPOLOGY, "--set", "transcribe=many")
+    assert "unknown operator 'cuont'" in fails(capsys, "deploy", "now", TOPOLOGY, "--file", str(plan))
+    assert "OPERATOR=INSTANCES" in fails(capsys, "deploy", "now", TOPOLOGY, "--set", "transcribe=many")
 
 
 def test_history__of_less_than_a_day_is_too_short_to_forecast(

@@ -1,4 +1,4 @@
-"""`forescale deploy list`: every step of one topology, or of all."""
+"""`forescale plan list`: every step of one topology, or of all."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as ended:
-        main(["deploy", "list", *arguments])
+        main(["plan", "list", *arguments])
     assert ended.value.code == 0
     return capsys.readouterr().out
 

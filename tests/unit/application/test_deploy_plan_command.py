@@ -1,4 +1,4 @@
-"""`forescale deploy plan` keeps to the limits of the topology file, unless somebody says why not."""
+"""`forescale deploy now` keeps to the limits of the topology file, unless somebody says why not."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_a_plan_past_a_limit__is_deployed_by_override_with_a_reason_alone(
     settings: Settings, capsys: pytest.CaptureFixture[str], text: str, count: int, reason: str
 ) -> None:
     limit(settings, text)
-    line = ["deploy", "plan", NAME, f"--set=count={count}"]
+    line = ["deploy", "now", NAME, f"--set=count={count}"]
     for refused, remedy in ((line, "--override --why REASON"), ([*line, "--override"], "say why (--why")):
         with pytest.raises(SystemExit) as ended:
             main(refused)
@@ -77,7 +77,7 @@ def test_a_second_rescale_of_the_day__is_refused_where_one_is_the_most(
     for count, code in ((9, 0), (10, 1)):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            main(["deploy", "plan", NAME, f"--set=count={count}", "--json"])
+            main(["deploy", "now", NAME, f"--set=count={count}", "--json"])
         assert ended.value.code == code
     said = capsys.readouterr()
     assert "2 rescales within 24 hours > planning.max_rescales_a_day of 1" in said.err
@@ -89,7 +89,7 @@ def test_a_second_rescale_of_the_day__is_refused_where_one_is_the_most(
 def test_quotas__are_overridden_by_nobody(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     limit(settings, "max_instances: 10")
     with pytest.raises(SystemExit) as ended:
-        main(["deploy", "plan", NAME, "--set=count=10", "--override", "--why", "a fair", "--json"])
+        main(["deploy", "now", NAME, "--set=count=10", "--override", "--why", "a fair", "--json"])
     assert ended.value.code == 1
     said = capsys.readouterr()
     assert "has 11 instances > planning.max_instances of 10; give fewer, or raise that" in said.err
@@ -115,6 +115,6 @@ def test_limits_that_are_learnt_from_a_damaged_file__are_those_of_the_topology_f
     profiles.parent.mkdir(parents=True, exist_ok=True)
     profiles.write_text("{")
     with pytest.raises(SystemExit) as ended:
-        main(["deploy", "plan", NAME, "--set=count=9"])
+        main(["deploy", "now", NAME, "--set=count=9"])
     assert ended.value.code == 0
     assert runs(settings)["count"] == 9

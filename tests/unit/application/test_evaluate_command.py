@@ -1,4 +1,4 @@
-"""`forescale evaluate` with a site, a running plan and a forecast."""
+"""`forescale model evaluate` with a site, a running plan and a forecast."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -61,7 +61,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["evaluate", *arguments])
+        main(["model", "evaluate", *arguments])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 
@@ -390,7 +390,7 @@ def test_without_a_plan__it_is_the_one_that_runs(
     write_history(
         Arrivals(start, end, 60, Measures.OFFERED, {"read": source}), tmp_path / "home/truth", "pair", start, end
     )
-    words = ["evaluate", "--topology", files["topology"], "--load", "read=100"]
+    words = ["model", "evaluate", "--topology", files["topology"], "--load", "read=100"]
     with pytest.raises(SystemExit, match="0"):
         main([*words, "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -402,5 +402,5 @@ def test_without_a_load__it_is_the_newest_forecast_and_its_lack_is_said(
     files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
-        main(["evaluate", "--topology", files["topology"], "--plan", files["plan"]])
+        main(["model", "evaluate", "--topology", files["topology"], "--plan", files["plan"]])
     assert "forecast" in capsys.readouterr().err

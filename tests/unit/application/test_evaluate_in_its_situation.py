@@ -1,4 +1,4 @@
-"""`forescale evaluate` and `pack` answer from the situation: calibration, `packing` and site of the topology file."""
+"""`forescale model evaluate` and `pack` answer from the situation: calibration, `packing` and site of the file."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def evaluated(capsys: pytest.CaptureFixture[str], home: Path, *more: str) -> dict[str, Any]:
     plan = str(home / "plan.yaml")
     arguments = ("--topology", str(home / "pair.yaml"), "--plan", plan, "--load", "read=10", *more)
-    answer = json.loads(run(capsys, "evaluate", *arguments, "--json"))[plan]
+    answer = json.loads(run(capsys, "model", "evaluate", *arguments, "--json"))[plan]
     assert isinstance(answer, dict)
     return answer
 
@@ -148,9 +148,9 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
 ) -> None:
     calibrate(home, 0.02)
     arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
-    lines = run(capsys, "evaluate", *arguments).splitlines()
+    lines = run(capsys, "model", "evaluate", *arguments).splitlines()
     assert lines[0].startswith("service times of read are placeholders of the topology file")
-    assert "forescale calibrate pair" in lines[0]
+    assert "forescale model calibrate pair" in lines[0]
     assert "selectivities" not in lines[0]
     stands_on, declared, assumed = lines[-3:]
     assert stands_on.startswith("stands on: service times of count measured 2026-03-02 ")
@@ -167,10 +167,10 @@ def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture
     calibrate(home, 0.02)
     page = home / "page.html"
     arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
-    run(capsys, "evaluate", *arguments, "--plot", str(page))
+    run(capsys, "model", "evaluate", *arguments, "--plot", str(page))
     text = page.read_text(encoding="utf-8")
     assert "Service times of read are placeholders of the topology file" in text
-    assert "<code>forescale calibrate pair</code> measures them." in text
+    assert "<code>forescale model calibrate pair</code> measures them." in text
     assert "stands on: service times of count measured 2026-03-02 " in text
     assert "containers one instance each; speeds of nodes equal; cores never short" in text
 
@@ -178,11 +178,11 @@ def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture
 def test_pack__uses_packer_and_containers_of_the_file(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     (home / "pair.yaml").write_text(TOPOLOGY + PACKED)
     topology = str(home / "pair.yaml")
-    answer = json.loads(run(capsys, "pack", topology, "--parallelism", "read=1,count=4", "--json"))
+    answer = json.loads(run(capsys, "model", "pack", topology, "--parallelism", "read=1,count=4", "--json"))
     assert answer["packer"] == "first_fit_decreasing"
     # 5 · 0.5 cores in containers of 2
     assert len(answer["containers"]) == 2
-    call = ("pack", topology, "--parallelism", "read=1,count=4", "--set", "cores=3", "--json")
+    call = ("model", "pack", topology, "--parallelism", "read=1,count=4", "--set", "cores=3", "--json")
     wider = json.loads(run(capsys, *call))
     assert len(wider["containers"]) == 1
     origins = {each["quantity"]: each["provenance"]["origin"] for each in wider["stands_on"]}

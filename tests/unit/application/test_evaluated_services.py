@@ -1,4 +1,4 @@
-"""`forescale evaluate` of micro-services: where they saturate as their calls hold threads, by hand."""
+"""`forescale model evaluate` of micro-services: where they saturate as their calls hold threads, by hand."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts
     plan = home / "plan.json"
     plan.write_text(json.dumps({"topology": "shop-services", "parallelism": counts}))
     with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--topology", str(topology), "--plan", str(plan), *more])
+        main(["model", "evaluate", "--topology", str(topology), "--plan", str(plan), *more])
     captured = capsys.readouterr()
     assert ended.value.code == 0, captured.err
     return captured.out

@@ -101,6 +101,6 @@ def test_command__of_a_topology_whose_token_lacks_says_so_without_a_traceback(
     monkeypatch.setenv("FORESCALE_HOME", str(tmp_path))
     monkeypatch.setenv("FORESCALE_TOPOLOGIES", str(tmp_path))
     with pytest.raises(SystemExit) as ended:
-        main(["deploy", "plan", "word-count", "--set", "count=2"])
+        main(["deploy", "now", "word-count", "--set", "count=2"])
     assert ended.value.code == 1
     assert "the environment variable NO_SUCH_TOKEN" in " ".join(capsys.readouterr().err.split())

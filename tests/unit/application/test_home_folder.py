@@ -1,4 +1,4 @@
-"""`forescale config init` and `forescale dags`: a home and a DAGs folder, made again and again without harm."""
+"""`forescale config init` and `forescale config dags`: a home and a DAGs folder, made again and again without harm."""
 
 import json
 import stat
@@ -108,13 +108,13 @@ def test_dag_links__never_replace_what_is_somebody_elses(tmp_path, kind):
 
 def test_dags__without_a_folder_tells_the_bundle(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["dags", "--json"])
+        main(["config", "dags", "--json"])
     assert ended.value.code == 0
     bundle = json.loads(capsys.readouterr().out)["bundle"]
     assert bundle["classpath"] == "forescale.orchestration.installed_dags.InstalledDags"
 
 
-@pytest.mark.parametrize("command", [["dags"], ["config", "init"]])
+@pytest.mark.parametrize("command", [["config", "dags"], ["config", "init"]])
 def test_a_folder_without_a_name__is_refused_and_nothing_is_made(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:

@@ -24,7 +24,7 @@ def _calibrated(tmp_path: Path, of_the_file: str, prometheus: JsonStandIn) -> No
     path = tmp_path / "shop.yaml"
     path.write_text(yaml.safe_dump(body))
     with pytest.raises(SystemExit) as ended:
-        main(["calibrate", str(path), "--json"])
+        main(["model", "calibrate", str(path), "--json"])
     assert ended.value.code == 1  # it has no samples
 
 
@@ -58,6 +58,6 @@ def test_calibrate__asks_for_the_address_of_prometheus_where_no_section_has_it(
     path = tmp_path / "shop.yaml"
     path.write_text(yaml.safe_dump(body))
     with pytest.raises(SystemExit) as ended:
-        main(["calibrate", str(path)])
+        main(["model", "calibrate", str(path)])
     assert ended.value.code == 1
     assert "section services of shop-services: give url, the address of Prometheus" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`forescale pack`: from a topology file to a plan file that `forescale evaluate` reads."""
+"""`forescale model pack`: from a topology file to a plan file that `forescale model evaluate` reads."""
 
 import json
 from pathlib import Path
@@ -67,7 +67,7 @@ FIRST_FIT = ("--set", "packer=first_fit_decreasing", "--parallelism", "read=2,co
 def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
-    made = told(capsys, "pack", files["topology"], *FIRST_FIT, "--site", files["site"], "--out", files["plan"])
+    made = told(capsys, "model", "pack", files["topology"], *FIRST_FIT, "--site", files["site"], "--out", files["plan"])
     # three of 1 core fill a container near; far, twice as slow, one of 3 cores holds one: count first, as it is larger
     assert made["plan"]["containers"] == [
         {"id": 1, "node": "near", "instances": [["count", 0], ["count", 1], ["count", 2]]},
@@ -76,7 +76,9 @@ def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
     ]
     assert made["out"] == files["plan"]
     load = ("--load", "read=100", "--site", files["site"])
-    seen = told(capsys, "evaluate", "--topology", files["topology"], "--plan", files["plan"], *load)[files["plan"]]
+    seen = told(capsys, "model", "evaluate", "--topology", files["topology"], "--plan", files["plan"], *load)[
+        files["plan"]
+    ]
     assert {each["node"] for each in seen["containers"].values()} == {"near", "far"}
     assert seen["plan_id"] == made["plan_id"]
 
@@ -86,12 +88,12 @@ def test_a_running_plan__is_changed_and_not_made_anew(
 ) -> None:
     Path(files["site"]).write_text("containers: {memory_mib: 4096}\n")
     size = ("--site", files["site"], "--set", "cores=4", "--set", "disk_mib=4096", "--set", "padding=heron")
-    first = told(capsys, "pack", files["topology"], *FIRST_FIT, *size, "--out", files["plan"])
+    first = told(capsys, "model", "pack", files["topology"], *FIRST_FIT, *size, "--out", files["plan"])
     # 4 cores less 1: three of the five instances in the first container, count before read
     assert [each["instances"] for each in first["containers"]] == [3, 2]
     assert (first["least_containers"], first["stay"]) == (2, None)
     again = ("--set", "packer=first_fit_decreasing", "--from", files["plan"], "--parallelism", "count=5")
-    more = told(capsys, "pack", files["topology"], *again, *size, "--out", files["other"])
+    more = told(capsys, "model", "pack", files["topology"], *again, *size, "--out", files["other"])
     assert more["plan"]["parallelism"] == {"read": 2, "count": 5}
     assert [each["instances"] for each in more["containers"]] == [3, 3, 1]
     assert more["stay"] == 5
@@ -102,7 +104,7 @@ def test_a_running_plan__is_changed_and_not_made_anew(
 def test_a_load__tells_what_instances_need(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
     text = TOPOLOGY.replace(", cores: 1, memory_mib: 512", "").replace(", cores: 1, memory_mib: 1024", "")
     Path(files["topology"]).write_text(text)
-    arguments = ("pack", files["topology"], "--set", "packer=round_robin", "--parallelism", "read=1,count=2")
+    arguments = ("model", "pack", files["topology"], "--set", "packer=round_robin", "--parallelism", "read=1,count=2")
     made = told(capsys, *arguments, "--load", "read=200")
     # 200/s · 1 ms, and twice 100/s · 4 ms
     assert made["containers"][0]["cores"] == pytest.approx(0.2 + 0.8)
@@ -119,6 +121,7 @@ def test_every_packer__packs_from_the_command_line(capsys: pytest.CaptureFixture
         made = told(
             capsys,
             *(
+                "model",
                 "pack",
                 files["topology"],
                 "--set",
@@ -139,6 +142,7 @@ def test_people__see_containers_room_and_what_was_assumed(
 ) -> None:
     assert (
         run(
+            "model",
             "pack",
             files["topology"],
             "--set",
@@ -193,13 +197,13 @@ def test_people__see_containers_room_and_what_was_assumed(
 def test_what_cannot_be__is_a_line_that_names_it(
     capsys: pytest.CaptureFixture[str], files: dict[str, str], arguments: tuple[str, ...], message: str
 ) -> None:
-    error = refused(capsys, "pack", files["topology"], *arguments)
+    error = refused(capsys, "model", "pack", files["topology"], *arguments)
     assert message in error
     assert error.count("\n") == 1
 
 
 def test_a_refused_packing__writes_nothing(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
-    refused(capsys, "pack", files["topology"], *FIRST_FIT, "--set", "cores=0.5", "--out", files["plan"])
+    refused(capsys, "model", "pack", files["topology"], *FIRST_FIT, "--set", "cores=0.5", "--out", files["plan"])
     assert not Path(files["plan"]).exists()
 
 
@@ -207,7 +211,7 @@ def test_a_running_plan_without_containers__is_refused(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
     Path(files["plan"]).write_text("topology: pair\nparallelism: {read: 1, count: 1}\n")
-    error = refused(capsys, "pack", files["topology"], *FIRST_FIT, "--from", files["plan"])
+    error = refused(capsys, "model", "pack", files["topology"], *FIRST_FIT, "--from", files["plan"])
     assert "has no containers to keep; leave --from out" in error
 
 
@@ -241,7 +245,16 @@ streams: [{{from: feed, to: split}}, {{from: split, to: count, grouping: fields}
 cluster: {{kind: heron, url: "{heron.url}", cluster: local, role: ubuntu, environ: prod, client: [{heron.client}]}}
 """
         )
-        call = ("pack", str(file), "--set", "packer=resource_compliant", "--from-cluster", "--parallelism", "count=3")
+        call = (
+            "model",
+            "pack",
+            str(file),
+            "--set",
+            "packer=resource_compliant",
+            "--from-cluster",
+            "--parallelism",
+            "count=3",
+        )
         body = told(capsys, *call, "--set", "max_instances=4")
         assert body["stay"] == 5
         # For the added volume a container is opened, turns begin with the first, which has room for a fourth instance,

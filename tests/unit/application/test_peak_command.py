@@ -1,4 +1,4 @@
-"""`forescale peak`: the coming peak until any moment, from the forecasts that the ledger has."""
+"""`forescale forecast peak`: the coming peak until any moment, from the forecasts that the ledger has."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -51,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(("peak", *arguments))
+        main(("forecast", "peak", *arguments))
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

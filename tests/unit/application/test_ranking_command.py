@@ -1,4 +1,4 @@
-"""`forescale evaluate` of several plans: ranked under one load or several, with why each is not the first."""
+"""`forescale model evaluate` of several plans: ranked under one load or several, with why each is not the first."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def declare(folder: Path, planning: str) -> None:
 
 def run(folder: Path, *arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["evaluate", "--topology", str(folder.parent / "pair.yaml"), *arguments])
+        main(["model", "evaluate", "--topology", str(folder.parent / "pair.yaml"), *arguments])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

@@ -1,4 +1,4 @@
-"""`forescale services` and the section `services`, by hand."""
+"""`forescale model services` and the section `services`, by hand."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _answer(capsys: pytest.CaptureFixture[str], code: int, *arguments: str | Path) -> tuple[str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["services", *map(str, arguments)])
+        main(["model", "services", *map(str, arguments)])
     captured = capsys.readouterr()
     assert ended.value.code == code, captured.err
     return captured.out, captured.err

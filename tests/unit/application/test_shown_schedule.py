@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forescale.cli.plan import show_schedule
+from forescale.cli.plan_make import show_schedule
 from forescale.cli.schedule_answer import AlternativeAnswer, ScheduleAnswer
 from forescale.jobs.violation_budget import BudgetUse
 from planner.scaling_schedule import AlternativeKind

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from forescale.cli.commands import asked
 from forescale.cli.main import application
 from forescale.places import bundled
 
@@ -43,9 +44,9 @@ def test_systemd__complains_of_a_key_that_it_does_not_know(tmp_path):
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_unit__starts_a_command_that_there_is(unit):
     words = re.search(rf"^ExecStart={PROGRAM} (.*)$", unit.read_text(), re.MULTILINE)[1].split()
-    command = get_command(application(words[0])).commands[words[0]]
-    if words[1] in getattr(command, "commands", {}):
-        command = command.commands[words[1]]
+    command = get_command(application(*asked(words)))
+    for word in asked(words):
+        command = command.commands[word]
     options = {name for each in command.params for name in each.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

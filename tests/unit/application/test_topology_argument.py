@@ -27,14 +27,14 @@ def code(*arguments: str) -> object:
 
 def test_no_topology__is_the_only_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(FILE, folder)
-    assert code("guard", "show") == 0
+    assert code("guard", "--past") == 0
     assert "guard of call-analytics" in capsys.readouterr().out
 
 
 def test_no_topology__is_refused_where_there_are_two(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(FILE, folder)
     shutil.copy(FILE, folder / "another.yaml")
-    for command in (("guard", "show"), ("plan",), ("forecast",), ("history", "show"), ("deploy", "due")):
+    for command in (("guard", "--past"), ("plan",), ("forecast",), ("history", "show"), ("deploy", "due")):
         assert code(*command) == 2
         assert "name one of another, call-analytics" in " ".join(capsys.readouterr().err.split())
 
@@ -47,15 +47,15 @@ def test_no_topology__is_refused_where_there_is_none(folder: Path, capsys: pytes
 def test_empty_name__is_no_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An unset variable of a shell must not choose a topology."""
     shutil.copy(FILE, folder)
-    assert code("guard", "show", "") == 1
+    assert code("guard", "--past", "") == 1
     assert capsys.readouterr().err.startswith("forescale: ")
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        {"_FORESCALE_COMPLETE": "complete_bash", "COMP_WORDS": "forescale guard show ca", "COMP_CWORD": "3"},
-        {"_FORESCALE_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "forescale guard show ca"},
+        {"_FORESCALE_COMPLETE": "complete_bash", "COMP_WORDS": "forescale guard --past ca", "COMP_CWORD": "3"},
+        {"_FORESCALE_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "forescale guard --past ca"},
     ],
 )
 def test_completion__names_the_topologies_that_begin_so(

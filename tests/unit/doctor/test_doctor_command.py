@@ -76,9 +76,9 @@ def test_doctor__names_all_that_a_fresh_installation_lacks(capsys: pytest.Captur
     assert "FORESCALE_AIRFLOW_URL" in found["Airflow"]["detail"]
     assumed = found["assumptions"]["detail"]
     assert assumed.startswith(
-        "service times of count, lines of the topology file (`forescale calibrate words` measures them); "
+        "service times of count, lines of the topology file (`forescale model calibrate words` measures them); "
     )
-    assert "spread of service times of count, lines exponential (`forescale calibrate" in assumed
+    assert "spread of service times of count, lines exponential (`forescale model calibrate" in assumed
     assert "memory never short (name a site with containers.memory_mib in packing.site)" in assumed
     assert "links without delay (name a site with links in packing.site)" in assumed
     assert "containers one instance each (add a section packing)" in assumed

@@ -28,7 +28,7 @@ def test_prices_that_are_unknown__name_the_operators_and_what_to_declare() -> No
 
 def test_a_calibration__names_what_was_never_measured_what_drifted_and_what_waits_for_a_second_look() -> None:
     assert calibration_words(CalibrationFacts(unmeasured=("lines", "count"), untracked="refused")) == (
-        "never measured: lines, count; the topology file's values count until forescale calibrate; "
+        "never measured: lines, count; the topology file's values count until forescale model calibrate; "
         "not in MLflow: refused"
     )
     drift = DriftFacts("split", "service_s", 0.004, 0.006, 0.002)

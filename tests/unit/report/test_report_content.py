@@ -56,7 +56,7 @@ def test_report__says_what_its_numbers_stand_on_and_first_what_nobody_has_measur
     basis = replace(decision.schedule.basis, stands_on=stands_on, calibration=never)
     page = render_report(replace(decision, schedule=replace(decision.schedule, basis=basis)))
     text = ReportPage(page).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "<code>forescale calibrate call-analytics</code>" in page
+    assert "<code>forescale model calibrate call-analytics</code>" in page
     assert "never measured" not in text.partition("Each step in detail")[0]  # it is said once
     first = text.index("Service times of ingest are placeholders of the topology file, which nobody has measured")
     assert first < text.index("Approve")

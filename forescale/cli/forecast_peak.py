@@ -1,4 +1,4 @@
-"""`forescale peak`: the peak of the load until any moment, by the newest forecast."""
+"""`forescale forecast peak`: the peak of the load until any moment, by the newest forecast."""
 
 from typing import TYPE_CHECKING, Annotated
 

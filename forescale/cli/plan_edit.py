@@ -1,4 +1,4 @@
-"""`forescale edit`: another plan or time for a waiting step, with its cost estimated again before approval."""
+"""`forescale plan edit`: another plan or time for a waiting step, with its cost estimated again before approval."""
 
 import getpass
 from typing import Annotated
@@ -16,7 +16,7 @@ from planner.errors import PlanError
 
 def edit(
     context: typer.Context,
-    step: Annotated[str, typer.Argument(help="Id of a step, see `forescale deploy list`.")],
+    step: Annotated[str, typer.Argument(help="Id of a step, see `forescale plan list`.")],
     plan: Annotated[
         str, typer.Option(help="OPERATOR=INSTANCES, several with commas; the other operators keep theirs.")
     ] = "",
@@ -73,4 +73,4 @@ def edit(
     plain(f"report: {made.report}")
     say_grounds(made.stands_on)
     if not approve:
-        plain(f"approve with: forescale deploy approve {made.schedule_id}")
+        plain(f"approve with: forescale plan approve {made.schedule_id}")

@@ -1,14 +1,10 @@
-"""`forescale history`: build, show and check the arrival history, and record sources that keep none."""
+"""`forescale history build`: count arrivals by window."""
 
 from typing import Annotated
 
 import typer
 
 from forecasting.arrivals.grid import typed_moment
-from forescale.cli.history_check import check
-from forescale.cli.history_record import record
-from forescale.cli.history_show import show
-from forescale.cli.history_snapshots import snapshots
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.cli.series_copies import copies_words
@@ -17,10 +13,7 @@ from forescale.codec import to_json
 from forescale.report.kit.wording import percent
 from modeling.wording import count_of
 
-app = typer.Typer(help="The arrival history of a topology.", no_args_is_help=True)
 
-
-@app.command()
 def build(
     context: typer.Context,
     topology: TopologyName,
@@ -28,7 +21,10 @@ def build(
     end: Annotated[str | None, typer.Option(help="ISO time; now if absent.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count arrivals by window. Building an interval again replaces it."""
+    """Count arrivals by window.
+
+    Building an interval again replaces it.
+    """
     from forescale.jobs.aggregate import aggregate
 
     with console.status(f"reading the arrivals of {topology}") as status:
@@ -62,9 +58,3 @@ def build(
     for source in built.sources_unknown:
         plain(f"no data of source {source}: check its name in the section arrivals")
     plain(f"snapshot {built.snapshot}")
-
-
-app.command()(show)
-app.command()(check)
-app.command()(record)
-app.command()(snapshots)

@@ -1,4 +1,4 @@
-"""`forescale plan`: make the scaling schedule of a topology, or of all of them under what they share."""
+"""`forescale plan make`: make the scaling schedule of a topology, or of all of them under what they share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modeling.inputs.physical_plan import PhysicalPlan
 
 
-def plan(
+def make(
     context: typer.Context,
     topology: Annotated[str | None, typer.Argument(show_default=ONLY, help=HELP, autocompletion=completed)] = None,
     every: Annotated[bool, typer.Option("--all", help="Plan every topology of that folder.")] = False,
@@ -52,12 +52,12 @@ def plan(
     topology = only_topology(context, topology)
     assert topology is not None
     from forescale.cli.schedule_answer import schedule_answer
-    from forescale.jobs.plan import plan as planned
+    from forescale.jobs.plan import plan
 
     workspace = workspace_of(context)
     proposed = None if candidates is None else _proposed(workspace, topology, candidates)
     with console.status(f"planning for {topology}"):
-        made = schedule_answer(planned(workspace, topology, proposed))
+        made = schedule_answer(plan(workspace, topology, proposed))
     if as_json:
         say_json(made)
         return
@@ -65,7 +65,7 @@ def plan(
     if made.shadow:
         plain(f"shadow mode: nothing is deployed; see its effect by: forescale replay {topology} --live")
     elif made.asks:
-        plain(f"approve with: forescale deploy approve {made.schedule_id}; or forescale edit STEP")
+        plain(f"approve with: forescale plan approve {made.schedule_id}; or forescale plan edit STEP")
     elif made.steps:
         plain("nothing to approve: all of it was approved before, or is within planning.auto_approve")
 
@@ -176,4 +176,4 @@ def _show_fleet(fleet: "FleetAnswer") -> None:
     for topology, cause in fleet.failures.items():
         plain(f"{topology} is not planned for: {cause}")
     if any(each.steps and not each.shadow for each in fleet.schedules):
-        plain("approve each with: forescale deploy approve SCHEDULE")
+        plain("approve each with: forescale plan approve SCHEDULE")

@@ -1,4 +1,4 @@
-"""`forescale report`: write the report of a decision again, with its outcomes so far."""
+"""`forescale plan show`: write the report of a decision again, with its outcomes so far."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, plain, say_json
 
 
-def report(
+def show(
     context: typer.Context,
     schedule: Annotated[str, typer.Argument(help="Id of a schedule, see `forescale plan`.")],
     as_json: AsJson = False,

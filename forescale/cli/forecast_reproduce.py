@@ -1,4 +1,4 @@
-"""`forescale reproduce`: make the forecasts of an MLflow run again, and say whether they are the same."""
+"""`forescale forecast reproduce`: make the forecasts of an MLflow run again, and say whether they are the same."""
 
 from typing import Annotated
 

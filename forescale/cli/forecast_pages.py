@@ -1,4 +1,4 @@
-"""`forescale forecasts`: write pages on forecasts and show whether they still perform as in their backtests."""
+"""`forescale forecast pages`: write pages on forecasts and show whether they still perform as in their backtests."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from forescale.jobs.forecast_report import SourcePage
 
 
-def forecasts(
+def pages(
     context: typer.Context,
     topology: Annotated[
         list[str] | None, typer.Argument(help="Topology files, or names in their folder; all without one.")
@@ -24,22 +24,22 @@ def forecasts(
     from forescale.jobs.forecast_report import forecast_reports
 
     with console.status("reading forecasts"):
-        pages = forecast_reports(workspace_of(context), topology or (), max_pages=most_pages)
+        made = forecast_reports(workspace_of(context), topology or (), max_pages=most_pages)
     if as_json:
-        say_json(pages)
+        say_json(made)
         return
     rows = [
         (visible(f"{name} / {source}"), *_cells(one))
-        for name, sources in pages.topologies.items()
+        for name, sources in made.topologies.items()
         for source, one in sources.items()
     ]
     columns = ["series", "p95 of the peak", "p95 held", "loss / naive", "cause or alarm"]
     console.print(table("forecasts, events per s", columns, rows))
-    for sources in pages.topologies.values():
+    for sources in made.topologies.values():
         for one in sources.values():
             if one.report:
                 plain(f"page {one.report}")
-    plain(f"all series: {pages.page}")
+    plain(f"all series: {made.page}")
 
 
 def _cells(one: "SourcePage") -> tuple[str, str, str, str]:

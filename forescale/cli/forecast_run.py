@@ -1,4 +1,4 @@
-"""`forescale forecast`: forecast the peaks of a topology's sources."""
+"""`forescale forecast run`: forecast the peaks of a topology's sources."""
 
 import typer
 
@@ -8,7 +8,7 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.topology_argument import TopologyName
 
 
-def forecast(
+def run(
     context: typer.Context,
     topology: TopologyName,
     as_json: AsJson = False,

@@ -1,11 +1,14 @@
-"""Outcomes of deployments on the command line: measured beside predicted, as a table and as JSON."""
+"""`forescale deploy outcomes`: measured values of deployments beside predicted ones, and what is learnt from them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table
 
-from forescale.cli.output import table
+from forescale.cli.installation import workspace_of
+from forescale.cli.output import AsJson, console, plain, say_json, table
+from forescale.cli.topology_argument import TopologyName
 from planner.ledger.entries import Outcome, StepEntry
 
 _COLUMNS = (
@@ -15,6 +18,43 @@ _COLUMNS = (
     ("catch-up", "predicted", "catch_up_s"),
     ("lead time", "measured", "lead_s"),
 )
+
+
+def outcomes(
+    context: typer.Context,
+    topology: TopologyName,
+    last: Annotated[int, typer.Option(min=1, max=1000, help="Number of deployments to show, the latest.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Measured beside predicted values of past deployments.
+
+    And what planning learns from them.
+    """
+    from forescale.report.kit.decision_words import learned_words
+
+    workspace = workspace_of(context)
+    config, ledger = workspace.config(topology), workspace.ledger
+    known = ledger.outcomes(config.topology, limit=last)
+    learned = workspace.situation(config).learned
+    if as_json:
+        say_json(
+            {
+                "topology": config.topology,
+                "outcomes": [outcome_json(step, outcome) for step, outcome in known],
+                "learned": {
+                    "downtime_s": learned.learned.downtime.seconds,
+                    "lead_s": learned.planning.lead_s,
+                    "notes": learned_words(learned.facts),
+                },
+            }
+        )
+        return
+    if known:
+        console.print(outcome_table(config.topology, known))
+    else:
+        plain(f"no deployment of {config.topology} has an outcome so far")
+    for what, note in learned_words(learned.facts).items():
+        plain(f"{what} to plan with: {note}")
 
 
 def outcome_table(topology: str, outcomes: Sequence[tuple[StepEntry, Outcome]]) -> Table:

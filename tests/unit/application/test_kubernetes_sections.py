@@ -81,7 +81,7 @@ def test_guard__may_not_act_beside_the_operators_autoscaler(tmp_path: Path) -> N
     body = yaml.safe_load((EXAMPLES / "word-count.yaml").read_text(encoding="utf-8"))
     body["cluster"]["autoscaler"] = True
     path = tmp_path / "word-count.yaml"
-    for mode, guarding in (("floor", "advise"), ("replay", "--live", "act"), ("floor", "act")):
+    for mode, guarding in (("floor", "advise"), ("shadow", "act"), ("floor", "act")):
         body["planning"] |= {"mode": mode, "guard": {"mode": guarding}}
         path.write_text(yaml.safe_dump(body), encoding="utf-8")
         if (mode, guarding) != ("floor", "act"):

@@ -81,7 +81,7 @@ def test_two_scalers_of_one_workload__are_asked_about_and_neither_is_bound(descr
     )
     assert "hpa/by-hand and scaledobject/orders scale deployment/orders" in made.job.operators[0].question
     assert {name: str(each) for name, each in made.objects.items()} == {"orders": "deployment/orders"}
-    assert [term.value for term in made.job.terms if term.name == "mode"] == ["replay", "--live"]
+    assert [term.value for term in made.job.terms if term.name == "mode"] == ["shadow"]
 
 
 def test_a_scaler_of_another_workload__or_of_another_kind_is_left_aside(described: Described) -> None:

@@ -58,7 +58,7 @@ def evaluate(
     load: Annotated[
         list[str],
         typer.Option(
-            help="SOURCE=EVENTS_PER_SECOND for each source (orders=700); or `forecast`, the newest one, at "
+            help="SOURCE=EVENTS_PER_SECOND for each source: orders=700; or `forecast`, the newest one, at "
             "planning.quantile of its peak; or a forecast's folder. For several loads give a source one rate for each."
         ),
     ] = ["forecast"],  # noqa: B006 (never changed)
@@ -73,7 +73,7 @@ def evaluate(
     current: Annotated[
         Path | None, typer.Option("--from", help="Plan that runs now, to predict downtime and recovery of the change.")
     ] = None,
-    backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES waiting at a source at the start.")] = None,
+    backlog: Annotated[list[str] | None, typer.Option(help="SOURCE=TUPLES waiting at the start: orders=12000.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a page (.html) with the plans side by side, drawn.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -29,7 +29,7 @@ def pack(
     context: typer.Context,
     topology: TopologyName,
     parallelism: Annotated[
-        str, typer.Option(help="OPERATOR=INSTANCES,…; with --from, operators that are not named keep theirs.")
+        str, typer.Option(help="OPERATOR=INSTANCES,…: read=1,count=4; with --from, operators not named keep theirs.")
     ] = "",
     current: Annotated[
         Path | None,
@@ -41,7 +41,7 @@ def pack(
     load: Annotated[
         list[str] | None,
         typer.Option(
-            help="SOURCE=EVENTS_PER_SECOND for each source: sets the needs of instances and the traffic between them."
+            help="SOURCE=EVENTS_PER_SECOND for each source: orders=700; sets what instances need and exchange."
         ),
     ] = None,
     profile: Annotated[

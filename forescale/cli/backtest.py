@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from forecasting.arrivals.history import UTC_NAME
-from forecasting.errors import ForecastError
+from forecasting.errors import CalendarError, ForecastError
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.effects import without_outages
 from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
+from forecasting.local_time import zone
 from forecasting.prediction_file import write_predictions
 from forecasting.prequential import Predicted, prequential, prequential_horizons_s, prequential_origins
 from forecasting.prequential_scores import prequential_scores
@@ -22,7 +23,6 @@ from forecasting.trace_file import read_local_trace
 from forescale.cli.forecast_run import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, check_output, check_page, console, plain, say_json, table
-from forescale.cli.timezone_option import known_timezone
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
@@ -66,7 +66,7 @@ def backtest(
         out.parent.mkdir(parents=True, exist_ok=True)
     check_output("--out", out, ForecastError)
     check_page(plot, ForecastError)
-    read = read_local_trace(trace, known_timezone(timezone))
+    read = read_local_trace(trace, _known_timezone(timezone))
     series = read.series
     if read.bare_times and series.timezone != UTC_NAME and not as_json:
         plain(f"{read.bare_times} rows of {trace} have no offset: read as times of {series.timezone}")
@@ -134,6 +134,14 @@ def backtest(
     plain(f"predictions in {out}")
     if plot is not None:
         plain(f"drawn in {plot}")
+
+
+def _known_timezone(name: str) -> str:
+    """The name. Raises CalendarError naming the option, the value and the remedy."""
+    try:
+        return zone(name).key
+    except CalendarError as error:
+        raise CalendarError(f"--timezone: {error}") from None
 
 
 def _collected(

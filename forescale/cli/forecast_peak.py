@@ -7,7 +7,6 @@ import typer
 from forescale.cli.coming_moment import coming_moment
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.cli.timezone_option import known_timezone
 from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 
@@ -22,7 +21,10 @@ def peak(
     topology: TopologyName,
     until: Annotated[
         str | None,
-        typer.Option(help="Like 'mon 09:00', '18:30' or an ISO time; the end of the forecast if absent."),
+        typer.Option(
+            help="Like 'mon 09:00', '18:30' or an ISO time, in the time zone of the sources where it has no offset; the "
+            "end of the forecast if absent."
+        ),
     ] = None,
     start: Annotated[
         str | None, typer.Option("--from", help="Start of the span, in the same form; now if absent.")
@@ -30,9 +32,6 @@ def peak(
     quantile: Annotated[
         list[float] | None,
         typer.Option(help="Probability that the load stays below; repeatable. .5, .95 and .99 if absent."),
-    ] = None,
-    timezone: Annotated[
-        str | None, typer.Option(help="Time zone of times without an offset; that of all sources, else UTC, if absent.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,8 +43,7 @@ def peak(
 
     workspace = workspace_of(context)
     config = workspace.config(topology)
-    zones = set(config.timezones.values())
-    zone = known_timezone(timezone or (zones.pop() if len(zones) == 1 else "UTC"))
+    zone = config.local_timezone
     now = workspace.clock.now()
     begin = None if start is None else coming_moment(start, "--from", now, zone)
     end = None if until is None else coming_moment(until, "--until", begin or now, zone)

@@ -71,7 +71,9 @@ def replay(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of seeds to replay each policy with.")] = 1,
-    start: Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="ISO time, as 2024-03-01T06:00; UTC where it has no offset.")
+    ] = None,
     end: Annotated[str | None, typer.Option("--until", help="ISO time; at most 30 days later if absent.")] = None,
     days: Annotated[
         float | None,

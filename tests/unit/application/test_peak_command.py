@@ -72,10 +72,13 @@ def test_peak__of_a_span_as_json(home: Settings, capsys: pytest.CaptureFixture[s
     assert body["timezone"] == "UTC"
 
 
-def test_peak__goes_by_the_time_zone_that_is_asked_for(home: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_peak__goes_by_the_time_zone_of_the_sources(home: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    (home.topologies / "pair.yaml").write_text(f"{TOPOLOGY}sources: {{read: {{timezone: Europe/Berlin}}}}\n")
     # 18:00 in Berlin is 17:00 UTC in winter: nine hours.
-    assert run("pair", "--until", "18:00", "--timezone", "Europe/Berlin", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["per_s"]["read"]["0.95"] == 9.0
+    for until in ("18:00", "2026-03-02T17:00Z"):
+        assert run("pair", "--until", until, "--json") == 0
+        body = json.loads(capsys.readouterr().out)
+        assert (body["per_s"]["read"]["0.95"], body["timezone"]) == (9.0, "Europe/Berlin")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,6 @@ def test_peak__goes_by_the_time_zone_that_is_asked_for(home: Settings, capsys: p
         (["--until", "noon"], "--until 'noon'"),
         (["--until", "25:00"], "is no time"),
         (["--quantile", "1.5"], "quantiles from 0.5 to 0.99, not 1.5"),
-        (["--timezone", "Nowhere/Here"], "--timezone"),
         (["--from", "12:00", "--until", "2026-03-02T11:00"], "let it end after it begins"),
     ],
 )

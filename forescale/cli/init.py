@@ -1,4 +1,4 @@
-"""`forescale init`: write a topology file from a running job or from answers, calibrate it, print the next command."""
+"""`forescale init`: write a topology file from a running job, calibrate it, print the next command."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forescale.cli.installation import workspace_of
-from forescale.cli.interview import completed, interview
 from forescale.cli.login_options import Login, login_fields
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
 from forescale.jobs.init import DraftTarget, described_job, draft_topology, first_calibration, unmeasured_because
@@ -39,7 +38,6 @@ def init(
     kubernetes: Annotated[
         str | None, typer.Option(help="Namespace of Kubernetes; with --job, --workload or --selector.")
     ] = None,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Ask for what no engine reports.")] = False,
     job: Annotated[
         str | None,
         typer.Option(
@@ -64,24 +62,17 @@ def init(
     """
     workspace = workspace_of(run)
     places = {"flink": flink, "storm": storm_ui, "heron": heron_tracker, "kubernetes": kubernetes}
-    kind = _engine_to_ask(places, interactive=interactive)
+    kind = _engine_to_ask(places)
     target = DraftTarget(topology, force)
     if topology is not None:
         target.path(workspace.settings)  # is free, before the engine is asked
         check_output("topology", target.file, ModelError)
-    if kind is None:
-        asked = interview(job or topology)
-        drafted = draft_topology(workspace, asked, target, kafka=kafka, prometheus=prometheus)
-        _say(drafted, None, "", as_json=as_json)
-        return
     place = str(places[kind])
     request = JobRequest(
         place, job, login_fields(login or []), tuple(workload or ()), selector, flink if kind != "flink" else None
     )
     with console.status(f"asking {DESCRIBED[kind].option} {kind}"):
         described = described_job(kind, request)
-    if interactive:
-        described = completed(described)
     with console.status("writing the topology file"):
         drafted = draft_topology(workspace, described, target, kafka=kafka, prometheus=prometheus)
     unmeasured = unmeasured_because(drafted) if measure else "--no-calibrate is given"
@@ -93,18 +84,16 @@ def init(
     _say(drafted, calibration, unmeasured, as_json=as_json)
 
 
-def _engine_to_ask(places: dict[str, str | None], *, interactive: bool) -> str | None:
-    """The kind of engine to ask; None if only a person is asked. Raises ClusterError."""
+def _engine_to_ask(places: dict[str, str | None]) -> str:
+    """The kind of engine to ask. Raises ClusterError."""
     kinds = [kind for kind, place in places.items() if place is not None]
     if set(kinds) == {"flink", "kubernetes"}:
         kinds.remove("flink")
-    if interactive and not any(DESCRIBED[kind].asks for kind in kinds):
-        kinds.append("")
     if len(kinds) != 1:
-        asked = [DESCRIBED[kind].option if kind else "--interactive" for kind in kinds]
-        every = ", ".join([*(jobs.option for jobs in DESCRIBED.values()), "--interactive"])
-        raise ClusterError(f"{' and '.join(asked) or 'nothing'} is given; say what to describe by one of {every}")
-    return kinds[0] or None
+        asked = " and ".join(DESCRIBED[kind].option for kind in kinds) or "nothing"
+        every = ", ".join(jobs.option for jobs in DESCRIBED.values())
+        raise ClusterError(f"{asked} is given; say what to describe by one of {every}")
+    return kinds[0]
 
 
 def _measured(workspace: "Workspace", drafted: "DraftedTopology") -> "tuple[CalibratedTopology | None, str]":

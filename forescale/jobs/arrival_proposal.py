@@ -37,7 +37,8 @@ def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str
         return DraftSection(by_topics, remarks)
     if by_series is not None:
         remarks.append(TAKEN_IN)
-        return DraftSection(by_series, remarks, "" if by_series.held_back else OFFERED_QUESTION)
+        kept = "keep the counters of sources alone; " if job.streams_question else ""
+        return DraftSection(by_series, remarks, "" if by_series.held_back else kept + OFFERED_QUESTION)
     if by_feeds := feed_proposal(job):
         return DraftSection(by_feeds.section, [*remarks, *by_feeds.remarks], by_feeds.question)
     if described.arrivals is not None:
@@ -126,7 +127,8 @@ def _by_series(job: JobDescription, url: str, now: datetime, remarks: list[str])
     begin_ms = end_ms - int(_LOOKED_BACK.total_seconds() * 1000)
     if job.series:
         counters = workload_counters(server, job, begin_ms, end_ms, remarks)
-        complete = bool(counters) and set(counters) >= set(job.fed)
+        # While streams are open every operator may be a source: what counts the true ones is among these.
+        complete = bool(counters) and (bool(job.streams_question) or set(counters) >= set(job.fed))
         fields = {"kind": "prometheus", "url": url, "queries": counters}
         return PrometheusEntry.model_validate(fields) if complete else None
     found = server.series([f'{{job_name="{_quoted(job.name)}"}}'], begin_ms, end_ms, limit=_MAX_SERIES)

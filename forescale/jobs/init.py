@@ -16,7 +16,7 @@ from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
-from forescale.wiring.engines.registry import DESCRIBED, ENGINES, arrivals_kind
+from forescale.wiring.engines.registry import DESCRIBED, arrivals_kind
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
 
@@ -180,15 +180,5 @@ def _taken(path: Path) -> str:
 
 
 def _cluster_draft(described: DescribedJob) -> DraftSection:
-    if described.cluster is not None:
-        remarks = ["Where plans are deployed.", *described.cluster_remarks]
-        return DraftSection(described.cluster, remarks, described.cluster_question)
-    kind = str(described.job.engine)
-    if any(engine.kind == kind and engine.cluster is not None for engine in ENGINES):
-        question = "where does it run? Without this section nothing is measured or deployed (docs/topology-file.md)"
-        return DraftSection(None, (), question, ("cluster:", f"  kind: {kind}"))
-    return DraftSection(
-        None,
-        [f"forescale cannot rescale {described.job.engine} yet: it plans and reports, and people act."],
-        "where should plans be tried? A section cluster of kind simulator can stand in (docs/topology-file.md)",
-    )
+    remarks = ["Where plans are deployed.", *described.cluster_remarks]
+    return DraftSection(described.cluster, remarks, described.cluster_question)

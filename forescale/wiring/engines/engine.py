@@ -115,8 +115,7 @@ class JobsKind:
 
     option: of `forescale init`, holds the address. describe: raises ClusterError, and ValueError for an invalid login
     or a missing secret. login: the fields that `--login` takes. uses, needs: its other options, and the required ones.
-    at_an_address: whether the option holds the address of a server. asks: whether a person can be asked for what it
-    leaves open (`--interactive`).
+    at_an_address: whether the option holds the address of a server.
     """
 
     option: str
@@ -125,7 +124,6 @@ class JobsKind:
     uses: frozenset[str] = frozenset({"--job"})
     needs: frozenset[str] = frozenset()
     at_an_address: bool = True
-    asks: bool = False
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,6 @@ KUBERNETES = EngineAdapter(
         uses=frozenset({"--job", "--workload", "--selector", "--flink"}),
         login=frozenset({"kubeconfig", "context", "timeout_s"}),
         at_an_address=False,
-        asks=True,
     ),
 )
 FLINK_OPERATOR = EngineAdapter(

@@ -172,11 +172,12 @@ def test_a_new_user_of_services__reaches_an_approved_deployment_in_the_browser(s
         shutil.copy(kubernetes.kubeconfig("admin"), served.environment["KUBECONFIG"])
         with Controllers(kubernetes, "shop", (DEPLOYMENT, STATEFUL_SET), every_s=0.5).running():
             words = ("init", "shop", "--kubernetes", "shop", "--selector", "app=shop", "--prometheus")
-            # Milliseconds a request keeps a replica busy; what orders reads; what prices reads, and how.
-            answers = "100\n1200\n\norders\nshuffle\n"
-            forescale(served.environment, *words, prometheus, "--interactive", answers=answers)
+            forescale(served.environment, *words, prometheus)
             path = served.topology_file("shop")
             text = path.read_text().replace("  kind: prometheus\n", "  kind: prometheus\n  measures: offered\n", 1)
+            text = text.replace("streams: []\n", "streams: [{from: orders, to: prices}]\n", 1)
+            for name, busy_s in (("orders", 0.1), ("prices", 1.2)):
+                text = re.sub(rf"^(  {name}: {{service_s: )[0-9.]+", rf"\g<1>{busy_s}", text, flags=re.MULTILINE)
             path.write_text(text)
             declare_no_waits(path)
             try:

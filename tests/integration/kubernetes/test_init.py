@@ -127,21 +127,6 @@ def test_init__plans_without_deploying_where_only_some_are_scaled(
     assert "next: fill in `streams` and `arrivals` in" in capsys.readouterr().out
 
 
-def test_init__asks_on_a_terminal_for_what_kubernetes_does_not_know(
-    shop: LocalKubernetes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import io
-
-    monkeypatch.setattr("sys.stdin", io.StringIO("2\n\n\norders\nfields\n"))
-    config, text = _written(shop, tmp_path, *SHOP, "--interactive")
-    assert [(each.upstream, each.downstream, each.grouping) for each in config.streams] == [
-        ("orders", "prices", "fields")
-    ]
-    assert (config.operators["orders"].service_s, config.operators["prices"].service_s) == (0.002, 0.001)
-    assert text.count("# TODO: how long is one instance busy") == 1
-    assert "Sources: orders. Sinks: prices." in text
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

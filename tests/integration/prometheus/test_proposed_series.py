@@ -1,6 +1,7 @@
 """`forescale init --prometheus` against a real server: the counters of what a job's sources gave, and of pods."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -61,12 +62,13 @@ def test_a_source_without_a_counter__leaves_the_question_open(url: str) -> None:
     )
 
 
-def _workloads(*names: str) -> DescribedJob:
+def _workloads(*names: str, streams_question: str = "") -> DescribedJob:
     """Pods are named after Deployments with two random parts, after StatefulSets with a number."""
     tails = {"orders": "[a-z0-9]+-[a-z0-9]{5}", "prices": "[0-9]+"}
     series = {name: f'namespace="shop",pod=~"{name}-{tails[name]}"' for name in names}
     operators = [DescribedOperator(name, name, 1) for name in names]
-    return DescribedJob(JobDescription("shop", Engine.FLINK, "here", True, "ready", operators, [], series=series))
+    job = JobDescription("shop", Engine.FLINK, "here", True, "ready", operators, [], series=series)
+    return DescribedJob(replace(job, streams_question=streams_question))
 
 
 def test_the_one_counter_of_what_a_workloads_pods_take_in__is_proposed(url: str) -> None:
@@ -83,3 +85,11 @@ def test_several_counters_of_a_workloads_pods__are_named_and_left_to_choose_from
     assert proposal.section is None
     assert any("prices: no single counter of its pods counts all arrivals" in remark for remark in proposal.remarks)
     assert any("has a_messages_total, b_messages_total" in remark for remark in proposal.remarks)
+
+
+def test_counters_of_some_workloads__are_proposed_while_nobody_knows_which_are_sources(url: str) -> None:
+    proposal = arrival_proposal(_workloads("orders", "prices", streams_question="which reads which?"), None, url, NOW)
+    assert isinstance(proposal.section, PrometheusEntry)
+    assert list(proposal.section.queries) == ["orders"]
+    assert any("prices: no single counter of its pods counts all arrivals" in remark for remark in proposal.remarks)
+    assert proposal.question.startswith("keep the counters of sources alone; does this count all that is offered")

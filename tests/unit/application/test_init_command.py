@@ -3,7 +3,6 @@
 What real engines tell is in tests/integration/flink and tests/integration/storm.
 """
 
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,13 +247,13 @@ def test_init__writes_no_password(flink: JsonStandIn, tmp_path: Path, capsys: py
 
 def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest.CaptureFixture[str]) -> None:
     assert init() == 1
-    assert init("--flink", flink.url, "--interactive") == 1
+    assert init("--flink", flink.url, "--storm-ui", flink.url) == 1
     assert init("--flink", flink.url, "--selector", "app=shop") == 1
     assert init("--heron-tracker", flink.url) == 1
     assert init("--heron-tracker", flink.url, "--job", "local/prod//words") == 1
     errors = capsys.readouterr().err.splitlines()
     assert "say what to describe by one of --flink" in errors[0]
-    assert "--flink and --interactive is given" in errors[1]
+    assert "--flink and --storm-ui is given" in errors[1]
     assert "--selector would have no effect" in errors[2]
     assert "--heron-tracker needs --job" in errors[3]
     assert "--job 'local/prod//words' names no topology of Heron; give CLUSTER/ROLE/ENVIRON/NAME" in errors[4]
@@ -294,35 +293,6 @@ def test_init__writes_what_the_stand_in_of_herons_tracker_tells(
         "environ": "prod",
         "topology": "words",
     }
-
-
-def test_init__asks_on_a_terminal_for_what_no_engine_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [
-        "shop",
-        "flink",
-        "orders",
-        "1",
-        "64",
-        "0.5",
-        "settle",
-        "2",
-        "128",
-        "",
-        "",
-        "",
-        "nobody",
-        "orders",
-        "fields",
-    ]
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
-    assert init("--interactive") == 0
-    config = read_topology_file(tmp_path / "topologies" / "shop.yaml")
-    assert config.operators["orders"].service_s == 0.0005
-    assert config.operators["orders"].max_parallelism == 64
-    assert [(each.upstream, each.downstream, each.grouping) for each in config.streams] == [
-        ("orders", "settle", Grouping.FIELDS)
-    ]
-    assert yaml.safe_load((tmp_path / "topologies" / "shop.yaml").read_text())["topology"] == "shop"
 
 
 def test_init__logs_in_as_the_cluster_section_will_and_writes_no_secret(

@@ -27,11 +27,11 @@ def calibrate(
     samples: Annotated[
         Path | None,
         typer.Option(
-            help="Operator samples as CSV, or JSON (*.json); else the engine that the topology file names is asked."
+            help="Operator samples, such as samples.csv or samples.json; else the topology file's engine is asked."
         ),
     ] = None,
     warm: Annotated[
-        float, typer.Option(min=0.0, help="Samples of instances younger than these seconds are dropped.")
+        float, typer.Option(min=0.0, help="Samples of instances younger than these seconds are dropped; 0: none.")
     ] = WARM_S,
     out: Annotated[
         Path | None,

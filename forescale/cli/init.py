@@ -30,28 +30,35 @@ def init(
     flink: Annotated[
         str | None,
         typer.Option(
-            help="Address of Flink's REST interface; with --kubernetes, of a FlinkDeployment, if not its service's."
+            help="Flink's REST interface, such as http://127.0.0.1:8081; with --kubernetes, that of a FlinkDeployment, "
+            "if not its service's."
         ),
     ] = None,
-    storm_ui: Annotated[str | None, typer.Option(help="Address of Storm's UI.")] = None,
-    heron_tracker: Annotated[str | None, typer.Option(help="Address of Heron's tracker; with --job.")] = None,
+    storm_ui: Annotated[str | None, typer.Option(help="Storm's UI, such as http://127.0.0.1:8080.")] = None,
+    heron_tracker: Annotated[
+        str | None, typer.Option(help="Heron's tracker, such as http://127.0.0.1:8888; with --job.")
+    ] = None,
     kubernetes: Annotated[
-        str | None, typer.Option(help="Namespace of Kubernetes; with --job, --workload or --selector.")
+        str | None, typer.Option(help="Namespace, such as shop; with --job, --workload or --selector.")
     ] = None,
     job: Annotated[
         str | None,
         typer.Option(
             help="Name of the job, topology or FlinkDeployment, the only one if absent; of Heron, "
-            "CLUSTER/ROLE/ENVIRON/NAME or CLUSTER/ENVIRON/NAME."
+            "CLUSTER/ROLE/ENVIRON/NAME or CLUSTER/ENVIRON/NAME, such as local/prod/words."
         ),
     ] = None,
     workload: Annotated[
         list[str] | None, typer.Option(help="deployment/NAME or statefulset/NAME that is an operator; repeatable.")
     ] = None,
-    selector: Annotated[str | None, typer.Option(help="Labels of the workloads that are operators.")] = None,
+    selector: Annotated[
+        str | None, typer.Option(help="Labels of the workloads that are operators: part-of=shop.")
+    ] = None,
     login: Login = None,
-    kafka: Annotated[str | None, typer.Option(help="Kafka servers (host:port) to look for arrivals at.")] = None,
-    prometheus: Annotated[str | None, typer.Option(help="Address of Prometheus to look for arrivals at.")] = None,
+    kafka: Annotated[str | None, typer.Option(help="Kafka to look for arrivals at, such as broker:9092.")] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Prometheus to look for arrivals at: http://127.0.0.1:9090.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     measure: Annotated[bool, typer.Option("--calibrate/--no-calibrate", help="Measure a job that runs.")] = True,
     as_json: AsJson = False,

@@ -22,8 +22,8 @@ def peak(
     until: Annotated[
         str | None,
         typer.Option(
-            help="Like 'mon 09:00', '18:30' or an ISO time, in the time zone of the sources where it has no offset; the "
-            "end of the forecast if absent."
+            help="Like 'mon 09:00', '18:30' or an ISO time, in the time zone of the sources where it has no offset; "
+            "the end of the forecast if absent."
         ),
     ] = None,
     start: Annotated[

@@ -71,7 +71,7 @@ def pack(
         check_output("--out", out, PlanError)
     workspace = workspace_of(context)
     typed = typed_fields("--set", fields or [])
-    config = with_fields(workspace.config(topology), "packing", "--set", typed)
+    config = with_fields(workspace.config(topology), "--set", {"packing": typed})
     packing = config.packing
     if packing is None:
         raise PlanError(f"{topology} has no section packing; give --set packer=NAME, or add the section")

@@ -31,14 +31,18 @@ def typed_fields(option: str, texts: Sequence[str]) -> dict[str, Any]:
     return fields
 
 
-def with_fields(config: TopologyConfig, section: str, option: str, fields: Mapping[str, Any]) -> TopologyConfig:
-    """The configuration with these fields in that section, and the others as they are. Checked as the file is, and as
-    one with it. Raises FileError naming option, section, field, value and remedy.
+def with_fields(config: TopologyConfig, option: str, sections: Mapping[str, Mapping[str, Any]]) -> TopologyConfig:
+    """The configuration with these fields in these sections, and the others as they are. Checked as the file is, and
+    as one with it. Raises FileError naming option, section, field, value and remedy.
     """
-    if not fields:
+    changed: dict[str, dict[str, Any]] = {}
+    for section, fields in sections.items():
+        if fields:
+            own = getattr(config, section)
+            before = {} if own is None else own.model_dump(by_alias=True, exclude_unset=True)
+            changed[section] = {**before, **fields}
+    if not changed:
         return config
-    own = getattr(config, section)
-    changed = {} if own is None else own.model_dump(by_alias=True, exclude_unset=True)
     given = {TopologyConfig.model_fields[name].alias or name: getattr(config, name) for name in config.model_fields_set}
     with field_errors(option):
-        return TopologyConfig.model_validate({**given, section: {**changed, **fields}})
+        return TopologyConfig.model_validate(given | changed)

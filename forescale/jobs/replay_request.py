@@ -1,7 +1,7 @@
 """What to replay: the arrivals, the policies, and what differs from the topology file and from its profiles."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -52,10 +52,12 @@ class ReplayRequest:
 
     def changed(self, config: TopologyConfig) -> TopologyConfig:
         """The configuration with the changes. Raises FileError naming field, value and remedy."""
-        for section in SECTIONS:
-            own = {name.partition(".")[2]: value for name, value in self._changes_of(section)}
-            config = with_fields(config, section, SET, own)
-        return config
+        sections: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+        for name, value in self.changes.items():
+            section, _, own = name.partition(".")
+            if section in sections:
+                sections[section][own] = value
+        return with_fields(config, SET, sections)
 
     def given_rescale(self, config: TopologyConfig) -> GivenRescale:
         """config: with the changes. Raises FileError for a speed of restore that is none."""
@@ -84,9 +86,6 @@ class ReplayRequest:
                     f"{SET} {shown(name)}: a replay sets no such field; name one of planning or forecast, as "
                     f"planning.max_lag_s, or {RESTORE}"
                 )
-
-    def _changes_of(self, section: str) -> Iterable[tuple[str, object]]:
-        return ((name, value) for name, value in self.changes.items() if name.startswith(f"{section}."))
 
 
 def check_forecast_every(every_s: int) -> None:

@@ -20,6 +20,7 @@ import pytest
 from forescale.cli.main import main
 from forescale.codec import taken_over
 from forescale.files.file_error import FileError
+from forescale.files.topology import topology_of_text
 from forescale.jobs.replay import ReplayedPolicies, replay
 from forescale.jobs.replay_gate import read_baseline, worse_than
 from forescale.jobs.replay_request import ReplayRequest
@@ -175,6 +176,16 @@ def test_options_that_cannot_be__are_refused_in_a_line(
     trace = _trace(folder / "trace.csv")
     assert _run("replay", "calls.yaml", "--trace", str(trace), *options) != 0
     assert reason in capsys.readouterr().err
+
+
+def test_fields_of_two_sections__are_checked_together() -> None:
+    config = topology_of_text(TOPOLOGY, Path("calls.yaml"))
+    late = {"planning.lead_s": 90_000}
+    with pytest.raises(FileError, match="reach beyond forecast.horizon_s 86400"):
+        ReplayRequest("calls", changes=late).changed(config)
+    changed = ReplayRequest("calls", changes=late | {"forecast.horizon_s": 180_000}).changed(config)
+    assert (changed.planning.lead_s, changed.forecast.horizon_s) == (90_000, 180_000)
+    assert (changed.planning.max_lag_s, changed.planning.downtime_s) == (120, 60)
 
 
 @pytest.mark.slow

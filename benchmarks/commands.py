@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "plan again": ("plan", NAME),
     "deploy due": ("deploy", "due", NAME),
     "guard": ("guard", "look", NAME),
-    "evaluate": ("model", "evaluate", "--topology", NAME, "--plan", "plan.yaml", "--load", "read=60"),
+    "evaluate": ("model", "evaluate", NAME, "--plan", "plan.yaml", "--load", "read=60"),
 }
 """In this order: `plan` needs the forecast, and `deploy due` the plan. A name is that of the row."""
 

@@ -46,7 +46,6 @@ PROFILE = '{"schema_version": 2, "topology": "pair", "operators": {"count": {"se
 SAMPLES = "operator,index,span_s,busy_s,backpressured_s,records_in\nread,0,60,1,0,600\ncount,0,60,30,0,300\n"
 SITE = "containers: {cores: 4, memory_mib: 4096}\n"
 FLEET = "quotas: {q: {topologies: [pair], instances: 20}}\n"
-SERVICES = "services: {threads: {read: 4, count: 4}, requests: {read: seconds, count: seconds}}\n"
 EVENTS = "events: [{label: fair, kind: promotion, date: 2026-03-03, time_zone: UTC}]\n"
 
 
@@ -93,16 +92,10 @@ class Bench:
             "FORESCALE_CLOCK": "trace",
         }
 
-    def good(self, name: str, command: tuple[str, ...] = ()) -> list[str]:
+    def good(self, name: str) -> list[str]:
         """A value of each parameter that is required, or that a command needs to come to the others."""
         files = {
-            "topology": str(self.folder / "served.yaml")
-            if command[-1:]
-            == (
-                "model",
-                "services",
-            )
-            else NAME,
+            "topology": NAME,
             "plan": str(self.folder / "plan.yaml"),
             "load": "read=10",
             "trace": str(self.folder / "trace.csv"),
@@ -110,7 +103,6 @@ class Bench:
             "samples": str(self.folder / "samples.csv"),
             "parallelism": "read=1,count=8",
             "schedule": self.schedule_id,
-            "replicas": "read=1,count=1",
             "step": self.step_id,
             "run": "0123456789abcdef0123456789abcdef",
             "kind": "plan",
@@ -134,9 +126,6 @@ def bench(folder: Path) -> Bench:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    (folder / "served.yaml").write_text(
-        (folder / "topologies" / f"{NAME}.yaml").read_text().replace("0.0001", "2.0") + SERVICES
-    )
     days = [MONDAY + timedelta(hours=hour) for hour in range(24 * 30)]
     rows = [f"{at:%Y-%m-%dT%H:%M:%SZ},{3600 * rate_per_s(at):.0f}" for at in days]
     (folder / "trace.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")
@@ -232,7 +221,7 @@ def command_line(bench: Bench, parameter: Parameter, value: str) -> list[str]:
         given = str(each.name) == parameter.name
         if not (given or each.required):
             continue
-        values = [value] if given else bench.good(str(each.name), parameter.command)
+        values = [value] if given else bench.good(str(each.name))
         if _flag(each):
             options += [f"{_flag(each)}={one}" for one in values]
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bad_inputs import NAME, Bench, Case
 
-LISTED, EVALUATED = ["plan", "list", NAME], ["model", "evaluate", "--topology", NAME]
+LISTED, EVALUATED = ["plan", "list", NAME], ["model", "evaluate", NAME]
 SHOWN, DUE = ["history", "show", NAME], ["deploy", "due", NAME]
 CLOCKS = (
     b"2026-03-02T06:00:00",

@@ -95,7 +95,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
                 "calibrate": Command("Measure every operator, with 95 % intervals.", "calibrate"),
                 "evaluate": Command("What plans would do under a load, before any is deployed.", "evaluate"),
                 "pack": Command("Which container holds which instance: a plan file.", "pack"),
-                "services": Command("Requests a second at which micro-services saturate.", "services"),
             },
         ),
         "replay": Command("Replay policies over past arrivals; cost and violations."),
@@ -132,7 +131,7 @@ RENAMED: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("shadow", "observe"): ("replay", "--live", "--observe"),
     ("shadow", "show"): ("replay", "--live"),
     ("shadow",): ("replay", "--live"),
-    ("services",): ("model", "services"),
+    ("services",): ("model", "evaluate"),
 }
 """Words of release 0.2 and what they are called now: they are taken for one more release."""
 

@@ -17,7 +17,7 @@ from forescale.cli.ranking_json import ranking_fields
 from forescale.cli.ranking_tables import show_ranking
 from forescale.cli.source_options import MAX_PER_S, asked_loads, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholders
-from forescale.cli.topology_argument import TopologyOption
+from forescale.cli.topology_argument import TopologyName
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files
@@ -50,7 +50,7 @@ MAX_IN_FULL = 8
 
 def evaluate(
     context: typer.Context,
-    topology: TopologyOption,
+    topology: TopologyName,
     plan: Annotated[
         list[Path] | None,
         typer.Option(show_default=RUNNING, help="Plan file (YAML or JSON), or a folder of some; several are ranked."),

@@ -46,17 +46,6 @@ TopologyName = Annotated[
         default_factory=_unnamed, callback=only_topology, show_default=ONLY, help=HELP, autocompletion=completed
     ),
 ]
-TopologyOption = Annotated[
-    str,
-    typer.Option(
-        "--topology",
-        default_factory=_unnamed,
-        callback=only_topology,
-        show_default=ONLY,
-        help=HELP,
-        autocompletion=completed,
-    ),
-]
 NamedTopology = Annotated[str, typer.Argument(help=HELP, autocompletion=completed)]
 """Where other arguments follow it."""
 SomeTopology = Annotated[str | None, typer.Argument(help=f"{HELP} All if absent.", autocompletion=completed)]

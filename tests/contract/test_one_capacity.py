@@ -48,7 +48,7 @@ def evaluated(settings: Settings, installed: Installation, *options: str) -> dic
     """The answer of the command, or its error."""
     plan, out = str(settings.home / "plan.yaml"), io.StringIO()
     loads = [word for source, rate in installed.load_per_s.items() for word in ("--load", f"{source}={rate!r}")]
-    arguments = ["model", "evaluate", "--topology", str(settings.home / f"{NAME}.yaml"), "--plan", plan, *loads]
+    arguments = ["model", "evaluate", str(settings.home / f"{NAME}.yaml"), "--plan", plan, *loads]
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(out),
@@ -251,7 +251,7 @@ def test_a_value_changed_in_any_source__changes_all_answers_alike(
 @pytest.mark.parametrize("threads", [4, 8])
 def test_threads_of_services__move_no_capacity_as_service_times_are_per_replica(tmp_path: Path, threads: int) -> None:
     """A replica serves threads / holding_s, and service_s is holding_s / threads: the threads cancel, and matter only
-    when samples are measured and in `forescale model services`, which asks what other threads would do.
+    when samples are measured and in `evaluate`, which asks where services saturate with other threads.
     """
     names = ("read", "join")
     section = {"threads": dict.fromkeys(names, threads), "requests": {name: f"of_{name}" for name in names}}

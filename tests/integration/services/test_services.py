@@ -131,9 +131,7 @@ def test_saturation__of_another_configuration_is_predicted_within_ten_percent(
     body["services"]["evaluated_threads"] = dict(threads)
     topology.write_text(yaml.safe_dump(body))
     plan.write_text(json.dumps({"topology": body["topology"], "parallelism": replicas}))
-    _run(
-        "model", "evaluate", "--topology", topology, "--plan", plan, "--load", "gate=1", "--profile", profile, "--json"
-    )
+    _run("model", "evaluate", topology, "--plan", plan, "--load", "gate=1", "--profile", profile, "--json")
     told = json.loads(capsys.readouterr().out)[str(plan)]["saturation"]["mst_per_s"]["gate"]
     with _running(replicas, threads) as tiers:
         gate = [f"http://{address}" for address in tiers["gate"]]

@@ -116,7 +116,7 @@ def test_version__is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1.2", "--json") == 0
+    assert run("model", "evaluate", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1.2", "--json") == 0
     answer = json.loads(capsys.readouterr().out)[BUSY]
     # 1.2/s · 8 s / 12 instances
     assert answer["operators"]["transcribe"]["utilisation"] == pytest.approx(0.8)
@@ -127,9 +127,7 @@ def test_evaluate__answers_with_every_number(capsys: pytest.CaptureFixture[str])
 
 
 def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run("model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
-    )
+    assert run("model", "evaluate", TOPOLOGY, "--plan", BUSY, "--plan", NIGHT, "--load", "ingest=1.2") == 0
     shown = capsys.readouterr().out
     # 1.2/s of which 2 instances of 8 s take 0.25/s; what would mend that is said below, once.
     assert "unstable: the backlog grows by ingest 0.95/s" in " ".join(shown.split())
@@ -138,7 +136,7 @@ def test_evaluate__compares_plans_and_says_unstable_in_words(capsys: pytest.Capt
 
 
 def test_evaluate__writes_null_where_a_wait_has_no_end(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan", NIGHT, "--load", "ingest=1.2", "--json") == 0
+    assert run("model", "evaluate", TOPOLOGY, "--plan", NIGHT, "--load", "ingest=1.2", "--json") == 0
     answer = json.loads(capsys.readouterr().out)[NIGHT]
     assert answer["operators"]["transcribe"]["wait_s"] is None
     assert answer["latency_s"] is None
@@ -147,7 +145,7 @@ def test_evaluate__writes_null_where_a_wait_has_no_end(capsys: pytest.CaptureFix
 def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("topology: call-analytics\nparallelism: {ingest: 1, transcribe: 1, classify: 1, cuont: 1}\n")
-    error = fails(capsys, "model", "evaluate", "--topology", TOPOLOGY, "--plan", str(plan), "--load", "ingest=1")
+    error = fails(capsys, "model", "evaluate", TOPOLOGY, "--plan", str(plan), "--load", "ingest=1")
     assert "plan.yaml" in error
     assert "unknown operator 'cuont'" in error
 
@@ -162,13 +160,13 @@ def test_evaluate__refuses_an_unknown_operator_in_a_plan(capsys: pytest.CaptureF
     ],
 )
 def test_evaluate__refuses_a_load_that_cannot_be(capsys: pytest.CaptureFixture[str], load: str, message: str) -> None:
-    assert message in fails(capsys, "model", "evaluate", "--topology", TOPOLOGY, "--plan", BUSY, "--load", load)
+    assert message in fails(capsys, "model", "evaluate", TOPOLOGY, "--plan", BUSY, "--load", load)
 
 
 def test_evaluate__refuses_a_damaged_profile_by_field(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     profile = tmp_path / "profile.json"
     profile.write_text('{"topology": "call-analytics", "operators": {"transcribe": {"service_s": -1}}}')
-    arguments = ("--topology", TOPOLOGY, "--plan", BUSY, "--load", "ingest=1", "--profile", str(profile))
+    arguments = (TOPOLOGY, "--plan", BUSY, "--load", "ingest=1", "--profile", str(profile))
     assert "service time -1.0 s" in fails(capsys, "model", "evaluate", *arguments)
 
 
@@ -263,7 +261,7 @@ def test_error__is_a_document_too_where_json_is_asked_for(capsys: pytest.Capture
 
 
 def test_wrong_usage__exits_with_two() -> None:
-    assert run("model", "evaluate", "--topology", TOPOLOGY, "--plan") == 2
+    assert run("model", "evaluate", TOPOLOGY, "--plan") == 2
 
 
 def test_deploy__to_a_cluster_that_does_not_answer_names_its_address(

@@ -72,7 +72,7 @@ def declare(files: dict[str, str], planning: str) -> None:
 
 
 def answer(capsys: pytest.CaptureFixture[str], files: dict[str, str], *more: str) -> dict:
-    assert run("--topology", files["topology"], "--plan", files["plan"], *more, "--json") == 0
+    assert run(files["topology"], "--plan", files["plan"], *more, "--json") == 0
     told = json.loads(capsys.readouterr().out)[files["plan"]]
     assert isinstance(told, dict)
     return told
@@ -86,7 +86,7 @@ def test_one_plan_under_several_loads__is_answered_for_each(
     # Two instances of 4 ms: 100 · .004 / 2 and 400 · .004 / 2.
     assert [each["operators"]["count"]["utilisation"] for each in answers] == [pytest.approx(0.2), pytest.approx(0.8)]
     assert answers[1] == answer(capsys, files, "--load", "read=400")
-    assert run("--topology", files["topology"], "--plan", files["plan"], *loads) == 0
+    assert run(files["topology"], "--plan", files["plan"], *loads) == 0
     shown = capsys.readouterr().out
     assert shown.index("load: read 100/s") < shown.index("load: read 400/s")
 
@@ -184,7 +184,7 @@ def test_a_forecast_that_is_named__goes_with_no_other_of_its_source(
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         write_forecast(_forecast(), folder)
-    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", str(folders[0]))
+    given = (files["topology"], "--plan", files["plan"], "--load", str(folders[0]))
     assert run(*given, "--load", str(folders[1])) == 1
     assert f"--load {folders[1]}: a second forecast of source 'read'; give one of each" in capsys.readouterr().err
     assert run(*given, "--load", "read=100") == 1
@@ -197,7 +197,7 @@ def test_a_profile__of_another_topology_is_refused(
     profile = tmp_path / "profile.json"
     profile.write_text('{"topology": "trio", "operators": {}}')
     more = ("--load", "read=1", "--profile", str(profile))
-    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    assert run(files["topology"], "--plan", files["plan"], *more) == 1
     assert f"{profile}: topology: 'trio' is not 'pair'" in capsys.readouterr().err
 
 
@@ -210,7 +210,7 @@ def test_a_backlog__and_an_overload_tell_when_the_lag_passes_its_target(
     assert told["drain_wait_s"] == pytest.approx(20)
     assert answer(capsys, files, "--load", "read=400")["time_to_violation_s"] is None
     more = ("--load", "read=600", "--backlog", "write=1")
-    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    assert run(files["topology"], "--plan", files["plan"], *more) == 1
     assert "--backlog names 'write', which is no source" in capsys.readouterr().err
 
 
@@ -219,7 +219,7 @@ def test_a_page__is_drawn_of_plans_beside_the_tables_and_beside_the_answer_for_m
 ) -> None:
     page, folder = tmp_path / "plans.html", tmp_path / "source=read"
     write_forecast(_forecast(), folder)
-    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", str(folder), "--plot", str(page))
+    given = (files["topology"], "--plan", files["plan"], "--load", str(folder), "--plot", str(page))
     assert run(*given, "--plan", files["running"]) == 0
     assert f"drawn in {page}" in " ".join(capsys.readouterr().out.split())
     # 150/s on one instance that takes 250/s is 67 % more at most
@@ -238,7 +238,7 @@ def test_a_page__that_cannot_be_written_is_an_error_in_one_line(
     capsys: pytest.CaptureFixture[str], files: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    given = ("--topology", files["topology"], "--plan", files["plan"], "--load", "read=1")
+    given = (files["topology"], "--plan", files["plan"], "--load", "read=1")
     for path, message in ((tmp_path / "file" / "page.html", "check the path"), ("page.pdf", "one that ends in .html")):
         assert run(*given, "--plot", str(path)) == 1
         error = capsys.readouterr().err
@@ -254,7 +254,7 @@ def test_plans__whose_files_are_called_alike_are_told_apart_by_their_folders() -
 
 
 def shown(capsys: pytest.CaptureFixture[str], files: dict[str, str], *more: str) -> str:
-    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 0
+    assert run(files["topology"], "--plan", files["plan"], *more) == 0
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -335,7 +335,7 @@ def test_a_node__that_no_link_leads_to_is_refused_with_the_plan_that_names_it(
     lost = tmp_path / "lost.yaml"
     lost.write_text(PLAN.replace("far", "mars"))
     more = ("--plan", str(lost), "--site", files["site"], "--load", "read=1")
-    assert run("--topology", files["topology"], *more) == 1
+    assert run(files["topology"], *more) == 1
     assert (
         f"{lost}: container 2: no link of the site leads to node 'mars'; they join far, near: add a link to it, "
         "or correct the node"
@@ -345,9 +345,9 @@ def test_a_node__that_no_link_leads_to_is_refused_with_the_plan_that_names_it(
 def test_a_load__that_is_nothing_of_the_three_is_refused(
     capsys: pytest.CaptureFixture[str], files: dict[str, str]
 ) -> None:
-    assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecasts/none") == 1
+    assert run(files["topology"], "--plan", files["plan"], "--load", "forecasts/none") == 1
     assert "SOURCE=NUMBER, a folder of a forecast or 'forecast'" in capsys.readouterr().err
-    assert run("--topology", files["topology"], "--plan", files["plan"], "--load", "forecast") == 1
+    assert run(files["topology"], "--plan", files["plan"], "--load", "forecast") == 1
     assert "has no forecast of source 'read'" in capsys.readouterr().err
 
 
@@ -369,7 +369,7 @@ def test_a_site_file__that_cannot_be_is_refused_by_field(
     bad = tmp_path / "bad.yaml"
     bad.write_text(text)
     more = ("--site", str(bad), "--load", "read=1")
-    assert run("--topology", files["topology"], "--plan", files["plan"], *more) == 1
+    assert run(files["topology"], "--plan", files["plan"], *more) == 1
     error = capsys.readouterr().err
     assert "bad.yaml" in error
     assert message in error
@@ -390,7 +390,7 @@ def test_without_a_plan__it_is_the_one_that_runs(
     write_history(
         Arrivals(start, end, 60, Measures.OFFERED, {"read": source}), tmp_path / "home/truth", "pair", start, end
     )
-    words = ["model", "evaluate", "--topology", files["topology"], "--load", "read=100"]
+    words = ["model", "evaluate", files["topology"], "--load", "read=100"]
     with pytest.raises(SystemExit, match="0"):
         main([*words, "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -402,5 +402,5 @@ def test_without_a_load__it_is_the_newest_forecast_and_its_lack_is_said(
     files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
-        main(["model", "evaluate", "--topology", files["topology"], "--plan", files["plan"]])
+        main(["model", "evaluate", files["topology"], "--plan", files["plan"]])
     assert "forecast" in capsys.readouterr().err

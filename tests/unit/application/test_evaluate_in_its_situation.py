@@ -58,7 +58,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def evaluated(capsys: pytest.CaptureFixture[str], home: Path, *more: str) -> dict[str, Any]:
     plan = str(home / "plan.yaml")
-    arguments = ("--topology", str(home / "pair.yaml"), "--plan", plan, "--load", "read=10", *more)
+    arguments = (str(home / "pair.yaml"), "--plan", plan, "--load", "read=10", *more)
     answer = json.loads(run(capsys, "model", "evaluate", *arguments, "--json"))[plan]
     assert isinstance(answer, dict)
     return answer
@@ -147,7 +147,7 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     calibrate(home, 0.02)
-    arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
+    arguments = (str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
     lines = run(capsys, "model", "evaluate", *arguments).splitlines()
     assert lines[0].startswith("service times of read are placeholders of the topology file")
     assert "forescale model calibrate pair" in lines[0]
@@ -166,7 +166,7 @@ def test_people__read_first_what_is_a_placeholder_and_last_what_the_answer_stand
 def test_the_page_of_plans__says_what_it_stands_on(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     calibrate(home, 0.02)
     page = home / "page.html"
-    arguments = ("--topology", str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
+    arguments = (str(home / "pair.yaml"), "--plan", str(home / "plan.yaml"), "--load", "read=10")
     run(capsys, "model", "evaluate", *arguments, "--plot", str(page))
     text = page.read_text(encoding="utf-8")
     assert "Service times of read are placeholders of the topology file" in text

@@ -45,7 +45,7 @@ def evaluated(
     plan.write_text(json.dumps({"topology": "words", "parallelism": parallelism}))
     options = ["--load", "read=700", "--json"]
     with pytest.raises(SystemExit, match="0"):
-        main(["model", "evaluate", "--topology", str(topology), "--plan", str(plan), *options])
+        main(["model", "evaluate", str(topology), "--plan", str(plan), *options])
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)[str(plan)]
     return answer
 

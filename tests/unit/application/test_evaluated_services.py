@@ -30,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts
     plan = home / "plan.json"
     plan.write_text(json.dumps({"topology": "shop-services", "parallelism": counts}))
     with pytest.raises(SystemExit) as ended:
-        main(["model", "evaluate", "--topology", str(topology), "--plan", str(plan), *more])
+        main(["model", "evaluate", str(topology), "--plan", str(plan), *more])
     captured = capsys.readouterr()
     assert ended.value.code == 0, captured.err
     return captured.out

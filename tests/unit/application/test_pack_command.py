@@ -76,9 +76,7 @@ def test_a_packed_plan__is_read_by_evaluate_with_its_nodes(
     ]
     assert made["out"] == files["plan"]
     load = ("--load", "read=100", "--site", files["site"])
-    seen = told(capsys, "model", "evaluate", "--topology", files["topology"], "--plan", files["plan"], *load)[
-        files["plan"]
-    ]
+    seen = told(capsys, "model", "evaluate", files["topology"], "--plan", files["plan"], *load)[files["plan"]]
     assert {each["node"] for each in seen["containers"].values()} == {"near", "far"}
     assert seen["plan_id"] == made["plan_id"]
 

@@ -53,7 +53,7 @@ def declare(folder: Path, planning: str) -> None:
 
 def run(folder: Path, *arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        main(["model", "evaluate", "--topology", str(folder.parent / "pair.yaml"), *arguments])
+        main(["model", "evaluate", str(folder.parent / "pair.yaml"), *arguments])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

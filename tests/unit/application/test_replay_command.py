@@ -181,7 +181,7 @@ def test_options_that_cannot_be__are_refused_in_a_line(
 def test_fields_of_two_sections__are_checked_together() -> None:
     config = topology_of_text(TOPOLOGY, Path("calls.yaml"))
     late = {"planning.lead_s": 90_000}
-    with pytest.raises(FileError, match="reach beyond forecast.horizon_s 86400"):
+    with pytest.raises(FileError, match=r"reach beyond forecast\.horizon_s 86400"):
         ReplayRequest("calls", changes=late).changed(config)
     changed = ReplayRequest("calls", changes=late | {"forecast.horizon_s": 180_000}).changed(config)
     assert (changed.planning.lead_s, changed.forecast.horizon_s) == (90_000, 180_000)

@@ -169,7 +169,6 @@ NEEDED = {
     ("plan", "edit"): [["--plan=count=6"]],
     ("deploy", "now"): [["--set=count=8"]],
     ("init",): [["--flink=http://127.0.0.1:9"]],
-    ("plan", "make"): [["--workers=1"]],
 }
 """What a command needs beside what it requires, and what makes it short."""
 
@@ -230,7 +229,6 @@ def command_line(bench: Bench, parameter: Parameter, value: str) -> list[str]:
         if flag.partition("=")[0] != parameter.flag and flag not in options:
             options += [flag, *(one for name in named for one in bench.good(name))]
     if parameter.command == ("plan", "make"):
-        options = [one for one in options if not one.startswith("--workers=1")]
         if parameter.name in ("fleet", "workers"):
             options.append("--all")
         elif parameter.name != "topology":

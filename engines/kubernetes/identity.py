@@ -1,17 +1,18 @@
 """The identity used with the API server: a kubeconfig, or the service account of our pod."""
 
 import logging
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engines.address import is_http_address
+from engines.bounded_command import MOST_BYTES, TIME_OUT, TOO_LONG, bounding
 from engines.deadline import waiting, within
 from engines.http import Failure
-from engines.kubernetes.login_program import beyond_its_bound, bound_logins
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 if TYPE_CHECKING:
@@ -157,3 +158,30 @@ def _unusable(identity: Identity, default: Path, reason: str, *, named: bool) ->
             "`kubectl config get-contexts` lists them"
         )
     return f"kubeconfig {identity.kubeconfig or default} cannot be used; see whether `kubectl` can use it"
+
+
+def bound_logins(kubeconfig: Any, timeout_s: float) -> None:
+    """Let every program of a kubeconfig as the client has read it, which is changed in place, run within bounds:
+    the client reads all that it prints.
+
+    A program that may ask the person at the terminal is left as it is.
+    """
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    for user in kubeconfig["users"].value:
+        body = user.safe_get("user")
+        program = body.get("exec") if isinstance(body, dict) else None
+        if not isinstance(program, dict) or (at_terminal and program.get("interactiveMode") != "Never"):
+            continue
+        command, arguments = program.get("command"), program.get("args") or []
+        if isinstance(command, str) and all(isinstance(each, str) for each in arguments):
+            first, *rest = bounding([command, *arguments], timeout_s)
+            program.update(command=first, args=rest)
+
+
+def beyond_its_bound(failure: str, timeout_s: float) -> str:
+    """Which bound a login program exceeded, by the client's text of its failure; empty if none."""
+    bounds = {
+        TIME_OUT: f"did not end within {timeout_s:g} s",
+        TOO_LONG: f"printed more than {MOST_BYTES >> 20} MiB",
+    }
+    return next((what for code, what in bounds.items() if failure.startswith(f"exec: process returned {code}")), "")

@@ -19,10 +19,12 @@ from forecasting.arrivals.coverage import covered_us
 from forecasting.arrivals.grid import DAY_S, from_us, to_us, whole_windows
 from forecasting.arrivals.quality import Quality, quality
 from forecasting.arrivals.storage.directory import Directory
-from forecasting.arrivals.storage.known_sources import known_sources
+from forecasting.arrivals.storage.layout import days_of, iso_date, topology_folder
+from forecasting.arrivals.storage.manifest import read_manifest
+from forecasting.arrivals.storage.parts import read_part
 from forecasting.arrivals.storage.snapshots import KEEP_S
 from forecasting.arrivals.store import built_until, write_history
-from forecasting.errors import HistoryError
+from forecasting.errors import HistoryError, HistoryStoreError
 
 _WINDOWS_AT_ONCE = 3_000_000
 _SOURCES_EXPECTED = 200
@@ -162,3 +164,33 @@ def _midnight_after(moment: datetime, days: int, window_s: int) -> datetime:
     midnight_us = (to_us(moment) // (DAY_S * 1_000_000) + days) * DAY_S * 1_000_000
     width_us = window_s * 1_000_000
     return max(from_us(-(-midnight_us // width_us) * width_us), moment + timedelta(seconds=window_s))
+
+
+def known_sources(directory: Directory, topology: str, start: datetime, end: datetime) -> Mapping[date, frozenset[str]]:
+    """The sources with rows on each stored date of [start, end), and on the last date before: one without new data is
+    missing, not dropped.
+
+    A date whose file is damaged or missing is left out, so that rebuilding repairs it. Raises HistoryStoreError.
+    """
+    folder = topology_folder(directory, topology)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return {}
+    days = days_of(start, end)
+    first, last = iso_date(days[0]), iso_date(days[-1])
+    before = max((held for held in manifest.parts if held < first), default=None)
+    found = {}
+    for held in manifest.parts:
+        if held == before or first <= held <= last:
+            try:
+                rows = read_part(folder, manifest.part(held), ["source"])
+            except HistoryStoreError:
+                raise
+            except FileNotFoundError:
+                if read_manifest(folder) != manifest:  # another writer has superseded and removed it
+                    return known_sources(directory, topology, start, end)
+                continue
+            except HistoryError:
+                continue
+            found[date.fromisoformat(held)] = frozenset(rows["source"].unique().to_pylist())
+    return found

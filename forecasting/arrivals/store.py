@@ -6,6 +6,8 @@ commits are kept for a while: see snapshots.py.
 """
 
 import logging
+import random
+import time
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -20,16 +22,19 @@ from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import MISSING, OBSERVED, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.rows import source_codes, window_starts_us
 from forecasting.arrivals.storage.batches import checked_batch
-from forecasting.arrivals.storage.commit import commit
 from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import topology_folder
-from forecasting.arrivals.storage.manifest import in_force, read_manifest
+from forecasting.arrivals.storage.manifest import MANIFEST, InForce, Manifest, in_force, read_manifest
 from forecasting.arrivals.storage.reading import read_commit, rows_between
-from forecasting.arrivals.storage.snapshots import KEEP_S, sweep
+from forecasting.arrivals.storage.snapshots import KEEP_S, put_aside, sweep
 from forecasting.arrivals.storage.staging import Staging, last_window_end
 from forecasting.errors import HistoryError, HistoryStoreError
 
 log = logging.getLogger(__name__)
+
+_ATTEMPTS = 20
+_PAUSE_S, _MAX_PAUSE_S = 0.02, 2.0
 
 
 def write_history(
@@ -142,3 +147,32 @@ def built_until(directory: Directory, topology: str) -> datetime | None:
     if manifest is None or not manifest.parts:
         return None
     return manifest.built_until or last_window_end(folder, manifest)
+
+
+def commit(folder: Folder, staging: Staging, base: InForce, keep_s: float, now: datetime | None) -> Manifest:
+    """Commit what is staged on top of `base`; if another writer was quicker, on top of its commit.
+
+    now: time of the commit, None for the clock's. Raises HistoryError if others are quicker again and again.
+    """
+    for attempt in range(_ATTEMPTS):
+        # Picks up commits made during staging. Each commit archives the one that it supersedes.
+        if folder.shared and (current := in_force(folder)) != base:
+            staging.upon(current.manifest)
+            base = current
+        after = staging.manifest(now or datetime.now(UTC), keep_s)
+        if base.manifest is not None:
+            if after.snapshot == base.manifest.snapshot:
+                return after
+            put_aside(folder, base.manifest, after.committed_at)
+        # If the answer to a put was lost, its retry was refused because of its own first write.
+        if folder.replace(MANIFEST, after.to_json(), base.version) or in_force(folder).manifest == after:
+            return after
+        time.sleep(random.uniform(0, min(_MAX_PAUSE_S, _PAUSE_S * 2**attempt)))  # noqa: S311 - no secret
+    winner = in_force(folder).manifest
+    won = (
+        "" if winner is None else f", the last time by {winner.snapshot} of {winner.committed_at:%Y-%m-%d %H:%M:%S} UTC"
+    )
+    raise HistoryError(
+        f"history in {folder}: other writers committed first {_ATTEMPTS} times{won}; nothing is changed: let them "
+        "finish, and write again"
+    )

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forecasting.tracking.git_revision import git_revision
 from forecasting.tracking.run_owner import RunOwner, abandoned_because
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ CLOSED_BECAUSE = "closed_because"
 KINDS = frozenset({"training", "refresh", "calibration", "replay"})
 
 log = logging.getLogger(__name__)
+
+UNKNOWN = "unknown"
 
 
 def open_run(
@@ -85,3 +87,21 @@ def _close(client: "MlflowClient", run: "Run", reason: str) -> None:
                 client.delete_model_version(version.name, version.version)
     client.set_tag(run_id, CLOSED_BECAUSE, reason)
     client.set_terminated(run_id, "KILLED")
+
+
+def git_revision(folder: Path) -> str:
+    """The commit checked out in a folder, with `+changes` if tracked files differ; UNKNOWN outside git."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return UNKNOWN
+    return commit + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

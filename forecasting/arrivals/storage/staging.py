@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 
 from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.grid import from_us, to_us
@@ -15,7 +18,6 @@ from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.key_histograms import histograms_of, histograms_table
 from forecasting.arrivals.storage.layout import DAY_US, days_of, iso_date
 from forecasting.arrivals.storage.manifest import Manifest, of_date, read_manifest
-from forecasting.arrivals.storage.own_changes import OwnChanges
 from forecasting.arrivals.storage.parts import KEYS, ROWS, read_part, read_part_in_force, write_part
 from forecasting.errors import HistoryError
 
@@ -184,3 +186,27 @@ def _by_day(rows: pa.Table, days: range) -> Iterator[tuple[int, pa.Table]]:
     edges = np.searchsorted(of_row, np.arange(days.start, days.stop + 1))
     for day, first, last in zip(days, edges[:-1], edges[1:], strict=True):
         yield day, rows.slice(first, last - first)
+
+
+class OwnChanges:
+    """A writer's rows and key histograms by day since the epoch, which must be reapplied if another writer commits
+    first. Rows are kept in a local temporary folder until `close`.
+    """
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="forescale-commit-")
+        self._histograms: dict[int, Mapping[str, DailyKeyCounts]] = {}
+
+    def keep(self, day: int, rows: pa.Table, histograms: Mapping[str, DailyKeyCounts]) -> None:
+        pyarrow.feather.write_feather(rows, str(self._path(day)), compression="lz4")
+        self._histograms[day] = histograms
+
+    def __iter__(self) -> Iterator[tuple[int, pa.Table, Mapping[str, DailyKeyCounts]]]:
+        for day, histograms in self._histograms.items():
+            yield day, pyarrow.feather.read_table(str(self._path(day))), histograms
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def _path(self, day: int) -> Path:
+        return Path(self._folder.name, f"{day}.arrow")

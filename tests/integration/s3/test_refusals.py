@@ -13,8 +13,8 @@ import pytest
 from contract.history_batches_contract import DAY, START, counts, told
 from s3_server import BUCKET, SECRET_KEY, LocalS3
 
+from forecasting.arrivals.pipeline import known_sources
 from forecasting.arrivals.storage.directory import S3Directory
-from forecasting.arrivals.storage.known_sources import known_sources
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryStoreError
 

@@ -26,11 +26,10 @@ from forecasting.fleet import ForecastResult, ForecastTask, run_task
 from forecasting.forecast_file import forecast_digest, read_forecast
 from forecasting.tracking import store_access
 from forecasting.tracking.batch import BatchContent, TrackedBatch, slug
-from forecasting.tracking.git_revision import UNKNOWN, git_revision
 from forecasting.tracking.local_run import LocalRun, local_run
 from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
 from forecasting.tracking.run_owner import RunOwner
-from forecasting.tracking.runs import CHAMPION, CLOSED_BECAUSE, open_run
+from forecasting.tracking.runs import CHAMPION, CLOSED_BECAUSE, UNKNOWN, git_revision, open_run
 from forecasting.tracking.store_access import connected_client
 from forescale.settings import Settings
 from forescale.tracking.old_runs import OldRecords, old_records, remove_run, remove_version

@@ -8,8 +8,15 @@ import pytest
 from joined_sources import END, errors, forecasts, histories, past
 from scipy.stats import spearmanr
 
-from forecasting.joined_paths import MAX_SPAN_S, MIN_SPANS, compared_s, joined_forecasts, joined_order
-from forecasting.level_errors import forecast_errors, week_errors
+from forecasting.joined_paths import (
+    MAX_SPAN_S,
+    MIN_SPANS,
+    compared_s,
+    forecast_errors,
+    joined_forecasts,
+    joined_order,
+    week_errors,
+)
 
 
 def paired(joined: dict) -> float:

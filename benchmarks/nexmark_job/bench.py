@@ -140,7 +140,7 @@ class Query:
         """As `forescale init` writes it; a person adds the quota and the buffer timeout, which Flink does not tell."""
         workspace = Workspace(Settings(home=self._folder))
         described = described_job("flink", JobRequest(self._flink.url, self.name))
-        drafted = draft_topology(workspace, described, DraftTarget(out=self._folder / f"{self.name}.yaml"))
+        drafted = draft_topology(workspace, described, DraftTarget(str(self._folder / f"{self.name}.yaml")))
         fields = yaml.safe_load(drafted.path.read_text(encoding="utf-8"))
         site = self._folder / "site.yaml"
         site.write_text(yaml.safe_dump({"buffer_timeout_s": BUFFER_TIMEOUT_S}), encoding="utf-8")

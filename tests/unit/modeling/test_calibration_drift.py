@@ -1,11 +1,12 @@
 """Drift between two calibrations: told where both errors cannot explain a difference that matters."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from modeling.calibration.calibrated import calibrated_profiles
+from modeling.calibration.calibrated import calibrated, calibrated_profiles
 from modeling.calibration.drift import drifts
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.inputs.operator_profile import OperatorProfile
@@ -106,3 +107,33 @@ def test_alarms__are_rare_without_drift_and_sure_with_it() -> None:
         any(d.parameter == "service_s" for d in drifts(_measured(rng, 0.010), _measured(rng, 0.015))) for _ in range(50)
     )
     assert true >= 48
+
+
+def _sitting(rng: np.random.Generator, hour: float) -> Sequence[OperatorSample]:
+    """Two minutes of 8 instances at 10 ms a tuple, on machines whose speed is theirs for the sitting."""
+    speed = float(np.exp(0.05 * rng.standard_normal()))
+    return [
+        OperatorSample(
+            "k", at, 60.0, 10 * speed * float(rng.normal(1, 0.01)), 0.0, 1000, {}, began_s=3600 * hour + span
+        )
+        for span in (0.0, 60.0)
+        for at in range(8)
+    ]
+
+
+def test_calibrations_minutes_apart__do_not_exclude_each_others_intervals() -> None:
+    """16 samples agree to .3 %, and the next sitting is 7 % off (5 % each): 95 % intervals of 10 % each way meet in
+    all but P(|z| > 19.6 / 7.1) = .6 % of the pairs, and a difference of 5 % in 100 is a drift.
+    """
+    rng = np.random.default_rng(13)
+    meet, drifted = [], []
+    for _ in range(300):
+        first, second = (
+            calibrated(ALONE, _sitting(rng, hour), {"k": OperatorProfile("k", 0.01)}).operators["k"].profile
+            for hour in (0.0, 0.3)
+        )
+        lows, highs = zip(first.intervals["service_s"], second.intervals["service_s"], strict=True)
+        meet.append(max(lows) <= min(highs))
+        drifted.append(bool(drifts({"k": first}, {"k": second})))
+    assert np.mean(meet) > 0.98
+    assert np.mean(drifted) < 0.08

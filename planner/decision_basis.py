@@ -1,7 +1,7 @@
 """What a decision was made from, as facts: its rung and the causes, its inputs by id or digest, and what was learnt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -78,7 +78,7 @@ class CalibrationFacts:
     """How the operators were measured for a decision. version: of MLflow, as `name/number`. failure: error that
     prevented a measurement. unmeasured: operators never measured. drifts: against the calibration before.
     contradicted: operators whose calibration counts although one look at them differs. untracked: error of MLflow.
-    recorded: as an earlier release worded it.
+    recorded: as an earlier release worded it. fresh_since: when the plan began to run, if just now.
     """
 
     version: str = ""
@@ -88,11 +88,16 @@ class CalibrationFacts:
     contradicted: tuple[str, ...] = ()
     untracked: str = ""
     recorded: str = ""
+    fresh_since: datetime | None = None
 
     @property
     def amiss(self) -> bool:
-        """Whether somebody should look. A single look that differs is a note, until a second one agrees."""
-        return self != CalibrationFacts(version=self.version, contradicted=self.contradicted)
+        """Whether somebody should look. A single look that differs is a note, until a second one agrees; so is a plan
+        that has just begun to run.
+        """
+        return self != replace(
+            NOT_CALIBRATED, version=self.version, contradicted=self.contradicted, fresh_since=self.fresh_since
+        )
 
 
 NOT_CALIBRATED = CalibrationFacts()

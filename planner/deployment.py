@@ -132,9 +132,9 @@ def deploy_step(
     if isinstance(result, Verified):
         _record(step, _measured(answer, result, asked_once=not again), result, ledger)
         downtime = "" if result.downtime_s is None else f" after {result.downtime_s:.2g} s of downtime"
-        detail = f"{result.plan.brief()} runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
+        detail = f"runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
         if floor is not None:
-            detail = f"{detail}; the floor is {ledger.planned(step).brief()}"
+            detail = f"{result.plan.brief()} {detail}; the floor is {ledger.planned(step).brief()}"
         if answer.note:
             detail = f"{detail}; {answer.note}"
         ended = _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)

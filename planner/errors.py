@@ -1,5 +1,7 @@
 """Errors between a forecast and a running plan. Each message names the place, the value and the remedy."""
 
+from datetime import datetime
+
 
 class PlanError(ValueError):
     """A schedule cannot be made from the inputs."""
@@ -11,6 +13,14 @@ class StepWithheld(PlanError):  # noqa: N818 (not an error: it is retried)
 
 class ClusterError(RuntimeError):
     """The cluster cannot be reached, or its answer cannot be interpreted."""
+
+
+class NotMeasuredYetError(ClusterError):
+    """The plan runs since running_since, too short to have been measured. Try again in seconds."""
+
+    def __init__(self, message: str, running_since: datetime) -> None:
+        super().__init__(message)
+        self.running_since = running_since
 
 
 class LedgerError(RuntimeError):

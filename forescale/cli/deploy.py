@@ -26,14 +26,16 @@ def due(context: typer.Context, topology: TopologyName, as_json: AsJson = False)
     """
     from forescale.jobs.deploy import deploy_due
 
-    done = deploy_due(workspace_of(context), topology)
+    workspace = workspace_of(context)
+    done = deploy_due(workspace, topology)
     if as_json:
         say_json(done)
     else:
         for step_id in done.expired:
             plain(f"{step_id}: expired")
         for deployment in done.deployed:
-            plain(f"{deployment.step_id}: {deployment.state}, {deployment.detail}")
+            plan = workspace.ledger.step(deployment.step_id).plan.brief()
+            plain(f"{deployment.step_id} ({plan}): {deployment.state}, {deployment.detail}")
         for step_id, why in done.failed.items():
             plain(f"{step_id}: {why}")
         for why in done.held.values():
@@ -97,7 +99,8 @@ def _deployed(workspace: "Workspace", step_id: str, *, as_json: bool) -> None:
     if as_json:
         say_json(deployment)
     else:
-        plain(f"step {step_id} is {deployment.state}: {deployment.detail}")
+        plan = workspace.ledger.step(step_id).plan.brief()
+        plain(f"step {step_id} ({plan}) is {deployment.state}: {deployment.detail}")
 
 
 def _parallelism(workspace: "Workspace", topology: str, file: Path | None, given: list[str]) -> dict[str, int]:

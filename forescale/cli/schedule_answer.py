@@ -12,7 +12,7 @@ from forescale.jobs.violation_budget import BudgetUse
 from forescale.report.decision.brief import markdown
 from forescale.report.decision.proposal import Proposal
 from forescale.report.decision.verdict import warnings
-from forescale.report.kit.decision_words import causes_words
+from forescale.report.kit.decision_words import calibration_notes, causes_words
 from forescale.report.kit.schedule_words import (
     alternative_name,
     alternative_words,
@@ -67,8 +67,8 @@ class ScheduleAnswer:
     ProposedSchedule. summary: for the reviewer. shadow: nothing of it is deployed; floor: its plans are lower bounds,
     and others decide what runs above them. rung: of the ladder it was planned by; cause: why no better rung, and other
     problems. alternatives: over the same horizon. price, instance_price_per_hour: as in the schedule. excuses: what is
-    impossible within the limits, why, and what to change. stands_on: as in its basis. notes: on what the model leaves
-    out. warnings: as at the top of its report.
+    impossible within the limits, why, and what to change. stands_on: as in its basis. notes: of the calibration, and on
+    what the model leaves out. warnings: as at the top of its report.
     """
 
     topology: str
@@ -175,7 +175,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
-        notes=made.model_notes,
+        notes=(*calibration_notes(basis.calibration), *made.model_notes),
         warnings=warnings(proposal),
     )
 

@@ -31,7 +31,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.wording import count_of
 from planner.clusters.cluster import Cluster
 from planner.decision_basis import NOT_CALIBRATED, CalibrationFacts, DriftFacts
-from planner.errors import ClusterError
+from planner.errors import ClusterError, NotMeasuredYetError
 
 logger = logging.getLogger(__name__)
 
@@ -152,6 +152,8 @@ def planning_profiles(
     try:
         span_s = cluster_kind(config.cluster).sample_s(config.cluster)
         samples = cluster.operator_samples(span_s)
+    except NotMeasuredYetError as error:
+        return PlanningProfiles(base, CalibrationFacts(fresh_since=error.running_since))
     except ClusterError as error:
         return PlanningProfiles(base, CalibrationFacts(failure=str(error)))
     made = calibrated(config.as_topology(), samples, base)

@@ -42,7 +42,7 @@ from planner.clusters.simulator_course import MINUTE_S, STEP_S, advanced, asked,
 from planner.clusters.simulator_record import record_of
 from planner.clusters.simulator_state import SimulatorState, Totals, damage
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
-from planner.errors import ClusterError
+from planner.errors import ClusterError, NotMeasuredYetError
 
 MAX_AHEAD_S = 31 * 86_400
 """Longest span that one call replays: some ten seconds."""
@@ -137,9 +137,10 @@ class SimulatedCluster:
                 since_s, totals = earlier.start_s + 60, totals.since(earlier.totals)
         measured_s = state.at_s - since_s
         if measured_s <= 0:
-            raise ClusterError(
+            raise NotMeasuredYetError(
                 f"simulator of topology {self._topology.name!r} has measured nothing since the plan began to run at "
-                f"{_datetime(since_s):%Y-%m-%d %H:%M:%S} UTC; ask again {STEP_S} s later"
+                f"{_datetime(since_s):%Y-%m-%d %H:%M:%S} UTC; ask again {STEP_S} s later",
+                _datetime(since_s),
             )
         slow_s = lost_s(since_s - state.down_until_s, measured_s, self._world.terms) if state.change else 0.0
         return self._samples(self._world.network(state.parallelism), totals, measured_s, slow_s)

@@ -111,12 +111,22 @@ def calibration_words(facts: CalibrationFacts) -> str:
     return "; ".join(
         [
             *([f"not measured now: {facts.failure}"] if facts.failure else []),
+            *([_fresh(facts.fresh_since)] if facts.fresh_since else []),
             *([_unmeasured(facts.unmeasured)] if facts.unmeasured else []),
             *([f"drifted: {drifts}{more}"] if facts.drifts else []),
             *([_contradicted(facts.contradicted)] if facts.contradicted else []),
             *([f"not in MLflow: {facts.untracked}"] if facts.untracked else []),
         ]
     )
+
+
+def calibration_notes(facts: CalibrationFacts) -> tuple[str, ...]:
+    """What is no problem, and worth knowing all the same."""
+    return (_fresh(facts.fresh_since),) if facts.fresh_since else ()
+
+
+def _fresh(since: datetime) -> str:
+    return f"nothing is measured yet of the plan that runs since {since:%H:%M:%S} UTC, so what was known before counts"
 
 
 def _unmeasured(operators: tuple[str, ...]) -> str:

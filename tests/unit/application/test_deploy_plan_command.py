@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from shadow_days import NAME, install
+from certain_forecast import record_certain_forecast
+from shadow_days import BEFORE, FIRST, HIGH, MONDAY, NAME, install
 
 from forescale.cli import main
 from forescale.jobs.requested_deployment import request_deployment
@@ -118,3 +120,29 @@ def test_limits_that_are_learnt_from_a_damaged_file__are_those_of_the_topology_f
         main(["deploy", "now", NAME, "--set=count=9"])
     assert ended.value.code == 0
     assert runs(settings)["count"] == 9
+
+
+def test_a_deployed_plan__is_named_once_in_each_answer(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    runs(settings)
+    for line in (["deploy", "plan", NAME, "--set=count=7"], ["deploy", "list", NAME]):
+        with pytest.raises(SystemExit) as ended:
+            main(line)
+        assert ended.value.code == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert said.count("read 1 · count 7") == 1, said
+        assert "runs since 2026-03-02 06:00:30 UTC" in said.replace(" │ │ │ │ │ ", " ")
+
+
+def test_a_plan_of_a_job_that_has_just_begun__notes_that_it_is_not_measured_yet(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record_certain_forecast(
+        settings, NAME, np.full(96, HIGH), step_s=900, horizon_s=3600, issued_at=FIRST, trained_from=MONDAY - BEFORE
+    )
+    runs(settings)
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", NAME, "--json"])
+    assert ended.value.code in (None, 0)
+    made = json.loads(capsys.readouterr().out)
+    assert made["cause"] == ""
+    assert made["notes"][0].startswith("nothing is measured yet of the plan that runs since 06:00:00 UTC")

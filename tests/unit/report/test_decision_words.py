@@ -5,10 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from forescale.report.kit.decision_words import calibration_words, price_words, unknown_cost_words
+from forescale.report.kit.decision_words import (
+    calibration_notes,
+    calibration_words,
+    causes_words,
+    price_words,
+    unknown_cost_words,
+)
 from forescale.report.kit.step_reasons import reason_words, review_cause_words
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.decision_basis import CalibrationFacts, DriftFacts, PriceFacts
+from planner.decision_basis import CalibrationFacts, DecisionBasis, DriftFacts, PriceFacts
 from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import Moved, StepState
@@ -35,6 +41,16 @@ def test_a_calibration__names_what_was_never_measured_what_drifted_and_what_wait
     assert "drifted: split: service_s was 0.004, is 0.006 (+50%" in calibration_words(CalibrationFacts(drifts=(drift,)))
     assert "one look at split contradicts" in calibration_words(CalibrationFacts(contradicted=("split",)))
     assert calibration_words(CalibrationFacts(failure="away")) == "not measured now: away"
+
+
+def test_a_plan_that_has_just_begun_to_run__is_a_note_and_no_alarm() -> None:
+    fresh = CalibrationFacts(version="calls/3", fresh_since=NOON)
+    assert calibration_notes(fresh) == (
+        "nothing is measured yet of the plan that runs since 12:00:00 UTC, so what was known before counts",
+    )
+    assert causes_words(DecisionBasis(calibration=fresh)) == ""
+    assert causes_words(DecisionBasis(calibration=replace(fresh, failure="away"))).startswith("calibration: ")
+    assert calibration_notes(CalibrationFacts()) == ()
 
 
 PLANS = [PhysicalPlan("calls", {"work": work}) for work in (1, 5)]

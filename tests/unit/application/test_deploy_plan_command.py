@@ -124,7 +124,7 @@ def test_limits_that_are_learnt_from_a_damaged_file__are_those_of_the_topology_f
 
 def test_a_deployed_plan__is_named_once_in_each_answer(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     runs(settings)
-    for line in (["deploy", "plan", NAME, "--set=count=7"], ["deploy", "list", NAME]):
+    for line in (["deploy", "now", NAME, "--set=count=7"], ["plan", "list", NAME]):
         with pytest.raises(SystemExit) as ended:
             main(line)
         assert ended.value.code == 0

@@ -243,7 +243,7 @@ def test_command__that_gives_a_call_up_ends_with_its_own_status(tmp_path: Path) 
             "operators: {read: deployment/read}}\n"
         )
         home = {"FORESCALE_HOME": str(tmp_path / "home"), "FORESCALE_TOPOLOGIES": str(tmp_path)}
-        command = [sys.executable, "-c", "from forescale.cli import main; main()", "deploy", "plan", "pair"]
+        command = [sys.executable, "-c", "from forescale.cli import main; main()", "deploy", "now", "pair"]
         ended = subprocess.run([*command, "--set", "read=2"], env=os.environ | home, capture_output=True, text=True)
     assert ended.returncode == 1, ended.stderr
     assert "did not answer on deployment/read within 1 s" in ended.stderr

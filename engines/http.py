@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from engines.bounded_answer import TooLargeError, bounded
 from engines.deadline import Deadline, altogether, left_s, waiting
 from engines.failover import Failover
-from engines.redaction import as_quoted, login_secrets, without_secrets
+from engines.redaction import as_quoted, login_secrets, without_logins, without_secrets
 from engines.regular_file import MAX_SECRET_BYTES, check_regular
 
 Failure = Callable[[str], Exception]
@@ -86,10 +86,10 @@ class JsonServer:
         return self._failure(without_secrets(message, self._secrets))
 
     def excerpt(self, value: object, length: int) -> str:
-        """At most `length` characters of an answer, for a message. Secrets are removed before the cut, not halved by
-        it.
+        """At most `length` characters of an answer, for a message. Secrets, and logins of whatever address the answer
+        names, are removed before the cut, not halved by it.
         """
-        return without_secrets(str(value), self._secrets)[:length]
+        return without_logins(without_secrets(str(value), self._secrets))[:length]
 
     def surprise(self, path: str, body: object) -> Exception:
         """The error for an answer that does not have the documented shape."""

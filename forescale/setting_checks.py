@@ -77,4 +77,6 @@ def odd_tracker(uri: str) -> str:
     scheme = uri.partition(":")[0].partition("+")[0].lower() if ":" in uri else ""
     if (scheme and scheme not in TRACKERS) and not uri.startswith("databricks"):
         return "is of no kind that MLflow knows (it is not shown); give it like https://host:port or sqlite:////path/mlflow.db"
+    if "=" in uri and " " in uri and not scheme:
+        return "is no address, but settings of a database (not shown, as one may be a password); give a URL"
     return "" if scheme else odd_folder(uri)

@@ -162,13 +162,13 @@ def wild_inputs(seed: int, most: int) -> list[Wild]:
 
 def _every() -> Iterator[Wild]:
     good = yaml.safe_load(TOPOLOGY)
-    yield from _fields("topology.yaml", good, yaml.safe_dump, read_topology_file)
+    yield from fields("topology.yaml", good, yaml.safe_dump, read_topology_file)
     yield from _raw_values()
     topology = _topology()
-    yield from _fields("profile.json", PROFILE, json.dumps, lambda path: read_profile_file(path, topology))
-    yield from _fields("plan.json", PLAN, json.dumps, lambda path: read_plan_file(path, topology))
-    yield from _fields("site.yaml", yaml.safe_load(SITE), yaml.safe_dump, lambda path: read_site_file(path, topology))
-    yield from _fields("fleet.yaml", yaml.safe_load(FLEET), yaml.safe_dump, lambda path: read_fleet_file(path, [NAME]))
+    yield from fields("profile.json", PROFILE, json.dumps, lambda path: read_profile_file(path, topology))
+    yield from fields("plan.json", PLAN, json.dumps, lambda path: read_plan_file(path, topology))
+    yield from fields("site.yaml", yaml.safe_load(SITE), yaml.safe_dump, lambda path: read_site_file(path, topology))
+    yield from fields("fleet.yaml", yaml.safe_load(FLEET), yaml.safe_dump, lambda path: read_fleet_file(path, [NAME]))
     yield from _cells("samples.csv", SAMPLES, lambda path: read_sample_file(path, topology))
     yield from _cells("trace.csv", TRACE, read_trace)
     yield from _settings()
@@ -183,11 +183,14 @@ def _topology() -> Any:
     return topology_of_text(TOPOLOGY, Path("topology.yaml")).as_topology()
 
 
-def _fields(file: str, good: Any, write: Callable[[Any], str], read: Callable[[Path], Any]) -> Iterator[Wild]:
-    for at in _leaves(good):
+def fields(
+    file: str, good: Any, write: Callable[[Any], str], read: Callable[[Path], Any], below: tuple[str | int, ...] = ()
+) -> Iterator[Wild]:
+    """An odd value in the place of each good one. below: the place that all of them are in."""
+    for at in (at for at in leaves(good) if at[: len(below)] == below):
         before = _value_at(good, at)
         for odd in ODD:
-            damaged = _replaced(good, at, odd)
+            damaged = replaced(good, at, odd)
 
             def take(folder: Path, damaged: Any = damaged) -> Any:
                 path = folder / file
@@ -198,7 +201,7 @@ def _fields(file: str, good: Any, write: Callable[[Any], str], read: Callable[[P
             yield Wild(place, odd, take, lambda _, odd=odd, before=before: makes_sense(before, odd))  # type: ignore[misc]
 
 
-def _leaves(body: Any) -> list[tuple[str | int, ...]]:
+def leaves(body: Any) -> list[tuple[str | int, ...]]:
     """Every place; of each list the first entry."""
     return _deep(body, ())
 
@@ -216,11 +219,11 @@ def _value_at(body: Any, at: tuple[str | int, ...]) -> Any:
     return body
 
 
-def _replaced(body: Any, at: tuple[str | int, ...], odd: Any) -> Any:
+def replaced(body: Any, at: tuple[str | int, ...], odd: Any) -> Any:
     if not at:
         return odd
     key, *rest = at
-    part = _replaced(body[key], tuple(rest), odd)
+    part = replaced(body[key], tuple(rest), odd)
     if isinstance(body, list):
         return [part if number == key else each for number, each in enumerate(body)]
     return {name: part if name == key else each for name, each in body.items()}

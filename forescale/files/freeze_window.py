@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forescale.files.bounded_numbers import Instances
+from forescale.files.events_section import Day
 from forescale.plain_numbers import PlainNumbers
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -23,8 +24,8 @@ class FreezeWindow(PlainNumbers, BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     days: list[Weekday] = []
-    first_date: date | None = None
-    last_date: date | None = None
+    first_date: Day | None = None
+    last_date: Day | None = None
     from_: time = Field(default=time(0), alias="from")
     until: time = time(0)
     timezone: Annotated[str, Field(max_length=60)] = "UTC"

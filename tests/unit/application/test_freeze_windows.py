@@ -69,6 +69,8 @@ def test_a_clock_time__needs_no_quotes(text: str, at: time) -> None:
         ({"from": "16:00Z"}, "has an offset; give a clock time"),
         ({"timezone": "Mars/Olympus"}, "'Mars/Olympus' is no time zone; give an IANA name"),
         ({"first_date": "2026-03-03"}, "go together"),
+        ({"first_date": 0, "last_date": "2026-12-31"}, "is no date or time; write it out"),
+        ({"first_date": "2026-03-03", "last_date": "2260-03-03"}, "year 2260 is not between"),
         ({"first_date": "2026-03-03", "last_date": "2026-03-02"}, "is before first_date"),
         ({"days": ["someday"]}, "'sun'"),
     ],

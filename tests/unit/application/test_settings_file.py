@@ -157,6 +157,7 @@ def test_settings_file__that_is_not_text_is_named(home):
         ("AIRFLOW_URL", "http://airflow.example/?a=canary", "is no address of a server"),
         ("MLFLOW_URI", "htp://anna:canary@mlflow.example", "is of no kind that MLflow knows"),
         ("MLFLOW_URI", "~/mlruns", "begins with ~"),
+        ("MLFLOW_URI", "host=db user=anna password=canary", "settings of a database (not shown"),
         ("HOME", "~/forescale", "begins with ~"),
         ("TOPOLOGIES", "", "is empty"),
         ("MLRUNS", "a\nb", "not printable"),

@@ -1,12 +1,22 @@
 """Thousands of inputs as they come in the wild: no internal error, no hang, nothing absurd taken, no secret shown."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from wild_answers import (
+    ARRIVALS,
+    address_inputs,
+    kubeconfig_inputs,
+    read_arrivals,
+    sample_inputs,
+    secret_file_inputs,
+)
 from wild_inputs import NAME, Wild, server_inputs, trial, wild_inputs
+from wild_sections import good_sections, section_inputs
 
 from forescale.files.topology import topology_of_text
 from forescale.settings import Settings
@@ -59,6 +69,38 @@ def test_readers_of_files_and_settings__refuse_or_take_what_makes_sense(tmp_path
     inputs = wild_inputs(SEED, MOST)
     assert len(inputs) == MOST
     assert faults(inputs, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_sections_of_every_kind__refuse_or_take_what_makes_sense(tmp_path: Path) -> None:
+    for text in good_sections():
+        topology_of_text(text, tmp_path / "topology.yaml")
+    assert faults(random.Random(SEED).sample(list(section_inputs()), MOST), tmp_path) == []
+
+
+def test_addresses_that_are_mistyped__are_refused_and_their_passwords_not_shown(tmp_path: Path) -> None:
+    assert faults(list(address_inputs()), tmp_path) == []
+
+
+@pytest.mark.slow
+def test_files_of_secrets__are_neither_waited_for_nor_read_whole_nor_shown(tmp_path: Path) -> None:
+    assert faults(list(secret_file_inputs()), tmp_path) == []
+
+
+@pytest.mark.slow
+def test_kubeconfigs__of_any_content_are_refused_in_time(tmp_path: Path) -> None:
+    assert faults(random.Random(SEED).sample(list(kubeconfig_inputs()), 400), tmp_path) == []
+
+
+@pytest.mark.slow
+def test_samples_of_prometheus__are_refused_or_counted_without_what_is_absurd(tmp_path: Path) -> None:
+    assert faults(list(sample_inputs()), tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARRIVALS)
+def test_servers_of_arrivals__that_answer_in_any_shape_are_named(name: str, tmp_path: Path) -> None:
+    assert faults(list(server_inputs({name: read_arrivals(ARRIVALS[name])})), tmp_path) == []
 
 
 @pytest.mark.slow

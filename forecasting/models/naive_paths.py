@@ -1,7 +1,7 @@
 """Joint paths of the naive forecasters: their forecasts plus the errors that they would have made in the past."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -19,8 +19,17 @@ from forecasting.models.error_trajectories import (
 )
 from forecasting.models.time_grid import newest
 
-Rule = Callable[[Floats, Ints, int], Floats]
-"""(counts without gaps, origins, ahead) -> counts forecast for windows o to o + ahead - 1 of each origin o."""
+
+class Rule(Protocol):
+    """What a naive forecaster repeats."""
+
+    def __call__(self, counts: Floats, origins: Ints, ahead: int) -> Floats:
+        """Counts forecast for windows o to o + ahead - 1 of each origin o, from counts without gaps."""
+        ...
+
+    def filled(self, counts: Floats, lag: int) -> Floats:
+        """Counts with what the rule takes for missing ones; lag: windows of history that it reads."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class NaivePaths:
             raise ForecastError(
                 f"recent history has {size} windows, {2 * self.lag} are needed to look back {self.lag}; pass all of it"
             )
-        counts = without_gaps(recent.counts, self.lag)
+        counts = self.rule.filled(recent.counts, self.lag)
         expected = self.rule(counts, np.array([size]), steps)[0]
         origins, length = alike_origins(size, steps, self.window_s, earliest=self.lag)
         longer = run_round(counts, length, self.window_s)
@@ -78,6 +87,18 @@ def windows_with(known: Flags, count: int) -> int:
     """The number of newest windows that include `count` known ones, or all: an outage takes away no errors."""
     including = np.flatnonzero(np.cumsum(known[::-1]) >= count)
     return int(including[0]) + 1 if including.size else known.size
+
+
+def held(counts: Floats, newest: int, longest: int) -> Floats:
+    """Missing counts up to `longest` windows after a known one are the mean of the `newest` known ones before them."""
+    known = np.isfinite(counts)
+    number = np.cumsum(known)
+    sums = np.concatenate([[0.0], np.cumsum(counts[known])])
+    begin = np.maximum(0, number - newest)
+    mean = (sums[number] - sums[begin]) / np.maximum(1, number - begin)
+    at = np.arange(counts.size)
+    last = np.maximum.accumulate(np.where(known, at, -1))
+    return np.where(~known & (last >= 0) & (at - last <= longest), mean, counts)
 
 
 def without_gaps(counts: Floats, lag: int) -> Floats:

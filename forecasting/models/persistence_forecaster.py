@@ -8,7 +8,7 @@ from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
-from forecasting.models.naive_paths import NaivePaths
+from forecasting.models.naive_paths import NaivePaths, held, without_gaps
 from forecasting.models.time_grid import DAY_S, windows_per_day
 
 
@@ -22,6 +22,12 @@ class LastMean:
         sums = np.concatenate([[0.0], np.cumsum(counts)])
         begin = np.maximum(0, origins - self.windows)
         return np.repeat(((sums[origins] - sums[begin]) / (origins - begin))[:, None], ahead, axis=1)
+
+    def filled(self, counts: Floats, lag: int) -> Floats:
+        """The newest known mean goes on for four times its span, an hour; then the same time of the day before counts:
+        the rate of another hour says nothing of the present one. lag: half a day.
+        """
+        return without_gaps(held(counts, self.windows, 4 * self.windows), 2 * lag)
 
 
 class PersistenceForecaster:

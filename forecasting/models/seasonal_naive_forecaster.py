@@ -8,7 +8,7 @@ from forecasting.arrays import Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.enough_history import refuse_unless, why_too_little
-from forecasting.models.naive_paths import NaivePaths
+from forecasting.models.naive_paths import NaivePaths, without_gaps
 from forecasting.models.time_grid import DAY_S, windows_per_day
 
 MIN_DAYS = 7
@@ -23,6 +23,9 @@ class SeasonAgo:
 
     def __call__(self, counts: Floats, origins: Ints, ahead: int) -> Floats:
         return np.asarray(counts[origins[:, None] - self.season + np.arange(ahead) % self.season])
+
+    def filled(self, counts: Floats, lag: int) -> Floats:
+        return without_gaps(counts, lag)
 
 
 class SeasonalNaiveForecaster:

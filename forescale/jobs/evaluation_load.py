@@ -88,9 +88,9 @@ def evaluated_load(workspace: Workspace, situation: Situation, wanted: AskedLoad
         )
     # Named forecasts replace the newest ones.
     forecasts = {source: forecast for source, forecast in (newest | named).items() if source not in rates}
-    arrivals = measured_arrivals(situation, forecasts, config.planning.arrival_cv2)
+    arrivals = measured_arrivals(situation, forecasts, config.planning.arrival_cv2, others=rates)
     if not forecasts:
-        return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2)
+        return EvaluatedLoad(rates, arrival_cv2=arrivals.arrival_cv2, notes=arrivals.notes)
     peaks = {
         source: forecast.peak_quantile_per_s(max(forecast.peak_per_s), quantile)
         for source, forecast in forecasts.items()

@@ -1,6 +1,6 @@
 """Variability of arrivals within the steps of forecasts, measured from the days of history before them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from forecasting.arrivals.history import ArrivalSeries
@@ -27,19 +27,23 @@ class MeasuredArrivals:
 
 
 def measured_arrivals(
-    situation: Situation, forecasts: Mapping[str, Forecast], given: float | None = None
+    situation: Situation, forecasts: Mapping[str, Forecast], given: float | None = None, others: Iterable[str] = ()
 ) -> MeasuredArrivals:
-    """Measured at the sources of these forecasts, from their training data; given: overrides the measurement."""
-    if given is not None or not forecasts:
-        return MeasuredArrivals(1.0 if given is None else given)
-    until = max(forecast.trained_to for forecast in forecasts.values())
+    """Measured at the sources of these forecasts, from their training data; given: overrides the measurement.
+
+    others: sources whose rate is not forecast: measured in the same days, without forecasts in the last ones, and
+    taken as Poisson without a word where there are none.
+    """
+    if given is not None:
+        return MeasuredArrivals(given)
+    until = max((forecast.trained_to for forecast in forecasts.values()), default=situation.past.at)
     try:
         series = situation.history.between(until - VARIATION_SPAN, until).series
     except HistoryError as error:
-        return MeasuredArrivals(1.0, (ArrivalFacts("", detail=str(error)),))
+        return MeasuredArrivals(1.0, (ArrivalFacts("", detail=str(error)),) if forecasts else ())
     found = {
         source: dispersion_of_history(series[source].counts, series[source].window_s) if source in series else None
-        for source in forecasts
+        for source in (*forecasts, *(each for each in others if each in series and each not in forecasts))
     }
     facts = (_facts(source, arrivals, series.get(source)) for source, arrivals in found.items())
     by_source = {source: arrivals for source, arrivals in found.items() if arrivals is not None}

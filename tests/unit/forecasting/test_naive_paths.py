@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.history import ArrivalSeries
-from forecasting.models.naive_paths import windows_with
+from forecasting.models.naive_paths import held, windows_with, without_gaps
 from forecasting.models.persistence_forecaster import PersistenceForecaster
 from forecasting.models.seasonal_naive_forecaster import SeasonalNaiveForecaster
 from forecasting.models.time_grid import oldest
@@ -62,3 +62,25 @@ def test_a_hole_of_eight_days_that_ended_three_hours_ago__leaves_naives_their_er
 def test_the_newest_windows_with_so_many_known__pass_over_what_is_missing() -> None:
     known = np.array([True, True, False, False, True])
     assert [windows_with(known, count) for count in (1, 2, 3, 9)] == [1, 4, 5, 5]
+
+
+def test_missing_counts__are_the_newest_for_a_while_and_then_those_of_a_season_before() -> None:
+    nan = np.nan
+    counts = np.array([1, 2, 3, 4, nan, 6, nan, nan, nan, nan, 7])
+    # Two newest known: (3 + 4) / 2, then (4 + 6) / 2 for two windows; then those four windows earlier.
+    assert without_gaps(held(counts, 2, 2), 4).tolist() == [1, 2, 3, 4, 3.5, 6, 5, 5, 3.5, 6, 7]
+
+
+@pytest.mark.parametrize("window_s", [60, 300, 900])
+def test_a_feed_that_is_silent_for_half_an_hour__is_forecast_at_the_load_before_not_at_that_of_another_hour(
+    window_s: int,
+) -> None:
+    per_day = 86400 // window_s
+    phase = 2 * np.pi * np.arange(10 * per_day) / per_day
+    rates = 1 + 0.9 * np.sin(phase - np.pi / 2)  # lowest at midnight, where the history ends
+    counts = 100.0 * rates
+    counts[-1800 // window_s :] = np.nan
+    history = ArrivalSeries("t", "s", START, window_s, counts)
+    paths = PersistenceForecaster().fit(history).paths_per_s(history, 900 // window_s, 200, np.random.default_rng(1))
+    # 10 to 12 a window; half a day earlier it was 190.
+    assert np.median(paths[:, 0]) * window_s < 13

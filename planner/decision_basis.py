@@ -104,10 +104,20 @@ NOT_CALIBRATED = CalibrationFacts()
 
 
 @dataclass(frozen=True)
+class HiddenBurst:
+    """factor: of its step's mean rate; minute: of the hour at which it begins; step_s: of the forecast."""
+
+    factor: float
+    minute: float
+    step_s: int
+
+
+@dataclass(frozen=True)
 class ArrivalFacts:
     """Variability of the arrivals of one source. factor: of their rate in a burst; mean_s: length of one; share: of the
     time in bursts; assumed: mean_s is below what the windows show. All None if the arrivals are taken as Poisson: too
     few windows, or `detail`, an error. windows, window_s: number and seconds of the windows that were measured.
+    hidden: instead of all that, a burst that returns each hour within one step of the forecast, which has its mean.
     """
 
     source: str
@@ -118,6 +128,7 @@ class ArrivalFacts:
     windows: int | None = None
     window_s: float | None = None
     detail: str = ""
+    hidden: HiddenBurst | None = None
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
+from forecasting.within_steps import hidden_burst
 from forescale.report.kit.decision_words import arrival_words
 from forescale.situation.decision_grounds import VARIATION_SPAN
 from forescale.situation.situation import Situation
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
-from planner.decision_basis import ArrivalFacts
+from planner.decision_basis import ArrivalFacts, HiddenBurst
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def measured_arrivals(
         source: dispersion_of_history(series[source].counts, series[source].window_s) if source in series else None
         for source in (*forecasts, *(each for each in others if each in series and each not in forecasts))
     }
-    facts = (_facts(source, arrivals, series.get(source)) for source, arrivals in found.items())
+    facts = [_facts(source, arrivals, series.get(source)) for source, arrivals in found.items()]
+    facts += [_hidden(series[source], situation.config.forecast.step_s) for source in forecasts if source in series]
     by_source = {source: arrivals for source, arrivals in found.items() if arrivals is not None}
     return MeasuredArrivals(Arrivals(by_source=by_source), tuple(each for each in facts if each is not None))
 
@@ -62,3 +64,11 @@ def _facts(source: str, arrivals: Arrivals | None, series: ArrivalSeries | None)
         return None
     assumed = bursts.memory_s <= SHORTEST * series.window_s
     return replace(measured, factor=bursts.factor, mean_s=bursts.mean_s, share=bursts.share, assumed=assumed)
+
+
+def _hidden(series: ArrivalSeries, step_s: int) -> ArrivalFacts | None:
+    found = hidden_burst(series, step_s)
+    if found is None:
+        return None
+    burst = HiddenBurst(*found, step_s)
+    return ArrivalFacts(series.source, windows=series.counts.size, window_s=float(series.window_s), hidden=burst)

@@ -138,7 +138,13 @@ def _contradicted(operators: tuple[str, ...]) -> str:
 
 
 def arrival_words(facts: ArrivalFacts) -> str:
-    """The measured variability, or why the arrivals are taken as Poisson."""
+    """The measured variability, or why the arrivals are taken as Poisson; or a burst that the forecast hides."""
+    if facts.hidden is not None:
+        return (
+            f"{facts.source} gets {facts.hidden.factor:.2g} times the mean of its step of {facts.hidden.step_s} s each "
+            f"hour about minute {facts.hidden.minute:g}, for less than the step: the forecast has the mean alone; "
+            f"forecast.step_s: {facts.window_s:g} shows it"
+        )
     if facts.detail:
         return f"arrivals are taken as Poisson: {facts.detail}"
     if facts.factor is None or facts.mean_s is None or facts.share is None:
@@ -152,6 +158,10 @@ def arrival_words(facts: ArrivalFacts) -> str:
         f"arrivals at {facts.source} rise to {facts.factor:.3g} times their rate for {facts.mean_s:.3g} s{assumed}, "
         f"{facts.share:.0%} of the time: measured in windows of {facts.window_s:g} s"
     )
+
+
+def hidden_burst_notes(basis: DecisionBasis) -> tuple[str, ...]:
+    return tuple(arrival_words(each) for each in basis.arrivals if each.hidden is not None)
 
 
 def learned_words(facts: LearnedFacts) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 It shares no code with planner/horizon, on purpose: where the two look alike, one is to catch the other's mistakes.
 Sequences that can no longer become the cheapest are cut off by a lower bound, in which no tuple waits and no change
-takes time; so its answer is exact.
+takes time, and where another one that costs no more left every path as it is; so its answer is exact.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,9 @@ from modeling.arrays import Floats, Ints
 from modeling.compiled import compiled
 from planner.horizon.horizon_search import Course, Turn
 from planner.horizon.prices import ChangeTerms, Prices
+
+KEPT = 100
+"""Sequences that are kept for each step and plan."""
 
 
 @compiled
@@ -130,6 +133,17 @@ def _never_less_h(
 
 
 @compiled
+def _is_no_better(state: Floats, than: Floats) -> bool:
+    """Whether another one costs no more, may change and runs again no later, and left every path as it is. state, than:
+    these three, and then what waits and all else that `_after` goes by.
+    """
+    for number in range(state.size):
+        if than[number] > state[number] or (number >= 3 and than[number] < state[number]):
+            return False
+    return True
+
+
+@compiled
 def _cheapest(
     rate: Floats,
     capacity: Floats,
@@ -158,6 +172,8 @@ def _cheapest(
     cost_h, free, back_s = np.zeros(steps + 1), np.full(steps + 1, free_s), np.full(steps + 1, -np.inf)
     plan, tried = np.full(steps + 1, running), np.zeros(steps + 1, np.int64)
     best_h, best, at = known_h, np.empty(0, np.int64), 0
+    state, longest_s = np.zeros(3 + 5 * paths), lead_s.max()
+    kept, count = np.empty((steps + 1, plans, KEPT, state.size)), np.zeros((steps + 1, plans), np.int64)
     while at >= 0:
         if at == steps or tried[at] == plans:
             if at == steps:
@@ -217,6 +233,20 @@ def _cheapest(
         if spent_h + least_h[at + 1, to] >= best_h:
             continue
         at += 1
+        state[0], state[1], state[2] = spent_h, max(from_s, edges_s[at] - longest_s), max(until_s, edges_s[at])
+        for path in range(paths):
+            first = 3 + 5 * path
+            state[first], state[first + 1], state[first + 2] = waits[at, path], instead[at, path], withheld[at, path]
+            if react_s < np.inf:
+                state[first + 3], state[first + 4] = overs[at, path], fits[at, path]
+        known = False
+        for number in range(min(KEPT, count[at, to])):
+            known = known or _is_no_better(state, kept[at, to, number])
+        if known:
+            at -= 1
+            continue
+        kept[at, to, count[at, to] % KEPT] = state
+        count[at, to] += 1
         cost_h[at], free[at], back_s[at], plan[at], tried[at] = spent_h, from_s, until_s, to, 0
     return best_h, best
 

@@ -104,9 +104,9 @@ def test_surface__does_not_grow() -> None:
         for each in command_of(*words).params
         if each.param_type_name == "option" and not getattr(each, "hidden", False) and each.name != "help"
     ]
-    assert len(COMMANDS) <= 17
-    assert len(every_command()) <= 39
-    assert len([each for each in options if each != ["--json"]]) <= 180
+    assert len(COMMANDS) <= 16
+    assert len(every_command()) <= 36
+    assert len([each for each in options if each != ["--json"]]) <= 114
 
 
 def test_version__is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,16 +2,30 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from pydantic import BaseModel
 
 from forescale.cli.installation import settings_of
 from forescale.cli.new_folder import new_folder
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.file_error import FileError
-from forescale.files.schemas import file_schema
-from forescale.files.topology import find_topology_file, read_topology_file
+from forescale.files.fleet import FleetEntry
+from forescale.files.plan import PlanEntry
+from forescale.files.profile import ProfilesEntry
+from forescale.files.samples import SamplesEntry
+from forescale.files.site import SiteEntry
+from forescale.files.topology import TopologyConfig, find_topology_file, read_topology_file
+
+KINDS: dict[str, type[BaseModel]] = {
+    "topology": TopologyConfig,
+    "fleet": FleetEntry,
+    "plan": PlanEntry,
+    "profile": ProfilesEntry,
+    "samples": SamplesEntry,
+    "site": SiteEntry,
+}
 
 
 def check(
@@ -78,3 +92,17 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Kind of file.")]) -> None:
     For editors, and for programs that write such files.
     """
     say_json(file_schema(kind))
+
+
+def file_schema(kind: str) -> dict[str, Any]:
+    """The schema of a kind of file, one of KINDS (JSON Schema 2020-12)."""
+    schema = KINDS[kind].model_json_schema(by_alias=True)
+    for part in schema.get("$defs", {}).values():
+        if "description" in part:
+            # Doctests in a class's docstring are for readers of the code.
+            part["description"] = part["description"].partition("\n\n>>>")[0]
+    if profile := schema.get("$defs", {}).get("OperatorProfile"):
+        # The operator's name is its key.
+        del profile["properties"]["operator"]
+        profile["required"].remove("operator")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": f"forescale {kind} file"}

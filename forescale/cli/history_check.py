@@ -2,26 +2,35 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import typer
 
+from forecasting.arrivals.arrival_source import SeriesCopies
+from forecasting.arrivals.grid import whole_windows
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.errors import HistoryError
 from forescale.cli.history_options import Days, From, SnapshotId, To
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.series_copies import copies_words
 from forescale.cli.topology_argument import TopologyName
+from forescale.files.arrivals_section import PrometheusEntry
+from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import QualityCheck, quality_checks
 from forescale.history.span import history_span
-from forescale.jobs.series_copies import current_copies
 from forescale.jobs.suspected_outages import recent_suspects
 from forescale.report.kit.outage_words import suspect_words
 from forescale.report.kit.wording import NBSP, visible
+from forescale.situation.workspace import Workspace
+from forescale.wiring.arrivals import arrival_source
 
 Named = Sequence[tuple[str, SourceQuality]]
+
+LOOKED_BACK = timedelta(hours=1)
 
 
 def check(
@@ -133,3 +142,18 @@ def _share(share: float) -> str:
 
 def _body(quality: SourceQuality) -> dict[str, Any]:
     return {**asdict(quality), "share_observed": quality.complete}
+
+
+def current_copies(workspace: Workspace, config: TopologyConfig) -> tuple[tuple[SeriesCopies, ...], str]:
+    """The copies, by the last hour, and why they are not known; empty for a source that has no series."""
+    if not isinstance(config.arrivals, PrometheusEntry):
+        return (), ""
+    now = workspace.clock.now()
+    try:
+        with arrival_source(config, workspace.settings, now) as source:
+            width_s = config.arrivals.window_s
+            start, end = whole_windows(now - max(LOOKED_BACK, timedelta(seconds=2 * width_s)), now, width_s)
+            arrivals = source.read(start, end, width_s)
+    except HistoryError as error:
+        return (), str(error)
+    return tuple(one for each in arrivals.sources.values() for one in each.copies), ""

@@ -2,31 +2,37 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from forecasting.arrivals.arrival_source import DailyKeyCounts
 from forecasting.arrivals.grid import DAY_S
 from forecasting.arrivals.history import MISSING, OBSERVED, PARTIAL, THROTTLED
 from forecasting.arrivals.storage.key_histograms import read_key_histograms
+from forecasting.arrivals.storage.reading import read_commit
+from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forecasting.errors import HistoryError
-from forescale.cli.block_line import LEGEND, block_line
 from forescale.cli.history_options import Days, From, SnapshotId, To
-from forescale.cli.history_snapshots import say_snapshots
 from forescale.cli.installation import workspace_of
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
 from forescale.cli.topology_argument import TopologyName
 from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import PAGE_POINTS, BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span
-from forescale.report.kit.wording import duration, number, percent, shortened, visible
+from forescale.report.kit.wording import duration, number, percent, rate, shortened, visible
+from forescale.situation.workspace import Workspace
 from modeling.wording import count_of
 
 _KEYS_SHOWN = 10
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+ZERO, GAP = "_", "·"
+LEGEND = f"{ZERO} zero, {GAP} missing, red: missing in part, yellow: partial or throttled only"
 
 
 def show(
@@ -173,3 +179,69 @@ def _say_keys(histograms: list[DailyKeyCounts]) -> None:
 def _key_row(histogram: DailyKeyCounts, key: str, events: int, total: int) -> tuple[str, ...]:
     share = percent(events / total) if total else "–"
     return (visible(histogram.source), histogram.day.isoformat(), key, f"{events:,}", share)
+
+
+def block_line(bins: BinnedWindows) -> Text:
+    """A character per bin, then the largest rate. The tallest block is the source's own peak."""
+    known = bins.peak_per_s(OBSERVED)
+    doubtful = bins.peak_per_s(PARTIAL, THROTTLED)
+    shown = np.where(np.isnan(known), doubtful, np.fmax(known, doubtful))
+    top = float(np.nanmax(shown)) if not np.isnan(shown).all() else 0.0
+    text = Text()
+    for at in np.flatnonzero(bins.with_windows()).tolist():
+        value = float(shown[at])
+        if np.isnan(value):
+            text.append(GAP, style="dim")
+            continue
+        # Any arrival shows: the lowest block begins right above zero.
+        block = ZERO if value == 0 else BLOCKS[min(len(BLOCKS) - 1, int(value / top * len(BLOCKS)))]
+        if bins.count_of(MISSING)[at]:
+            text.append(block, style="red")
+        else:
+            text.append(block, style="yellow" if np.isnan(known[at]) else "")
+    text.append(f" peak {rate(top)}" if not np.isnan(shown).all() else " nothing known")
+    return text
+
+
+def say_snapshots(workspace: Workspace, topology: str, *, as_json: bool) -> None:
+    """Commits that `show --snapshot` and `check --snapshot` can read, newest first, and until when they are kept."""
+    name = workspace.config(topology).topology
+    # Asking for snapshots of a topology without a history is an error.
+    keep_s = read_commit(workspace.settings.history_dir, name, None, lambda folder, manifest: manifest.keep_s)[1]
+    kept = kept_snapshots(workspace.settings.history_dir, name)
+    until = {
+        one.id: None if one.superseded_at is None else one.superseded_at + timedelta(seconds=keep_s) for one in kept
+    }
+    if as_json:
+        body: list[dict[str, Any]] = [
+            {
+                "id": one.id,
+                "committed_at": one.committed_at.isoformat(),
+                "in_force": one.superseded_at is None,
+                "kept_until": _iso(until[one.id]),
+                "first_date": one.first_date.isoformat(),
+                "last_date": one.last_date.isoformat(),
+                "dates": one.dates,
+                "built_until": _iso(one.built_until),
+            }
+            for one in kept
+        ]
+        say_json({"topology": name, "snapshots": body})
+        return
+    rows = [
+        (
+            one.id,
+            f"{one.committed_at:%Y-%m-%d %H:%M:%S}",
+            "in force" if (kept_until := until[one.id]) is None else f"{kept_until:%Y-%m-%d %H:%M}",
+            f"{one.first_date} to {one.last_date}",
+            one.dates,
+            "–" if one.built_until is None else f"{one.built_until:%Y-%m-%d %H:%M}",
+        )
+        for one in kept
+    ]
+    columns = ["snapshot", "committed (UTC)", "kept until", "days covered", "days with windows", "built until"]
+    console.print(table(f"snapshots of the history of {name}", columns, rows))
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

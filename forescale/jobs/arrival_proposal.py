@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.topology_draft import DraftSection
-from forescale.jobs.feed_proposal import OFFERED_QUESTION, TAKEN_IN, feed_proposal
-from forescale.jobs.workload_series import workload_counters
 from forescale.wiring.engines.engine import DescribedJob
-from planner.clusters.job_description import JobDescription
+from planner.clusters.job_description import CounterFeed, JobDescription, TopicFeed
 from planner.errors import ClusterError
 
 if TYPE_CHECKING:
     from engines.kafka.client import KafkaClient
+    from engines.prometheus.server import PrometheusServer
 
 TIMEOUT_S = 15.0
 SHOWN = 10
@@ -22,6 +21,16 @@ SHOWN = 10
 _LOOKED_BACK = timedelta(hours=1)
 _MAX_SERIES = 2000
 _EMITTED = re.compile(r"numRecordsOut(_total)?$")
+
+_MAX_POD_SERIES = 2000
+_OF_WHAT_COMES = re.compile(r"request|message|record|event|consumed|received")
+_OF_SOMETHING_ELSE = re.compile(r"client|sent|produce|error|fail|retr|reject|drop|_bytes|gc_|log4j|logback")
+
+TAKEN_IN = "What a job took in equals what was offered only while nothing held it back: held_back says when it was."
+OFFERED_QUESTION = (
+    "does this count all that is offered, each event once? Then add measures: offered; else held_back, an expression "
+    "above 0 while something holds it back. Until then all of it counts as held back, and is not forecast from"
+)
 
 
 def arrival_proposal(described: DescribedJob, kafka: str | None, prometheus: str | None, now: datetime) -> DraftSection:
@@ -175,3 +184,84 @@ def _quoted(value: str) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return (", ".join(names[:SHOWN]) or "none") + more
+
+
+def workload_counters(
+    server: "PrometheusServer", job: JobDescription, begin_ms: int, end_ms: int, remarks: list[str]
+) -> dict[str, str]:
+    """Per source the selector of the only counter that fits; adds the evidence and other findings to remarks."""
+    selectors: dict[str, str] = {}
+    for source in job.fed:
+        labels = job.series[source]
+        asked = f'{{{labels},__name__=~".+_(total|count)"}}'
+        found = server.series([asked], begin_ms, end_ms, limit=_MAX_POD_SERIES)
+        names = sorted({each.get("__name__", "") for each in found})
+        if (name := _only([each for each in names if _fits(each)])) is None:
+            several = ", ".join(each for each in names if _fits(each)) or ", ".join(names[:10]) or "none"
+            remarks.append(
+                f"{source}: no single counter of its pods counts all arrivals; {server.place} has {several}."
+            )
+            continue
+        count = sum(each.get("__name__") == name for each in found)
+        selectors[source] = f"{name}{{{labels}}}"
+        remarks.append(f"{source}: {server.place} has {count} series {selectors[source]}.")
+    return selectors
+
+
+def _fits(name: str) -> bool:
+    return bool(_OF_WHAT_COMES.search(name)) and not _OF_SOMETHING_ELSE.search(name)
+
+
+def _only(names: Sequence[str]) -> str | None:
+    """The only name; a plain counter is preferred to the count of a histogram."""
+    plain = [name for name in names if name.endswith("_total")]
+    return plain[0] if len(plain) == 1 else names[0] if len(names) == 1 else None
+
+
+def feed_proposal(job: JobDescription) -> DraftSection | None:
+    """None if no scaler of a source watches its arrivals. Sources fed in another way are an open question."""
+    feeds = {name: job.feeds[name] for name in job.fed if name in job.feeds}
+    topics = {name: feed for name, feed in feeds.items() if isinstance(feed, TopicFeed)}
+    if servers := list(dict.fromkeys(feed.servers for feed in topics.values())):
+        return _fed_by_topics(job, {name: feed for name, feed in topics.items() if feed.servers == servers[0]})
+    counters = {name: feed for name, feed in feeds.items() if isinstance(feed, CounterFeed)}
+    if urls := list(dict.fromkeys(feed.url for feed in counters.values())):
+        return _fed_by_counters(job, {name: feed for name, feed in counters.items() if feed.url == urls[0]})
+    return None
+
+
+def _fed_by_topics(job: JobDescription, feeds: Mapping[str, TopicFeed]) -> DraftSection:
+    remarks = [f"{name}: {feed.evidence}." for name, feed in feeds.items()]
+    groups = {feed.group for feed in feeds.values()}
+    named = {}
+    if len(groups) == 1 and (group := groups.pop()) is not None:
+        named = {"group": group}
+    elif len(groups) > 1:
+        remarks.append("Each is read by another group, and only one can be named: the backlog stays unknown.")
+    fields = {
+        "kind": "kafka",
+        "servers": next(iter(feeds.values())).servers,
+        "topics": {name: feed.topic for name, feed in feeds.items()},
+        **named,
+    }
+    logins = {feed.login for feed in feeds.values() if feed.login}
+    asked = [f"how does one log in to Kafka (the scaler: {', '.join(logins)})? Give settings and password_env"]
+    return DraftSection(KafkaEntry.model_validate(fields), remarks, _feed_question(job, feeds, asked if logins else []))
+
+
+def _fed_by_counters(job: JobDescription, feeds: Mapping[str, CounterFeed]) -> DraftSection:
+    remarks = [f"{name}: {feed.evidence}." for name, feed in feeds.items()]
+    remarks.append(TAKEN_IN)
+    queries = {name: feed.selector for name, feed in feeds.items()}
+    url = next(iter(feeds.values())).url
+    asked = [OFFERED_QUESTION + "."]
+    if logins := {feed.login for feed in feeds.values() if feed.login}:
+        asked.append(f"How does one log in (the scaler: {', '.join(logins)})? Give token_env, headers_env or ca_file")
+    entry = PrometheusEntry.model_validate({"kind": "prometheus", "url": url, "queries": queries})
+    return DraftSection(entry, remarks, _feed_question(job, feeds, asked))
+
+
+def _feed_question(job: JobDescription, feeds: Mapping[str, object], questions: Sequence[str]) -> str:
+    lacking = [name for name in job.fed if name not in feeds]
+    more = [f"where are the arrivals at {', '.join(lacking)} counted?"] if lacking else []
+    return " ".join([*questions, *more])

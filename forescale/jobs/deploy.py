@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
-from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.locks import deployment_lock
 from forescale.jobs.step_to_deploy import StepToDeploy
 from forescale.report.kit.guard_words import reason_words
 from forescale.situation.known_guard import known_guard

@@ -8,7 +8,7 @@ from functools import partial
 from forescale.codec import Moment
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.locks import deployment_lock
 from forescale.report.kit.guard_words import reasons_words
 from forescale.situation.grounds import measured_grounds
 from forescale.situation.known_guard import known_guard

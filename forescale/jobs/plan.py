@@ -11,11 +11,12 @@ from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.acting_guard import beside_acting_guard
+from forescale.jobs.alternatives import beside_acting_guard, beside_reactive
 from forescale.jobs.approvals import settle
 from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.joint_forecasts import joint_forecasts
 from forescale.jobs.last_day import day_before
+from forescale.jobs.locks import planning_one
 from forescale.jobs.observe import record_observation
 from forescale.jobs.planning_case import (
     PlanningCase,
@@ -25,9 +26,7 @@ from forescale.jobs.planning_case import (
     question_of,
     running_start,
 )
-from forescale.jobs.planning_lock import planning_one
 from forescale.jobs.proposed_schedule import ProposedSchedule, proposed
-from forescale.jobs.reactive import beside_reactive
 from forescale.jobs.report import track_schedule, write_schedule_report
 from forescale.jobs.rungs import planning_basis
 from forescale.jobs.shadow import accrue

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from forescale.files.file_error import FileError
 from forescale.files.fleet import read_fleet_file
 from forescale.files.topology import TopologyConfig, read_topology_file, topology_files
-from forescale.jobs.fleet_standing import standing
+from forescale.jobs.locks import planning_all
 from forescale.jobs.plan import (
     PlanRequest,
     earlier_schedule,
@@ -25,20 +26,21 @@ from forescale.jobs.plan import (
     request_schedule,
 )
 from forescale.jobs.planning_case import PlanningCase
-from forescale.jobs.planning_lock import planning_all
 from forescale.jobs.proposed_schedule import ProposedSchedule
 from forescale.jobs.topology_workers import EXPECTED, Progress, TopologyWorkers, WorkerProcesses, spark_workers
 from forescale.situation.known_situation import recalibrated
 from forescale.situation.workspace import Workspace
 from modeling.excuse import Excuse
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
-from planner.errors import PlanError
+from planner.errors import ClusterError, PlanError
 from planner.fleet.grants import granted
 from planner.fleet.holding import Holding
 from planner.fleet.shortage import Shortage, excuse, shortages
 from planner.fleet.stagger import ChangeBounds, staggered
 from planner.fleet.terms import FleetTerms, Quota
 from planner.ledger.entries import ScheduleEntry
+from planner.ledger.step_state import WAITING
 from planner.near_rescale import NearRescale
 from planner.scaling_schedule import ScalingSchedule
 
@@ -255,3 +257,32 @@ def _explained(holding: Holding, excused: Excuse | None, stuck: Sequence[NearRes
     if excused is not None:
         schedule = replace(schedule, excuses=(*schedule.excuses, excused))
     return replace(schedule, crowded=tuple(stuck))
+
+
+def standing(workspace: Workspace, config: TopologyConfig) -> Holding | None:
+    """None if neither the cluster nor the ledger knows what runs."""
+    now = workspace.clock.now()
+    newest = next(iter(workspace.ledger.schedules(config.topology, limit=1)), None)
+    last = None if newest is None else newest.schedule
+    running = _running(workspace, config) or _by_schedule(last, now)
+    if running is None:
+        return None
+    if newest is None or last is None or newest.shadow:
+        return Holding(ScalingSchedule(config.topology, now, now, now, 0.95, running, (), 0.0, ""), fixed=True)
+    waiting = {step.position for step in workspace.ledger.steps(schedule_id=newest.id) if step.state in WAITING}
+    steps = [step for number, step in enumerate(last.steps, 1) if number in waiting and step.deploy_at > now]
+    return Holding(replace(last, start=now, current=running, steps=tuple(steps)), fixed=True)
+
+
+def _running(workspace: Workspace, config: TopologyConfig) -> PhysicalPlan | None:
+    try:
+        return workspace.cluster(config).state().plan
+    except ClusterError:
+        return None
+
+
+def _by_schedule(last: ScalingSchedule | None, now: datetime) -> PhysicalPlan | None:
+    """The plan that would run, had the last schedule been deployed."""
+    if last is None:
+        return None
+    return next((step.plan for step in reversed(last.steps) if step.deploy_at <= now), last.current)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,8 @@ from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
-from forescale.jobs.planned_capacity import busiest_per_s, planned_capacity
 from forescale.jobs.rungs import recorded_basis
-from forescale.report.decision.decision import DecisionOutcome, DecisionReport
+from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.decision.picture import decision_picture
 from forescale.report.kit.local_time import LocalTime
@@ -28,11 +27,14 @@ from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from modeling.errors import ModelError
 from planner.errors import PlanError
+from planner.horizon.capacity_use import CapacityUse
+from planner.horizon.ladder import ladder_of
 from planner.horizon.outlook import Outlook, outlook
 from planner.lag_record import LagRecord
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, ShadowDay
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.plan_model import PlanModel
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
@@ -230,3 +232,37 @@ def _record_violations(ledger: Ledger, entry: ScheduleEntry, outcome: DecisionOu
             continue
         missed = outcome.lag.between(step.deploy_at, step.expires_at).violation_minutes(max_lag_s)
         ledger.record_outcome(replace(known, violation_minutes=int(missed)))
+
+
+def busiest_per_s(schedule: ScalingSchedule, ahead: Outlook, model: PlanModel) -> dict[str, float]:
+    """Rates by source at which the plan that runs before all steps would be busiest, at the schedule's quantile."""
+    peak = CapacityUse(ahead, ladder_of([schedule.current], model)).peak_per_s(0, schedule.quantile)
+    return dict(zip(model.topology.sources, peak.tolist(), strict=True))
+
+
+def planned_capacity(
+    schedule: ScalingSchedule, ahead: Outlook, model: PlanModel, max_utilisation: float
+) -> tuple[CapacityStep, ...]:
+    """Of several sources, each for itself while the others come at the median of their forecasts, which changes with
+    every step of the outlook.
+    """
+    placed, sources = schedule.plans_running(), model.topology.sources
+    plans = list({plan.plan_id: plan for plan, _, _ in placed}.values())
+    load_per_s = np.median(ahead.rate_per_s, axis=2)
+    if len(sources) == 1:
+        load_per_s = load_per_s[:, :1]
+    all_of_it = ladder_of(plans, model).beside_per_s(load_per_s)
+    usable = ladder_of(plans, model, max_utilisation).beside_per_s(load_per_s)
+    number = {plan.plan_id: at for at, plan in enumerate(plans)}
+    edges = [datetime.fromtimestamp(ahead.start_s + edge_s, UTC) for edge_s in ahead.edges_s.tolist()]
+    steps = []
+    for plan, start, end in placed:
+        inner = [edge for edge in edges[1:-1] if start < edge < end] if len(sources) > 1 else []
+        for begin, until in zip([start, *inner], [*inner, end], strict=True):
+            at = min(ahead.step_at(begin.timestamp() - ahead.start_s), load_per_s.shape[1] - 1)
+            mst, within = (
+                dict(zip(sources, most[number[plan.plan_id], :, max(at, 0)].tolist(), strict=True))
+                for most in (all_of_it, usable)
+            )
+            steps.append(CapacityStep(begin, until, plan, mst, within))
+    return tuple(steps)

@@ -8,9 +8,11 @@ from starlette.exceptions import HTTPException
 from forecasting.errors import HistoryError
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.history_page import history_page
+from forescale.history.binned_windows import PAGE_POINTS, binned_history, readable_width_s
+from forescale.history.span import history_span
 from forescale.jobs.proposals import proposal_of
 from forescale.jobs.standings import MAX_DECISIONS, decided, shown_standing
+from forescale.report.history.history_page import render_history_page
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import render_topology_page
 from forescale.situation.workspace import Workspace
@@ -108,3 +110,12 @@ def _picture(workspace: Workspace, stands: Standing) -> str:
     if made is None or made.replaced_by or not has_decision_file(workspace, made, ".svg"):
         return ""
     return below_airflow(picture_path(stands.topology, made.id))
+
+
+def history_page(workspace: Workspace, config: TopologyConfig) -> str:
+    """The page of `forescale history show --plot` with its default days. Raises HistoryError without a history."""
+    directory = workspace.settings.history_dir
+    asked = history_span(directory, config.topology, start=None, end=None, days=None, snapshot=None)
+    span = asked.within_history()
+    binned = binned_history(directory, span, config.as_topology().sources, (), [readable_width_s(span, PAGE_POINTS)])
+    return render_history_page(binned.by_width[0], span, binned.measures)

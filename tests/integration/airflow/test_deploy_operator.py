@@ -10,8 +10,8 @@ from guard_bench import plan_of
 from guarded_pair import begin_pair
 
 from forescale.codec import handed_over, taken_over
-from forescale.jobs.deployment_lock import deployment_lock
 from forescale.jobs.guard import guard as guard_once
+from forescale.jobs.locks import deployment_lock
 from forescale.jobs.requested_deployment import request_deployment
 from forescale.jobs.step_to_deploy import StepToDeploy
 from forescale.orchestration.deploy_operator import DeployStep

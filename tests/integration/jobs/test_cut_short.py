@@ -8,7 +8,7 @@ from faulty_calls import KilledError
 from shadow_days import NAME, install
 
 from forescale.jobs.deploy import deploy, deploy_due
-from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.locks import deployment_lock
 from forescale.jobs.requested_deployment import request_deployment
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace

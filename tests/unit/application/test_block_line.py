@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.text import Text
 from shop_history import NAME, Count, write_shop
 
-from forescale.cli.block_line import block_line
+from forescale.cli.history_show import block_line
 from forescale.history.binned_windows import binned_history
 from forescale.history.span import history_span
 

@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from forescale.jobs.deployment_lock import deployment_lock
+from forescale.jobs.locks import deployment_lock
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 

@@ -1,6 +1,6 @@
 """The section `arrivals` from what scalers go by."""
 
-from forescale.jobs.feed_proposal import feed_proposal
+from forescale.jobs.arrival_proposal import feed_proposal
 from modeling.inputs.topology import Engine
 from planner.clusters.job_description import (
     CounterFeed,

@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from forescale.cli import main
-from forescale.files.schemas import KINDS, file_schema
+from forescale.cli.config import KINDS, file_schema
 from forescale.settings import Settings
 
 PROJECT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from certain_forecast import record_certain_forecast
 
 from forecasting.errors import HistoryError
 from forescale.cli import main
-from forescale.cli.coming_moment import coming_moment
+from forescale.cli.forecast_peak import coming_moment
 from forescale.settings import Settings
 from planner.clock import TraceClock
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from forescale.cli.config import file_schema
 from forescale.files.file_error import FileError
 from forescale.files.profile import read_profile_file, write_profile_file
-from forescale.files.schemas import file_schema
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.polling import Polling

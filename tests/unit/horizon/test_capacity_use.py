@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from horizon_cases import START, forecast_of, schedule_of
 
-from forescale.jobs.planned_capacity import busiest_per_s, planned_capacity
+from forescale.jobs.report import busiest_per_s, planned_capacity
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

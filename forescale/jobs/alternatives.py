@@ -1,4 +1,4 @@
-"""What a guard that only advises costs: the same plan, made for a guard that acts."""
+"""Alternatives beside a new schedule: a reactive scaler, and the same plan under a guard that acts."""
 
 import logging
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from forecasting.forecast import Forecast
 from forescale.files.topology import TopologyConfig
+from forescale.jobs.last_day import day_terms
 from forescale.jobs.planning_case import PlanningCase
 from forescale.situation.situation import Situation
 from forescale.wiring.planning_terms import change_terms_of, headroom_of
@@ -13,6 +14,7 @@ from modeling.errors import ModelError
 from planner.errors import PlanError
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
+from planner.replay.reactive import reactive_alternative
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule
 
 logger = logging.getLogger(__name__)
@@ -64,3 +66,30 @@ def _alternative(
         planned.found.violation_minutes,
         kind=AlternativeKind.ACTING_GUARD,
     )
+
+
+def beside_reactive(
+    ledger: Ledger, situation: Situation, made: ScheduleEntry, forecasts: Mapping[str, Forecast]
+) -> ScheduleEntry:
+    """The recorded schedule with the cost of a reactive scaler among its alternatives, which is recorded; without, with
+    the reason in the log, if that cannot be simulated. A decision neither waits for it nor depends on it.
+    """
+    schedule = made.schedule
+    if not schedule.basis.rung.plans or AlternativeKind.REACTIVE in {each.kind for each in schedule.alternatives}:
+        return made
+    try:
+        reactive = reactive_alternative(
+            forecasts,
+            schedule.start,
+            schedule.end,
+            situation.model,
+            day_terms(situation),
+            schedule.current.parallelism,
+        )
+    except (PlanError, ModelError) as error:
+        logger.warning("the schedule of %s is not compared with a reactive scaler: %s", schedule.topology, error)
+        return made
+    if reactive is None:
+        return made
+    ledger.record_comparison(made.id, reactive)
+    return replace(made, schedule=replace(schedule, alternatives=(*schedule.alternatives, reactive)))

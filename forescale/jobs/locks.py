@@ -1,4 +1,4 @@
-"""A lock per step on this machine: it distinguishes a killed deployment from one still at work."""
+"""Locks between processes of this machine: one deployment of a step, one plan of a topology at a time."""
 
 import fcntl
 import os
@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
+from forescale.files.file_lock import locked
+from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
+
+_ALL = ".all.lock"
 
 
 @contextmanager
@@ -39,3 +43,18 @@ def _is_at(path: Path, file: IO[str]) -> bool:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def planning_one(settings: Settings, topology: str) -> Iterator[None]:
+    """Without it, two plans at once calibrate and register that twice."""
+    folder = settings.home / "planning"
+    with locked(folder / _ALL, shared=True), locked(folder / f"{quote(topology, safe='')}.lock"):
+        yield
+
+
+@contextmanager
+def planning_all(settings: Settings) -> Iterator[None]:
+    """One lock for all topologies: a file for each would be more than a process may open."""
+    with locked(settings.home / "planning" / _ALL):
+        yield

@@ -2,10 +2,9 @@
 
 from airflow.sdk import dag, task
 
-from forescale.orchestration.deploy_operator import DeployStep
+from forescale.orchestration.deploy_operator import DeployStep, WaitForClock
 from forescale.orchestration.deploy_request import FORM
 from forescale.orchestration.hand_off import PATIENT, RETRIES
-from forescale.orchestration.wait_operator import WaitForClock
 
 
 @dag(

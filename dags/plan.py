@@ -23,7 +23,7 @@ def plan_dag():
             from forescale.codec import handed_over
             from forescale.jobs.deploy import approved_steps
             from forescale.jobs.plan import plan as planned
-            from forescale.orchestration.deploy_runs import create_deploy_runs
+            from forescale.orchestration.dag_runs import create_deploy_runs
             from forescale.orchestration.review_operator import to_review
             from forescale.settings import Settings
             from forescale.situation.workspace import Workspace
@@ -43,7 +43,7 @@ def plan_dag():
             from forescale.codec import taken_over
             from forescale.jobs.deploy import approved_steps
             from forescale.jobs.review import review
-            from forescale.orchestration.deploy_runs import create_deploy_runs
+            from forescale.orchestration.dag_runs import create_deploy_runs
             from forescale.orchestration.edited_review import ask_again, edited
             from forescale.orchestration.review_operator import ReviewAnswer, ScheduleToReview
             from forescale.settings import Settings

@@ -41,8 +41,7 @@ def demo(
             raise typer.BadParameter("--quick and --flink exclude each other")
         _demo_flink(settings_of(context), as_json=as_json)
         return
-    from forescale.local.demo.home import demo_settings, fresh_home
-    from forescale.local.demo.run import run_demo
+    from forescale.local.demo.run import demo_settings, fresh_home, run_demo
     from forescale.local.demo.span import FULL, QUICK
     from forescale.local.processes import ended_by_signals
 
@@ -76,8 +75,8 @@ def up(
         settings, dags = home_to_serve(home)
         serve(settings, plain, Ports(port, mlflow_port, tries=1), dags=dags)
         return
-    from forescale.local.demo.home import demo_settings
     from forescale.local.demo.live import prepare_live
+    from forescale.local.demo.run import demo_settings
 
     live = prepare_live(demo_settings(settings_of(context), "up", clock="real"), datetime.now(UTC), plain)
     serve(live.settings, plain, Ports(port, mlflow_port), feed=lambda: live.feed(datetime.now(UTC)))
@@ -87,7 +86,7 @@ def _demo_flink(base: Settings, *, as_json: bool) -> None:
     """Compares prediction and measurement, and lets the guard heal a job that is too small."""
     from forescale.cli.demo_flink_summary import show_flink
     from forescale.local.demo.flink_run import run_flink_demo
-    from forescale.local.demo.home import demo_settings, fresh_home
+    from forescale.local.demo.run import demo_settings, fresh_home
     from forescale.local.processes import ended_by_signals
 
     topologies = base.home / "demo-flink" / "topologies"

@@ -7,7 +7,7 @@ import typer
 
 from forescale.cli.installation import settings_of
 from forescale.local.errors import ServiceError
-from forescale.local.plan_server import lacking_modules
+from forescale.local.servers import lacking_modules
 
 
 def serve(

@@ -1,16 +1,83 @@
 """`planning` of a topology file: targets, limits, and the cost of a rescale."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from forecasting.forecast import QUANTILES
-from forescale.files.auto_approve_section import AutoApproveSection
 from forescale.files.bounded_numbers import AllInstances, Instances, NotNegative, Positive
 from forescale.files.freeze_window import FreezeWindow, ParallelismWindow
-from forescale.files.guard_section import GuardSection
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.operator_profile import MAX_CV2
+from modeling.inputs.physical_plan import MAX_PARALLELISM
+
+if TYPE_CHECKING:
+    from planner.auto_approval import ApprovalBounds
+
+
+class AutoApproveSection(PlainNumbers, BaseModel):
+    """A schedule within all given bounds is approved; at least one bound is required. max_step: instances that one
+    step starts or stops, over all operators. max_cost_instance_hours: cost of a schedule above holding the running
+    plan; max_cost_price: the same in the currency of the prices, where prices are known. max_violation_probability:
+    probability that any minute of its horizon is in violation.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_step: Annotated[int, Field(ge=0, le=MAX_PARALLELISM)] | None = None
+    max_cost_instance_hours: NotNegative | None = None
+    max_cost_price: NotNegative | None = None
+    max_violation_probability: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> "AutoApproveSection":
+        if not self.model_dump(exclude_none=True):
+            raise ValueError(
+                "no bound is given, so everything would be approved; give max_step, max_cost_instance_hours, "
+                "max_cost_price or max_violation_probability, or leave the section out"
+            )
+        return self
+
+    @property
+    def bounds(self) -> "ApprovalBounds":
+        from planner.auto_approval import ApprovalBounds
+
+        return ApprovalBounds(
+            self.max_step, self.max_cost_instance_hours, self.max_violation_probability, self.max_cost_price
+        )
+
+
+class GuardSection(PlainNumbers, BaseModel):
+    """mode: advise only says what it would do, act does it. window_s: span of the metrics behind a diagnosis. settle_s:
+    from when a plan runs until its effect is judged. utilisation: target after a scaling. drain_s: time within which a
+    backlog must be gone. min_dwell_s: least time that a plan runs before it is lowered. blacklist_after: failures in a
+    row that bar an action under a diagnosis.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["act", "advise", "off"] = "advise"
+    window_s: Positive = 180
+    settle_s: Positive = 300
+    utilisation: Annotated[float, Field(gt=0, lt=1)] = 0.7
+    drain_s: Positive = 600
+    min_dwell_s: NotNegative = 3600
+    blacklist_after: Annotated[int, Field(ge=1, le=1000)] = 2
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, given: object) -> object:
+        # YAML reads an unquoted off as false.
+        return "off" if given is False else given
+
+    @model_validator(mode="after")
+    def _judges_what_it_has_seen(self) -> "GuardSection":
+        if self.settle_s < self.window_s:
+            raise ValueError(
+                f"settle_s {self.settle_s:g} < window_s {self.window_s:g}: an effect is judged by a window after it; "
+                f"give settle_s at least {self.window_s:g}"
+            )
+        return self
 
 
 class Planning(PlainNumbers, BaseModel):

@@ -13,10 +13,15 @@ from forescale.local.airflow.environment import DAGS, airflow_home, passwords_fi
 from forescale.local.airflow.service import running_airflow
 from forescale.local.errors import AirflowError
 from forescale.local.first_decision import ABOUT_MINUTES, STAGES, FirstDecision, has_begun, never_decided
-from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
-from forescale.local.plan_server import lacking_modules, start_plan_server
 from forescale.local.ports import LOOPBACK, free_port
 from forescale.local.processes import ended_by_signals
+from forescale.local.servers import (
+    lacking_modules,
+    start_mlflow_server,
+    start_plan_server,
+    tables_of_runs,
+    wait_for_mlflow,
+)
 from forescale.local.sole_instance import sole_instance
 from forescale.settings import SETTINGS_FILE, Settings
 

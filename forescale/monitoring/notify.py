@@ -1,16 +1,19 @@
 """Messages about incidents: each service gets each message until it accepts it, and then never again."""
 
+import hashlib
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
+from typing import Any
 from urllib.parse import quote
 
 from engines.redaction import without_credentials
 from forescale.jobs.standings import Expected, named_standings
+from forescale.monitoring.errors import NotifyError
 from forescale.monitoring.incidents import LASTING, Incident, IncidentKind, damage, incidents, unread
-from forescale.monitoring.services import Service, notified_services
+from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.standing import Standing, Standings
 from planner.ledger.ledger import Ledger
@@ -73,6 +76,45 @@ def _incidents(read: Standings, ledger: Ledger) -> tuple[Standings, list[Inciden
         found += [damage(standing.topology, damaged)] if damaged else []
     found += [unread(name, why) for name, why in read.unread.items()]
     return replace(read, known=tuple(known)), found
+
+
+@dataclass(frozen=True)
+class Service:
+    """number: position in the setting, from 1; digest: identifies it in the ledger, and is slow to invert."""
+
+    number: int
+    digest: str
+    _sender: Any = field(repr=False)
+
+    def takes(self, title: str, text: str) -> bool:
+        """Send a message. False if the service is down or refuses it."""
+        return bool(self._sender.notify(title=title, body=text))
+
+
+def notified_services(settings: Settings) -> Sequence[Service]:
+    """Empty without the setting. Raises NotifyError for an address unknown to Apprise, or without Apprise."""
+    if settings.notify_urls is None:
+        return ()
+    try:
+        import apprise
+    except ModuleNotFoundError:
+        raise NotifyError("FORESCALE_NOTIFY_URLS needs Apprise; install forescale with the extra `notify`") from None
+    # An address usually holds a password, and Apprise may quote it.
+    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    services = []
+    for number, url in enumerate(dict.fromkeys(settings.notify_urls.get_secret_value().split()), start=1):
+        sender = apprise.Apprise()
+        if not sender.add(url):
+            raise NotifyError(
+                f"URL {number} of FORESCALE_NOTIFY_URLS is unknown to Apprise (it is not shown); see its list of "
+                "services, such as mailtos://, slack:// and jsons://"
+            )
+        services.append(Service(number, _digest(url), sender))
+    return services
+
+
+def _digest(url: str) -> str:
+    return hashlib.scrypt(url.encode(), salt=b"forescale notices", n=2**14, r=8, p=1, dklen=8).hex()
 
 
 def _keys(service: Service, incident: Incident) -> list[NoticeKey]:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from forescale.files.bounded_numbers import Positive
-from forescale.files.clusters.kubernetes_access import KubernetesAccess, Name
+from forescale.files.clusters.kubernetes import KubernetesAccess, Name
 from forescale.files.http_access import http_address
 
 

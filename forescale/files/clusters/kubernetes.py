@@ -1,12 +1,28 @@
-"""Workloads of Kubernetes in a topology file."""
+"""Workloads of Kubernetes in a topology file, with the address of the API server and the login for it."""
 
 from collections.abc import Collection, Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from engines.kubernetes.resources import SCALERS, object_name
-from forescale.files.clusters.kubernetes_access import KubernetesAccess
+from forescale.files.bounded_numbers import Timeout
+from forescale.files.clusters.cluster_entry import ClusterEntry
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+"""Name of an object: a DNS subdomain."""
+
+
+class KubernetesAccess(ClusterEntry):
+    """kubeconfig, context: by default what kubectl uses or, in a pod, the pod's service account. take_over: field
+    managers whose fields forescale may take over. timeout_s: of one request.
+    """
+
+    namespace: Name
+    kubeconfig: str | None = None
+    context: str | None = None
+    take_over: list[str] = Field(default_factory=list)
+    timeout_s: Timeout = 10
 
 
 class KubernetesEntry(KubernetesAccess):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -14,17 +15,21 @@ from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_measurement import bring_to
 from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, LoadTrack, Stop
 from forescale.local.demo.modeled_job import TAKEN, ModeledJob, RunningModeledJob, item_logs
-from forescale.local.demo.simulator_beside import KnownJob, simulated
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.arrays import Floats
 from modeling.calibration.calibrated import calibrated
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.clock import RealClock
+from planner.clusters.arrival_trace import ArrivalTrace
+from planner.clusters.engine_terms import EngineTerms
 from planner.clusters.flink import FlinkCluster
+from planner.clusters.simulator_course import advanced, asked, backlog, started
+from planner.plan_model import PlanModel
+from planner.replay.reality import Differences, Reality
 
 SOURCE = "arrivals"
 TOPOLOGY = Topology(
@@ -46,6 +51,9 @@ JOB = ModeledJob(
 connects and loads, so its instances take some seconds to open.
 """
 
+WINDOW_S = 1
+"""Window of the arrivals that the simulator replays; rates of a script change at multiples of it."""
+
 
 def plan(enrich: int) -> PhysicalPlan:
     return PhysicalPlan(TOPOLOGY.name, {SOURCE: 1, "parse": 1, "enrich": enrich})
@@ -64,6 +72,52 @@ _AHEAD_S = 1.0
 """Lead time for writing a rate: the source reads its file every 0.2 s."""
 _FULL_S, _MEASURED_S, _DRAINED_S = 4.0, 8.0, 60.0
 """Time until buffers are full under overload, duration of each measurement, and time limit for draining."""
+
+
+@dataclass(frozen=True)
+class KnownJob:
+    """What a user of the simulator knows about the job. profiles: calibrated."""
+
+    profiles: Profiles
+    downtime_s: float
+    checkpoints: Checkpoints
+    buffered: float
+
+    @property
+    def terms(self) -> EngineTerms:
+        return EngineTerms(self.downtime_s, checkpoints=self.checkpoints, buffered=self.buffered)
+
+
+def simulated(topology: Topology, script: LoadScript, job: KnownJob) -> LoadTrack:
+    """Simulate a topology with one source. Nothing waits at the beginning."""
+    (source,) = topology.sources
+    world = Reality(PlanModel(topology, job.profiles), job.terms, Differences(), 0.0, script.end_s)
+    traces = {source: ArrivalTrace(_Counted(script.schedule, script.end_s))}
+    first = dict(script.first.parallelism)
+    state = started(world.network(first, 0.0), first, 0.0)
+    at_s = script.sampled_s
+    waiting, outside = np.zeros(at_s.size), np.zeros(at_s.size)
+    rescales, stops = list(script.rescales), {}
+    for sample, now_s in enumerate(at_s.tolist()):
+        state, _ = advanced(state, world, traces, now_s, exactly=True)
+        if rescales and rescales[0][0] <= now_s:
+            state = asked(state, world, dict(rescales.pop(0)[1].parallelism))
+        if state.change:
+            stops[state.change] = Stop(state.down_from_s, state.down_until_s)
+        waiting[sample] = state.content[0]
+        (outside[sample],) = backlog(state.content, world.terms, runs=state.at_s > state.down_until_s)
+    due = script.schedule.due(at_s)
+    return LoadTrack.of(script.schedule, at_s, due - outside, due - waiting, tuple(stops.values()))
+
+
+class _Counted:
+    """The arrivals of a schedule that begins at the epoch."""
+
+    start = datetime.fromtimestamp(0, UTC)
+    window_s = WINDOW_S
+
+    def __init__(self, schedule: ArrivalSchedule, end_s: float) -> None:
+        self.counts: Floats = np.diff(schedule.due(np.arange(0.0, end_s + 2 * WINDOW_S, WINDOW_S)))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """The main job on the real trace: data, Airflow, one decision with all its deployments, and its outcome."""
 
-from collections.abc import Callable
+import fcntl
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.clock import TraceClock
 from planner.clusters.cluster_record import ClusterRecord
+from planner.errors import PlanError
 from planner.ledger.entries import ForecastEntry, ScheduleEntry, StepEntry
 
 WARM_UP = timedelta(hours=2)
@@ -91,3 +94,24 @@ def _result(settings: Settings, data: DemoData) -> DemoResult:
         max_lag_s=config.planning.max_lag_s,
         report=report(Workspace(settings), made.id),
     )
+
+
+def demo_settings(base: Settings, name: str, **changes: object) -> Settings:
+    """The same settings with a separate home, so that the demo does not touch other data."""
+    return base.model_copy(update={"home": base.home / name, **changes})
+
+
+@contextmanager
+def fresh_home(settings: Settings) -> Iterator[None]:
+    """An empty home for the duration of the block. Raises PlanError while another run uses it."""
+    home = settings.home.resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(0o700)  # settings, logs and passwords of local services lie in it
+    with (home.parent / f"{home.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlanError(f"{home} is in use by another run; wait until it has ended, or stop it") from None
+        for path in home.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        yield

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forescale.files.clusters.flink_operator import FlinkOperatorEntry
-from forescale.files.clusters.kubernetes import KubernetesEntry
-from forescale.files.clusters.kubernetes_access import KubernetesAccess
+from forescale.files.clusters.kubernetes import KubernetesAccess, KubernetesEntry
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.engines.engine import LOOK_S, ClusterKind, DescribedJob, EngineAdapter, JobRequest, JobsKind

@@ -8,8 +8,7 @@ import pytest
 from canaries import canaries_below, canaries_in, planted_settings
 
 from forecasting.forecast_file import read_forecast
-from forescale.local.demo.home import fresh_home
-from forescale.local.demo.run import DemoResult, run_demo
+from forescale.local.demo.run import DemoResult, fresh_home, run_demo
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from planner.horizon.headroom import MAX_UTILISATION

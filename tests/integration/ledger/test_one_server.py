@@ -26,8 +26,8 @@ from forecasting.tracking.runs import CLOSED_BECAUSE
 from forecasting.tracking.store_access import LOGIN_REMEDY, connected_client
 from forescale.local.airflow.environment import airflow_environment, airflow_home
 from forescale.local.airflow.service import make_database
-from forescale.local.mlflow_server import start_mlflow_server, wait_for_mlflow
 from forescale.local.processes import Processes
+from forescale.local.servers import start_mlflow_server, wait_for_mlflow
 from forescale.settings import Settings
 
 pytestmark = pytest.mark.slow

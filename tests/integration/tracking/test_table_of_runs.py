@@ -10,8 +10,8 @@ from server_process import free_ports
 
 from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forecasting.tracking.store_access import connected_client
-from forescale.local.mlflow_server import start_mlflow_server, tables_of_runs, wait_for_mlflow
 from forescale.local.processes import Processes
+from forescale.local.servers import start_mlflow_server, tables_of_runs, wait_for_mlflow
 from forescale.settings import Settings
 
 pytestmark = [pytest.mark.browser, pytest.mark.mlflow, pytest.mark.slow]

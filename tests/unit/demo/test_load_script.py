@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
-from forescale.local.demo.flink_beside import positions
+from forescale.local.demo.flink_beside import KnownJob, positions, simulated
 from forescale.local.demo.load_script import LoadScript, LoadTrack, Stop
-from forescale.local.demo.simulator_beside import KnownJob, simulated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

@@ -15,8 +15,7 @@ from forecasting.drift import ForecastDrift
 from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES
 from forecasting.outlook import SeriesOutlook, by_risk
-from forescale.report.forecasts.fleet_page import render_fleet_page
-from forescale.report.forecasts.spark_line import HEIGHT, WIDTH, spark_line
+from forescale.report.forecasts.fleet_page import HEIGHT, WIDTH, render_fleet_page, spark_line
 
 NBSP = "\N{NO-BREAK SPACE}"
 NOW = datetime(2026, 1, 26, tzinfo=UTC)

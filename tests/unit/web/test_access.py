@@ -3,7 +3,7 @@
 import pytest
 from fastapi import Request
 
-from forescale.web.access import asked_address
+from forescale.web.app import asked_address
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ pytest.importorskip("fastapi")
 from sample_decision import sample_decision
 
 from forescale.report.decision.page import render_report
-from forescale.web.guarded import FRAMED, NOTHING, page, picture
+from forescale.web.app import FRAMED, NOTHING, page, picture
 
 HASH = "'sha256-" + 43 * "A" + "='"
 OURS = (

@@ -12,7 +12,7 @@ from day_and_night import NAME, write_truth
 from forescale.local.airflow.client import AirflowClient
 from forescale.local.airflow.environment import passwords
 from forescale.local.errors import AirflowError
-from forescale.orchestration.deploy_runs import run_id_of
+from forescale.orchestration.dag_runs import run_id_of
 from forescale.orchestration.review_operator import APPROVE, EDIT, VETO
 from forescale.wiring.parts import cluster_of, ledger_of, topology_config
 from planner.decision_basis import CauseKind, Rung

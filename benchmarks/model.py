@@ -31,7 +31,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import NOWHERE, ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import latency_distribution, stations
-from modeling.uncertainty.evaluate_draws import evaluate_draws
+from modeling.uncertainty.estimate_intervals import evaluate_draws
 from modeling.uncertainty.parameter_draws import parameter_draws
 
 SERVICE_S = 0.001

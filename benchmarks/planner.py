@@ -42,9 +42,9 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.state import Restored
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.horizon.budget import Budget
-from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
+from planner.horizon.kept_budget import course_within
 from planner.horizon.outlook import CAPACITY_ERROR
 from planner.horizon.prices import ChangeTerms, Prices
 from planner.limits import Limits

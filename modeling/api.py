@@ -30,8 +30,7 @@ from modeling.rescaling.checkpoints import Checkpoints
 from modeling.rescaling.plan_change import PlanChange, RescaleEstimate
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import RescaleModel, declared_rescale
-from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
-from modeling.uncertainty.evaluate_draws import evaluate_draws
+from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals, evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import Violations, violations
 

@@ -1,11 +1,13 @@
 """A step of a schedule in floor mode, where its plan is only a lower bound of what runs.
 
 If the cluster's own scaler accepts a lower bound, that bound is raised to the plan and the scaler decides above it.
-Otherwise the running plan is raised. Lowering follows planner/floor.py in both cases. The ledger stores the resulting
-request before the cluster is asked, so compare-and-set, verification and undoing apply to it; the schedule keeps the
-floor itself.
+Otherwise the running plan is raised. forescale lowers only what it raised itself, while nobody has changed that since,
+and never below the count from before: it never lowers what others have set. The ledger stores the resulting request
+before the cluster is asked, so compare-and-set, verification and undoing apply to it; the schedule keeps the floor
+itself.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -24,10 +26,10 @@ from planner.clusters.cluster import (
     applied_by,
 )
 from planner.clusters.settled_state import settled
-from planner.floor import floored, own_raises
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.limits import raised_within
 
 MAX_LOOKED_BACK = 200
 """Number of verified steps that are searched for forescale's own raises."""
@@ -112,3 +114,62 @@ class FloorStep:
 
     def _settled(self) -> ClusterState:
         return settled(self.cluster, self.clock, self.timeout_s, self.poll_s)
+
+
+@dataclass(frozen=True)
+class OwnRaise:
+    """For one operator: the count that forescale set last, and the count that somebody else had set before."""
+
+    to: int
+    before: int
+
+
+@dataclass(frozen=True)
+class Floored:
+    """The plan to run, and why it differs from the floor; `why` is empty if it does not."""
+
+    plan: PhysicalPlan
+    why: str
+
+
+def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
+    """Raises by operator, for the operators whose count is forescale's own as far as is known.
+
+    verified: steps of forescale's schedules, oldest first; each has the plan before and after.
+    """
+    own = dict[str, OwnRaise]()
+    for step in verified:
+        for name, after in step.plan.parallelism.items():
+            before, known = step.replaces.parallelism.get(name, after), own.get(name)
+            if known is not None and known.to != before:
+                known = None  # somebody else has changed it since
+                del own[name]
+            if after != before:
+                own[name] = OwnRaise(after, min(after, before if known is None else known.before))
+    return own
+
+
+def floored(running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRaise], max_instances: int) -> Floored:
+    """The plan to run over a floor. If max_instances are too few, the operator that lacks the largest share comes
+    first.
+    """
+    counts = {
+        name: _lowered(count, floor.parallelism[name], own.get(name)) for name, count in running.parallelism.items()
+    }
+    wanted = {name: max(count, floor.parallelism[name]) for name, count in counts.items()}
+    plan = raised_within(counts, wanted, max_instances)
+    above = [f"{name} {count}" for name, count in plan.items() if count > floor.parallelism[name]]
+    short = [f"{name} {count} of {wanted[name]}" for name, count in plan.items() if count < wanted[name]]
+    why = [
+        *(
+            [f"{', '.join(above)} above the floor {'is' if len(above) == 1 else 'are'} not forescale's to lower"]
+            if above
+            else []
+        ),
+        *([f"planning.max_instances of {max_instances} leaves room for {', '.join(short)}"] if short else []),
+    ]
+    return Floored(PhysicalPlan(running.topology, plan), "; ".join(why))
+
+
+def _lowered(count: int, floor: int, own: OwnRaise | None) -> int:
+    return count if own is None or own.to != count else min(count, max(floor, own.before))

@@ -25,7 +25,7 @@ from planner.limits import FULL, Limits
 from planner.plan_model import PlanModel
 from planner.replay.contest import GUARD_SETTLE_S, NEVER
 from planner.replay.load import Load
-from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.policies.guard import Guard
 from planner.replay.policies.planned import Planned
 from planner.replay.policy import Policy, Seen

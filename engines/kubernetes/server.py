@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 from engines.bounded_answer import TooLargeError
 from engines.deadline import altogether, left_s, waiting, within
 from engines.http import OPERATION_REQUESTS, Failure
-from engines.kubernetes.bounded_answers import bound_answers
+from engines.kubernetes.answers import bound_answers, odd_shape
 from engines.kubernetes.identity import Identity, api_client
 from engines.kubernetes.resources import FLINK_DEPLOYMENT, SCALE, Resource
-from engines.kubernetes.shapes import odd_shape
 from engines.redaction import without_secrets
 
 if TYPE_CHECKING:

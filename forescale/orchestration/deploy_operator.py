@@ -21,8 +21,9 @@ LOOK_AGAIN = timedelta(minutes=1)
 class DeployStep(BaseOperator):
     """Hands over the Deployment of a step that is due; fails and skips as `shown_outcome` does.
 
-    A step that is withheld because the job needs the instances that it would remove, or deployed by another process,
-    is tried again each minute of the clock (FORESCALE_CLOCK) until it is deployed, called off or too late. That uses no retry: retries are for a cluster that does not answer.
+    A step that is withheld because the job needs the instances that it would remove, or that another process deploys,
+    is tried again each minute of the clock (FORESCALE_CLOCK) until it is deployed, called off or too late. That uses no
+    retry: retries are for a cluster that does not answer.
     step (templated): a StepToDeploy that was handed over.
     """
 

@@ -19,8 +19,7 @@ from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_checkpoint import AGAIN_S, RescaleCheckpoint
 from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
-from planner.clusters.flink_features import reported_features
-from planner.clusters.flink_own_scaler import own_scaler_sign
+from planner.clusters.flink_features import own_scaler_sign, reported_features
 from planner.clusters.flink_processors import processors
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.clusters.slots_command import SlotsCommand, await_slots

@@ -1,9 +1,14 @@
-"""Features of a Flink job that the model leaves out."""
+"""What a Flink job's configuration shows: features that the model leaves out, and a scaler of its own."""
+
+from collections.abc import Mapping
 
 from engines.flink.answers import CheckpointConfig
 from modeling.inputs.operator_profile import Feature
 
 _IN_MEMORY = ("HashMapStateBackend", "MemoryStateBackend", "FsStateBackend")
+
+ENABLED, OVERRIDES = "job.autoscaler.enabled", "pipeline.jobvertex-parallelism-overrides"
+SCALING = "job.autoscaler.scaling.enabled"
 
 
 def reported_features(config: CheckpointConfig | None) -> tuple[Feature, ...]:
@@ -18,3 +23,16 @@ def reported_features(config: CheckpointConfig | None) -> tuple[Feature, ...]:
     if config is not None and config.state_backend is not None and config.state_backend not in _IN_MEMORY:
         found.append(Feature.STATE_ON_DISK)
     return tuple(found)
+
+
+def own_scaler_sign(configuration: Mapping[str, str]) -> str | None:
+    """The option that shows Flink's own autoscaler at work, with its value; None if none does: two scalers of one job
+    undo each other's work.
+
+    An autoscaler that only advises (scaling.enabled: false) changes nothing, but leaves earlier overrides in place.
+    """
+    enabled = configuration.get(ENABLED, "").strip().lower() == "true"
+    if enabled and configuration.get(SCALING, "true").strip().lower() != "false":
+        return f"{ENABLED}: true"
+    overrides = configuration.get(OVERRIDES, "").strip()
+    return f"{OVERRIDES}: {overrides[:120]}" if overrides else None

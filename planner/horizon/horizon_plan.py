@@ -17,10 +17,9 @@ from modeling.rescaling.state import state_moves
 from planner.decision_basis import BoundedSpan
 from planner.errors import PlanError
 from planner.horizon.budget import Budget
-from planner.horizon.budgeted_course import course_within
 from planner.horizon.headroom import Headroom, Rungs
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
-from planner.horizon.kept_budget import Question, best_kept
+from planner.horizon.kept_budget import Question, best_kept, course_within
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices

@@ -26,17 +26,16 @@ from planner.replay.load import Load
 from planner.replay.need import Need
 from planner.replay.own_budget import own_budget, policy_of
 from planner.replay.pipeline_forecasts import PipelineForecasts
-from planner.replay.policies.at_moments import AtMoments
 from planner.replay.policies.cron import CronByLastWeek
 from planner.replay.policies.daedalus import Daedalus
 from planner.replay.policies.dhalion import Dhalion
 from planner.replay.policies.ds2 import Ds2, Ds2Settings
+from planner.replay.policies.fixed_plans import AtMoments, StaticPlan
 from planner.replay.policies.flink_autoscaler import TUNED, FlinkAutoscaler, FlinkAutoscalerSettings
 from planner.replay.policies.forecast_only import ForecastOnly
 from planner.replay.policies.guard import Guard
 from planner.replay.policies.hpa import HorizontalPodAutoscaler
 from planner.replay.policies.planned import Planned
-from planner.replay.policies.static_plan import StaticPlan
 from planner.replay.policies.with_floor import FlinkAutoscalerWithFloor, PodAutoscalerWithFloor
 from planner.replay.policy import Policy
 from planner.replay.reality import Differences, Reality

@@ -15,7 +15,7 @@ from planner.ledger.entries import Observation, ShadowDay
 from planner.ledger.shadow_records import ShadowSpan
 from planner.plan_model import PlanModel
 from planner.replay.load import MAX_MISSING, Load, minute_load
-from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
 from planner.shadow.observed import MINUTE_S, ran

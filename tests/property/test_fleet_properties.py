@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from planner.fleet.grants import granted, totals
 from planner.fleet.holding import Holding, moments_s
-from planner.fleet.quota_use import QuotaUse
 from planner.fleet.shortage import shortages
-from planner.fleet.stagger import staggered
+from planner.fleet.stagger import QuotaUse, staggered
 from planner.fleet.terms import FleetTerms, Quota, Stagger
 
 CHANGES = st.dictionaries(st.integers(1, 23), st.integers(1, 20), max_size=5).map(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from modeling.arrays import Floats
 from planner.errors import PlanError
-from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_search import Course, Turn, best_course, followed_course
+from planner.horizon.kept_budget import course_within
 from planner.horizon.prices import ChangeTerms, Prices
 
 SEEDS = st.integers(0, 2**31)

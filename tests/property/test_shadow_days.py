@@ -16,7 +16,7 @@ from planner.ledger.shadow_records import ShadowSpan
 from planner.ledger.step_state import StepState
 from planner.plan_model import PlanModel
 from planner.replay.load import minute_load
-from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.run import replay
 from planner.shadow.accrual import ShadowWorld, accrued_day
 

@@ -17,8 +17,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from modeling.uncertainty.estimate_intervals import estimate_intervals
-from modeling.uncertainty.evaluate_draws import evaluate_draws
+from modeling.uncertainty.estimate_intervals import estimate_intervals, evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import violations
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from planner.horizon.budget import MAX_H, MIN_H, allowed_minutes
-from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_search import Course, best_course
+from planner.horizon.kept_budget import course_within
 from planner.horizon.prices import ChangeTerms, Prices
 
 TERMS = ChangeTerms(lead_s=300.0, downtime_s=120.0, apart_s=0.0, max_lag_s=90.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from modeling.arrays import Floats
-from planner.horizon.budgeted_course import course_within
 from planner.horizon.horizon_search import Course, Turn, best_course, followed_course
+from planner.horizon.kept_budget import course_within
 from planner.horizon.prices import ChangeTerms, Prices
 
 TERMS = ChangeTerms(300.0, 120.0, 0.0, 90.0, react_s=600.0)

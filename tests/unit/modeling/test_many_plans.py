@@ -21,8 +21,7 @@ from modeling.latency.moments import ManyLatencies, two_moment
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.rescaling.drain import drained, lags_s
-from modeling.uncertainty.estimate_intervals import estimate_intervals
-from modeling.uncertainty.evaluate_draws import evaluate_draws
+from modeling.uncertainty.estimate_intervals import estimate_intervals, evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from modeling.uncertainty.violation import violations
 

@@ -9,8 +9,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from modeling.uncertainty.estimate_intervals import estimate_intervals
-from modeling.uncertainty.evaluate_draws import evaluate_draws
+from modeling.uncertainty.estimate_intervals import estimate_intervals, evaluate_draws
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 
 

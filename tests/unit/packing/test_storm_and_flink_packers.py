@@ -10,8 +10,8 @@ from modeling.inputs.site import ContainerSize, Site
 from planner.errors import PlanError
 from planner.packing.even_spread import EvenSpread
 from planner.packing.flink_slots import FlinkSlots, slots_needed
-from planner.packing.nodes import next_node
 from planner.packing.offer import Offer
+from planner.packing.open_containers import next_node
 from planner.packing.resource_aware import ResourceAware
 from planner.packing.task_order import in_turns
 

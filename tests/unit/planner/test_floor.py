@@ -6,7 +6,7 @@ import pytest
 from ledger_decisions import NOON, after
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.floor import OwnRaise, floored, own_raises
+from planner.floor_step import OwnRaise, floored, own_raises
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import StepState
 

@@ -10,7 +10,7 @@ from modeling.arrays import Floats
 from planner.clusters.engine_terms import EngineTerms
 from planner.replay.hindsight import hindsight, hindsight_within
 from planner.replay.load import Load
-from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.run import replay
 
 LADDER = [plan(work) for work in (1, 2, 4)]

@@ -8,7 +8,7 @@ from modeling.errors import ModelError
 from modeling.rescaling.checkpoints import Checkpoints
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
-from planner.replay.policies.at_moments import AtMoments
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.reality import Differences
 from planner.replay.run import replay
 

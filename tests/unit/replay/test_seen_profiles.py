@@ -12,7 +12,7 @@ from planner.packing.resource_compliant import ResourceCompliant
 from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.placing import Placing
-from planner.replay.policies.seen_profiles import SeenProfiles
+from planner.replay.policies.planned import SeenProfiles
 
 
 def _busy(work: float, minutes: int = 30, **others: list[int]) -> SeenProfiles:

@@ -1,6 +1,9 @@
-"""Predetermined plans, each requested at its moment: the optimum of hindsight, or the steps of a schedule."""
+"""Predetermined plans: one that never changes, and several, each requested at its moment (the optimum of hindsight,
+or the steps of a schedule).
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from planner.replay.policy import Decision, Seen
 
@@ -23,3 +26,15 @@ class AtMoments:
             due = self._changes[self._next][1]
             self._next += 1
         return None if due is None else Decision(due, self._why)
+
+
+@dataclass(frozen=True)
+class StaticPlan:
+    """What most teams run. In its best form it knows the coming peak."""
+
+    name: str
+    first: Mapping[str, int]
+    every_s: float = 86400.0
+
+    def decide(self, seen: Seen) -> Decision | None:
+        return None

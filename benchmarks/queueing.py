@@ -42,7 +42,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.latency.distribution import latency_distribution, stations
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import two_moment_lattice
-from modeling.queueing.queues import MERGED, kingman_waits_s, klb_waits_s
+from modeling.queueing.queues import kingman_waits_s, klb_waits_s, merged_excess
 
 UTILISATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
 VARIATIONS = (0.25, 1.0, 4.0)
@@ -230,7 +230,7 @@ def networks_against_ciw(seed: int, replications: int = 4, until: float = 15_000
 
 MERGED_STREAMS, MERGED_CA2 = (2, 4, 8), (0.1, 0.25, 0.5, 2.0, 4.0)
 ALBIN = 4.0
-"""QNA's constant in place of MERGED of modeling.queueing.queues."""
+"""QNA's constant, for Kingman's wait."""
 
 
 def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customers: int) -> float:
@@ -244,17 +244,17 @@ def superposed_wait(rng: np.random.Generator, streams: int, cell: Cell, customer
 
 
 def superpositions_against_simulation(replications: int, customers: int, seed: int) -> None:
-    """Relative errors of the mean wait, with the superposition's ca² by MERGED and by Albin's constant."""
+    """Relative errors of the mean wait, with the superposition's ca² by merged_excess and by Albin's constant."""
     rng = np.random.default_rng(seed)
-    print("\n| streams of ca² | cells | with MERGED: median, worst | with Albin's 4 | as one Poisson stream |")
+    print("\n| streams of ca² | cells | by merged_excess: median, worst | with Albin's 4 | as one Poisson stream |")
     print("|---|---|---|---|---|")
     for ca2 in MERGED_CA2:
         found = []
-        for streams, rho, cs2 in itertools.product(MERGED_STREAMS, (0.5, 0.7, 0.85), (0.5, 1.0)):
+        for streams, rho, cs2 in itertools.product(MERGED_STREAMS, (0.5, 0.7, 0.85), (0.1, 0.5, 1.0)):
             cell = Cell(rho, ca2, cs2)
             runs = [superposed_wait(rng, streams, cell, 5 * customers) for _ in range(max(1, replications // 8))]
-            several = (1 - rho) ** 2 * (streams - 1)
-            ways = (*(1 + (ca2 - 1) / (1 + constant * several) for constant in (MERGED, ALBIN)), 1.0)
+            felt = (float(merged_excess(streams - 1, rho, cs2)), 1 / (1 + ALBIN * (1 - rho) ** 2 * (streams - 1)), 0.0)
+            ways = [1 + (ca2 - 1) * each for each in felt]
             found.append([100 * (float(klb_waits_s(rho, 1.0, way, cs2)) / np.mean(runs) - 1) for way in ways])
         told = (f"{np.median(np.abs(each)):.0f} %, {max(each, key=abs):+.0f} %" for each in np.array(found).T)
         print(f"| {ca2:g} | {len(found)} | {' | '.join(told)} |", flush=True)

@@ -294,7 +294,6 @@ class _Queues:
         busy = np.minimum(busy, NEARLY_FULL)
         idle, busy2 = 1 - busy, busy * busy
         self.busy, self.cs2, self.service_s, self.thin, self.weight = busy, cs2, service_s, thin, weight
-        self.idle2 = idle * idle
         self.some = np.maximum(_SELDOM * busy, 1e-300)
         self.moved = busy * idle
         self.numerator = 2 + busy * cs2
@@ -353,7 +352,7 @@ def _of_kinds(
     queues: _Queues, shape: ServiceShape | None, pauses: Sequence[Pauses], arriving: Arriving, at: slice
 ) -> list[Moments]:
     """Moments by kind of instance, shape (plans, kinds, scenarios); including service if kinds differ in it."""
-    more = arriving.at(at, queues.thin, queues.idle2)
+    more = arriving.at(at, queues.thin, queues.busy, queues.cs2)
     if arriving.batches:
         # Whole batches are the customers.
         size = arriving.batch(at, queues.thin)

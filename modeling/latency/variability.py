@@ -22,7 +22,7 @@ from modeling.latency.kind_loads import KindLoads
 from modeling.queueing.batches import Batches
 from modeling.queueing.bursts import Arrivals, Levels
 from modeling.queueing.departures import Carried
-from modeling.queueing.queues import MERGED
+from modeling.queueing.queues import merged_excess
 
 Plans = slice | Ints
 Mixed = TypeVar("Mixed", Carried, Levels)
@@ -118,17 +118,16 @@ class Arriving:
             return None
         return Levels(*(_of_plans(each, plans) for each in (self.levels.share, self.levels.factor, self.levels.mean_s)))
 
-    def at(self, plans: slice, thin: Floats, idle2: Floats) -> Floats:
+    def at(self, plans: slice, thin: Floats, busy: Floats, cs2: Floats) -> Floats:
         """ca² − 1 of these plans, shape (plans or 1, kinds or 1, scenarios or 1).
 
-        thin: share of all input for one instance of each kind. idle2: its idle share, squared.
+        thin: share of all input for one instance of each kind. busy: its utilisation. cs2: of its services.
         """
         found = kinds_of_plans(self.kept, plans)
         if self.hashed is not None:
             found = thin * kinds_of_plans(self.hashed, plans) + found
         if (self.several > 0).any():
-            # Albin's hybrid (1984), with the constant MERGED: over short spans many streams look Poisson.
-            found = found / (1 + idle2 * (MERGED * kinds_of_plans(self.several, plans)))
+            found = found * merged_excess(kinds_of_plans(self.several, plans), busy, cs2)
         return found + (self.batch(plans, thin) - 1) if self.batches else found
 
     def batch(self, plans: slice, thin: Floats) -> Floats:
@@ -143,8 +142,8 @@ class Arriving:
         """Squared coefficient of variation of interarrival times at one instance of each kind, shape (plans or 1, kinds
         or 1, scenarios or 1).
         """
-        thin, busy = loads.by_plan(loads.thin), loads.by_plan(np.minimum(loads.busy, 1.0))
-        return np.maximum(1 + self.at(slice(None), thin, (1 - busy) ** 2), 0.0)
+        thin, busy, cs2 = (loads.by_plan(each) for each in (loads.thin, loads.busy, loads.cv2))
+        return np.maximum(1 + self.at(slice(None), thin, busy, cs2), 0.0)
 
 
 @dataclass(frozen=True)

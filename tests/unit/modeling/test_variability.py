@@ -53,16 +53,16 @@ def test_several_that_are_routed_to_in_turn__give_together_what_they_were_given(
     assert ca2_at_c((1, 3, 1), 0.999) == pytest.approx(1.0, abs=0.001)
     # each then deals by itself to 2: 1/2 over long spans
     assert ca2_at_c((1, 3, 2), 0.999) == pytest.approx(0.5, abs=0.001)
-    # at ρ = ½ three streams: 1/(1 + ¼·2) = ⅔ of ½, the rest near Poisson
-    assert ca2_at_c((1, 3, 2), 0.5) == pytest.approx(2 / 3 * 0.5 + 1 / 3)
+    # at ρ = ½ and cs² 1 three streams: 1/(1 + 2·½·(½/4 + ½·½)) = 8/11 of ½, the rest near Poisson
+    assert ca2_at_c((1, 3, 2), 0.5) == pytest.approx(8 / 11 * 0.5 + 3 / 11)
 
 
 def test_batches__stay_batches_wherever_they_come_together() -> None:
     # 3 of each, all to one instance: 3 over long spans and short ones
     assert ca2_at_c((1, 2, 1), 0.5, made=3.0) == pytest.approx(3.0)
     # routed in turn to 6, no batch comes to one of them: 3/6 over long spans, near Poisson over short ones, which at
-    # ρ = ½ and two senders weigh 1/(1 + ¼) = 0.8 and 0.2
-    assert ca2_at_c((1, 2, 6), 0.5, made=3.0) == pytest.approx(0.8 * 0.5 + 0.2)
+    # ρ = ½ and two senders weigh 1/(1 + ½·(½/4 + ½·½)) = 16/19 and 3/19
+    assert ca2_at_c((1, 2, 6), 0.5, made=3.0) == pytest.approx(16 / 19 * 0.5 + 3 / 19)
     # by keys: of 2 instances each keeps half of a batch at random, ½·3 + ½
     assert ca2_at_c((1, 2, 2), 0.5, Grouping.FIELDS, made=3.0) == pytest.approx(2.0, rel=0.02)
 

@@ -56,8 +56,9 @@ class Station:
     per_s: tuples per second into all instances. parts: their shares by input stream. weights: share of all instances of
     a kind. service_s: mean seconds per tuple; kinds differ by node or by mix of streams. service_cv2: of single tuples,
     equal in all instances. shape: their distribution beyond service_cv2. batches: in which tuples arrive. batch:
-    E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels: of the fluctuating rate, as
-    single values. pauses: of each instance.
+    E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels, squares: of the fluctuating rate
+    of work and, where streams have unlike service times, of squared ones, as single values. burst_weight: share of the
+    tuples that arrive in bursts, None without bursts; burst_weights: of those of each stream. pauses: of each instance.
     """
 
     per_s: float
@@ -71,12 +72,10 @@ class Station:
     batch: Floats | None = None
     batches: tuple[StationBatches, ...] = ()
     levels: Levels | None = None
+    squares: Levels | None = None
+    burst_weight: float | None = None
+    burst_weights: Mapping[str, float] = field(default_factory=dict)
     pauses: tuple[Pauses, ...] = ()
-
-    @property
-    def burst_weight(self) -> float | None:
-        """Share of the tuples that arrive in bursts; None without bursts."""
-        return None if self.levels is None else float(self.levels.weight.flat[0])
 
     def waits(self) -> "list[Kind]":
         """Waits and services at each kind of instance."""
@@ -91,7 +90,7 @@ class Station:
             waits = (exact_wait(rho, customer_s, ca2, cs2, shape),) * (1 if self.levels is None else 2)
         else:
             wait_s = float(klb_waits_s(rho, customer_s, ca2, cs2))
-            waits = _burst_lattices(burst_waits(rho, wait_s * (1 - rho) / max(rho, 1e-12), self.levels))
+            waits = _burst_lattices(burst_waits(rho, wait_s * (1 - rho) / max(rho, 1e-12), self.levels, self.squares))
         sizes = tuple(
             (each.part, each.regular, Batches(each.sizes.mean[number], each.sizes.of_tuple[number]))
             for each in self.batches
@@ -223,6 +222,9 @@ def stations(
             batch,
             batches,
             arriving.levels,
+            arriving.of_squares,
+            None if arriving.burst_weight is None else float(arriving.burst_weight.flat[0]),
+            {name: float(each.flat[0]) for name, each in arriving.burst_weights.items()},
             flow.profile.all_pauses,
         )
     return found
@@ -249,18 +251,14 @@ def latency_distribution(
     reached: dict[str, list[Transform]] = {}
     for name in topology.order:
         station = operators[name]
-        before = [
-            (
-                station.parts[stream.name],
-                [
-                    _delayed(way, added.get(stream.name), step_s)
-                    for way in _entering(reached[stream.upstream], operators[stream.upstream], station)
-                ],
-            )
-            for stream in topology.inputs(name)
-        ]
+        before = []
+        for stream in topology.inputs(name):
+            part, bursting = station.parts[stream.name], station.burst_weights.get(stream.name)
+            ways = _entering(reached[stream.upstream], operators[stream.upstream].burst_weight, bursting)
+            rates = (part,) if bursting is None else (part * bursting, part * (1 - bursting))
+            before.append((rates, [_delayed(way, added.get(stream.name), step_s) for way in ways]))
         # A slower instance has both longer waits and longer services.
-        passed = _mixed([(kind.weight, kind.passed(step_s)) for kind in own[name]])
+        passed = _mixed([((kind.weight,) * len(kind.waits), kind.passed(step_s)) for kind in own[name]])
         if before:
             reached[name] = [one * other for one, other in zip(_mixed(before), passed, strict=True)]
         else:
@@ -276,21 +274,24 @@ def latency_distribution(
     return LatencyDistribution(mixture([(operators[name].per_s, at_sink[name]) for name in sinks]), at_sink)
 
 
-def _entering(ways: list[Transform], before: Station, station: Station) -> list[Transform]:
-    """A full operator prolongs bursts, so some tuples from between bursts leave in them."""
-    were, are = before.burst_weight, station.burst_weight
+def _entering(ways: list[Transform], were: float | None, are: float | None) -> list[Transform]:
+    """A full operator prolongs bursts, so some tuples from between bursts leave in them. were, are: shares of its
+    tuples in bursts on arrival and on departure.
+    """
     if were is None or are is None:
         return ways
     still = min(were / max(are, 1e-12), 1.0)
     return [still * ways[0] + (1 - still) * ways[1], ways[1]]
 
 
-def _mixed(parts: Sequence[tuple[float, list[Transform]]]) -> list[Transform]:
-    """Mixture of streams, or instances, weighted by rate."""
-    total = sum(rate for rate, _ in parts)
-    weights = [rate / total if total > 0 else 1 / len(parts) for rate, _ in parts]
-    ways = zip(*(way for _, way in parts), strict=True)
-    return [np.asarray(sum(weight * each for weight, each in zip(weights, state, strict=True))) for state in ways]
+def _mixed(parts: Sequence[tuple[tuple[float, ...], list[Transform]]]) -> list[Transform]:
+    """Mixture of streams, or instances, weighted by rate: one rate for each way, in and between bursts."""
+    mixed = []
+    for state in range(len(parts[0][1])):
+        total = sum(rates[state] for rates, _ in parts)
+        weights = [rates[state] / total if total > 0 else 1 / len(parts) for rates, _ in parts]
+        mixed.append(np.asarray(sum(weight * ways[state] for weight, (_, ways) in zip(weights, parts, strict=True))))
+    return mixed
 
 
 def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:

@@ -25,7 +25,7 @@ from modeling.latency.kind_loads import KindLoads
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, Variability, kinds_of_plans
 from modeling.queueing.batches import firing_waits
-from modeling.queueing.bursts import Arrivals, Levels, burst_waits
+from modeling.queueing.bursts import Arrivals
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.queueing.pauses import pause_waits
 from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
@@ -191,9 +191,9 @@ class LatencyRecursion:
         arriving, number = self._variability.take(flow, loads)
         profile = flow.profile
         ages = _waited(loads, profile.shape, profile.all_pauses, arriving, number, self._shape[1])
-        weight = None if arriving.levels is None else arriving.levels.weight
+        weight = arriving.burst_weight
         if self._topology.inputs(name):
-            before = self._before(flow, loads, delays, weight)
+            before = self._before(flow, loads, delays, arriving)
             ages = tuple(one + other for one, other in zip(before, ages, strict=True))
         elif name in delays:
             ages = tuple(age + two_moment(delays[name].mean_s, delays[name].cv2) for age in ages)
@@ -216,17 +216,25 @@ class LatencyRecursion:
         }
 
     def _before(
-        self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays], weight: Floats | None
+        self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays], arriving: Arriving
     ) -> tuple[Moments, ...]:
-        """Age of the input tuples: streams weighted by rate."""
+        """Age of the input tuples: streams weighted by rate, under bursts by that in bursts and by that between."""
         mixed: tuple[Moments, ...] | None = None
-        streams = self._topology.inputs(flow.name)
+        streams, whole = self._topology.inputs(flow.name), arriving.burst_weight
         for stream in streams:
-            ways = self._age[stream.upstream].entering(weight)
+            bursting = arriving.burst_weights.get(stream.name)
+            ways = self._age[stream.upstream].entering(bursting)
             if (delay := delays.get(stream.name)) is not None:
                 ways = tuple(way + two_moment(delay.mean_s, delay.cv2) for way in ways)
             if len(streams) > 1:
-                ways = tuple(way * loads.part(stream.name) for way in ways)
+                part = loads.part(stream.name)
+                parts: tuple[Floats, ...] = (part,)
+                if bursting is not None and whole is not None:
+                    parts = (
+                        part * bursting / np.maximum(whole, 1e-12),
+                        part * (1 - bursting) / np.maximum(1 - whole, 1e-12),
+                    )
+                ways = tuple(way * each for way, each in zip(ways, parts, strict=True))
             mixed = ways if mixed is None else tuple(a.with_chance_of(b) for a, b in zip(mixed, ways, strict=True))
         assert mixed is not None
         return mixed
@@ -249,7 +257,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     shape = flow.profile.shape
     queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
     waits = _of_kinds(queues, shape, flow.profile.all_pauses, arriving, slice(None))
-    ages = _Ages(tuple(waits), None if arriving.levels is None else arriving.levels.weight)
+    ages = _Ages(tuple(waits), arriving.burst_weight)
     return float(ages.mixed().first.flat[0])
 
 
@@ -362,8 +370,9 @@ def _of_kinds(
         waits = [_wait(customers, (more + 1) / size - 1)]
     else:
         waits = [_wait(queues, more)]
-    if (levels := arriving.levels_of(at)) is not None:
-        waits = _in_bursts(waits[0].first, queues.busy, levels)
+    if (in_bursts := arriving.burst_waits(at, queues.busy, waits[0].first)) is not None:
+        moments = [in_bursts.moment(power) for power in (1, 2, 3)]
+        waits = [Moments(*(each[state] for each in moments)) for state in (0, 1)]
     if arriving.batches:
         within = _within_batches(queues, shape, arriving, at)
         waits = [wait + within for wait in waits]
@@ -439,15 +448,6 @@ def _wait(queues: _Queues, arriving: Floats) -> Moments:
     third += height_s
     third *= wait_s
     return Moments(wait_s, second, third)
-
-
-def _in_bursts(wait_s: Floats, busy: Floats, levels: Levels) -> list[Moments]:
-    """Waits of tuples in bursts and of the others. wait_s: the wait at a constant rate."""
-    of_kinds = Levels(*(each[:, None] for each in (levels.share, levels.factor, levels.mean_s)))
-    # Exponential services with the same wait at that utilisation.
-    found = burst_waits(busy, wait_s * (1 - busy) / np.maximum(busy, 1e-12), of_kinds)
-    moments = [found.moment(power) for power in (1, 2, 3)]
-    return [Moments(*(each[state] for each in moments)) for state in (0, 1)]
 
 
 def _bursty(busy: Floats, arriving: Floats, cs2: Floats) -> tuple[Floats, Floats]:

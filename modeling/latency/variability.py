@@ -8,7 +8,7 @@ reader is slower than the sender, and fluctuating rates. Valid below saturation 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.kind_loads import KindLoads
 from modeling.queueing.batches import Batches
-from modeling.queueing.bursts import Arrivals, Levels
+from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.departures import Carried
 from modeling.queueing.queues import merged_excess
 
@@ -66,6 +66,12 @@ def _of_plans(each: Floats, plans: Plans) -> Floats:
     return each if each.shape[0] == 1 else np.asarray(each[plans])
 
 
+def _levels_of(levels: Levels | None, plans: Plans) -> Levels | None:
+    if levels is None:
+        return None
+    return Levels(*(_of_plans(each, plans) for each in (levels.share, levels.factor, levels.mean_s)))
+
+
 def kinds_of_plans(each: Floats, plans: slice) -> Floats:
     """Values common to all kinds of these plans, shape (plans or 1, 1, scenarios or 1)."""
     return _of_plans(each, plans)[:, None]
@@ -77,8 +83,9 @@ class Arriving:
 
     hashed: of hashed streams, as if all went to one instance. kept: of the others at each instance. Both are the excess
     of long spans over short ones; the variability of short spans due to batches is in `batches`. several: number of
-    merging streams, less one. levels: of the fluctuating rate at which work arrives, None if constant. departing: the
-    same of tuples.
+    merging streams, less one. levels: of the fluctuating rate at which work arrives, None if constant; of_tuples and
+    of_squares: likewise of tuples, and of their squared service times, which differ where streams have unlike ones.
+    burst_weights: share of each stream's tuples in bursts.
     """
 
     hashed: Floats | None = None
@@ -86,21 +93,23 @@ class Arriving:
     several: Floats = field(default_factory=lambda: np.zeros((1, 1)))
     batches: list[StreamBatches] = field(default_factory=list)
     levels: Levels | None = None
-    departing: Levels | None = None
+    of_tuples: Levels | None = None
+    of_squares: Levels | None = None
+    burst_weights: dict[str, Floats] = field(default_factory=dict)
 
     def plain(self) -> "Arriving":
         """The same without terms that are 0 everywhere: hashed Poisson arrivals stay Poisson, whatever their sender."""
         hashed = self.hashed if self.hashed is not None and self.hashed.any() else None
         uneven = hashed is not None or bool(self.kept.any())
         kept, several = (each if uneven else np.zeros((1, 1)) for each in (self.kept, self.several))
-        return Arriving(hashed, kept, several, self.batches, self.levels)
+        return replace(self, hashed=hashed, kept=kept, several=several)
 
     @property
     def by_row(self) -> bool:
         """Whether arrivals are equally variable in all plans."""
         parts = [self.hashed, self.kept, self.several, *(each for one in self.batches for each in one.arrays)]
-        if self.levels is not None:
-            parts += [self.levels.share, self.levels.factor, self.levels.mean_s]
+        for levels in (self.levels, self.of_squares):
+            parts += [] if levels is None else [levels.share, levels.factor, levels.mean_s]
         return all(part is None or part.shape[0] == 1 for part in parts)
 
     def taken(self, plans: Ints) -> "Arriving":
@@ -110,13 +119,27 @@ class Arriving:
             _of_plans(self.kept, plans),
             _of_plans(self.several, plans),
             [each.taken(plans) for each in self.batches],
-            self.levels_of(plans),
+            _levels_of(self.levels, plans),
+            of_squares=_levels_of(self.of_squares, plans),
         )
 
-    def levels_of(self, plans: Plans) -> Levels | None:
-        if self.levels is None:
+    @property
+    def burst_weight(self) -> Floats | None:
+        """Share of the tuples that arrive in bursts, shape (plans or 1, scenarios)."""
+        if self.of_tuples is None:
             return None
-        return Levels(*(_of_plans(each, plans) for each in (self.levels.share, self.levels.factor, self.levels.mean_s)))
+        return self.of_tuples.weight
+
+    def burst_waits(self, plans: slice, busy: Floats, wait_s: Floats) -> BurstWaits | None:
+        """Waits of tuples in bursts and of the others at these plans' kinds, None if the rate is constant. wait_s: the
+        wait at a constant rate.
+        """
+        levels, squares = (_levels_of(each, plans) for each in (self.levels, self.of_squares))
+        if levels is None:
+            return None
+        # Exponential services with the same wait at that utilisation.
+        customer_s = wait_s * (1 - busy) / np.maximum(busy, 1e-12)
+        return burst_waits(busy, customer_s, levels.of_kinds, None if squares is None else squares.of_kinds)
 
     def at(self, plans: slice, thin: Floats, busy: Floats, cs2: Floats) -> Floats:
         """ca² − 1 of these plans, shape (plans or 1, kinds or 1, scenarios or 1).
@@ -204,7 +227,7 @@ class Variability:
                 arrivals.past(loads.memory_s, cs2),
                 alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
                 None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
-                None if arriving.departing is None else arriving.departing.past(loads.used),
+                None if arriving.of_tuples is None else arriving.of_tuples.past(loads.used),
             )
         for stream in streams:
             self._readers[stream.upstream] -= 1
@@ -220,7 +243,7 @@ class Variability:
         if arrivals.bursts is not None:
             one = arrivals.bursts.levels
             arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
-            arriving.departing = arriving.levels
+            arriving.of_tuples = arriving.levels
         polling = flow.profile.polling
         if polling is not None:
             # All arrivals since an instance's last poll come at once.
@@ -241,8 +264,7 @@ class Variability:
         arrivals: list[tuple[Floats, Carried]] = []
         alone: list[tuple[Floats, Carried]] = []
         trains: list[tuple[Floats, _Train]] = []
-        levels: list[tuple[Floats, Levels]] = []
-        levels_of_work: list[tuple[Floats, Levels]] = []
+        levels: list[tuple[Floats, Floats, Levels]] = []
         for stream in streams:
             before, part, work = self._passed[stream.upstream], loads.part(stream.name), loads.work(stream.name)
             out = loads.by_plan(flow.stream_per_s[stream.name])
@@ -275,11 +297,15 @@ class Variability:
                 share = 1 / receivers if not hashed else loads.by_plan(loads.thin.max(axis=1))
                 alone.append((part, given.scaled(share, 1 - share if hashed else 0.0)))
             if before.levels is not None:
-                levels.append((part, before.levels))
-                levels_of_work.append((part * work, before.levels))
+                levels.append((part, work, before.levels))
+                arriving.burst_weights[stream.name] = before.levels.weight
         arriving.several = 1 / squares - 1
         if levels:
-            arriving.levels, arriving.departing = _mixed(levels_of_work), _mixed(levels)
+            arriving.of_tuples, arriving.levels, arriving.of_squares = (
+                _mixed([(part * work**power, each) for part, work, each in levels]) for power in (0, 1, 2)
+            )
+            if not flow.profile.stream_service_s:
+                arriving.of_squares = None
         return arriving, _mixed(arrivals), _mixed(alone) if alone else None, _coupled(trains) if trains else None
 
     @staticmethod

@@ -103,6 +103,11 @@ class Levels:
         """Share of all tuples in bursts."""
         return np.minimum(self.share * self.factor, 1.0)
 
+    @property
+    def of_kinds(self) -> "Levels":
+        """The same of (plans, scenarios) for all kinds of instances, shape (plans, 1, scenarios)."""
+        return Levels(self.share[:, None], self.factor[:, None], self.mean_s[:, None])
+
     def past(self, utilisation: npt.ArrayLike) -> "Levels":
         """Levels after a station of this mean utilisation: departures are limited to its capacity, and last longer when
         it is full.
@@ -154,15 +159,25 @@ class BurstWaits:
             return np.asarray((self.chance * np.exp(-np.asarray(time_s) / self.mean_s)).sum(axis=1))
 
 
-def burst_waits(utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: Levels) -> BurstWaits:
+def burst_waits(
+    utilisation: npt.ArrayLike, customer_s: npt.ArrayLike, levels: Levels, squares: Levels | None = None
+) -> BurstWaits:
     """Waits under bursts at stations with mean utilisation below 1.
 
     customer_s: mean of equivalent exponential services, s (ca² + cs²)/2, at the same utilisation; the mean wait is then
-    exact for any services if bursts are very long or very short.
+    exact for any services if bursts are very long or very short. levels: of the work. squares: of the squared service
+    times that arrive, if their mix is another in bursts: E[S²]/E[S] at a level is that many times the mean one.
 
     The workload's transform (1 − ρ) u g (uI + Q − Λ(1 − B(u)))⁻¹ (Fischer and Meier-Hellstern 1993, 3.1) has two poles
     below 0, roots of a cubic; the root above 0 determines g, the distribution of the level when the server is idle.
     """
+    if squares is not None:
+        unit_s, some = np.asarray(customer_s, dtype=float), levels.pause_factor > 0
+        one = burst_waits(utilisation, unit_s * (squares.factor / levels.factor), levels)
+        longer = np.where(some, squares.pause_factor / np.where(some, levels.pause_factor, 1.0), 1.0)
+        other = burst_waits(utilisation, unit_s * longer, levels)
+        chance, mean_s = np.stack([one.chance[0], other.chance[1]]), np.stack([one.mean_s[0], other.mean_s[1]])
+        return BurstWaits(one.weight, chance, mean_s)
     rho, unit_s, share, factor, mean_s, pause_factor = np.broadcast_arrays(
         *(
             np.asarray(each, dtype=float)

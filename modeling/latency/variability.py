@@ -172,12 +172,13 @@ class Arriving:
 @dataclass(frozen=True)
 class _Train:
     """Tuples that arrived in a batch and departed one by one: sizes, seconds between two tuples, and the share at
-    regular times; shape (plans or 1, scenarios).
+    regular times; shape (plans or 1, scenarios). origins: operators that made the batches.
     """
 
     sizes: Batches
     apart_s: Floats
     regular: Floats
+    origins: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ class Variability:
                 loads.parallelism,
                 arrivals.past(loads.memory_s, cs2),
                 alone.past(loads.memory_s, cs2) if one_by_one and alone is not None else None,
-                None if train is None else _Train(train.sizes, np.maximum(train.apart_s, loads.apart_s), train.regular),
+                None if train is None else replace(train, apart_s=np.maximum(train.apart_s, loads.apart_s)),
                 None if arriving.of_tuples is None else arriving.of_tuples.past(loads.used),
             )
         for stream in streams:
@@ -250,7 +251,7 @@ class Variability:
             sizes = Batches.sized(loads.by_plan(flow.entering_per_s) / loads.parallelism * polling.interval_s)
             ones = np.ones((1, 1))
             arriving.batches.append(StreamBatches(ones, sizes, ones, ones))
-            train = _Train(sizes, loads.apart_s * loads.parallelism, ones)
+            train = _Train(sizes, loads.apart_s * loads.parallelism, ones, frozenset({flow.name}))
         return arriving, Carried.arriving([[1 + more]]), Carried.arriving(1 + more / loads.parallelism), train
 
     def _arriving(
@@ -263,7 +264,7 @@ class Variability:
         squares: Floats = np.zeros((1, 1))
         arrivals: list[tuple[Floats, Carried]] = []
         alone: list[tuple[Floats, Carried]] = []
-        trains: list[tuple[Floats, _Train]] = []
+        batches: dict[tuple[frozenset[str], Grouping], list[tuple[Floats, _BatchedStream, Floats | None]]] = {}
         levels: list[tuple[Floats, Floats, Levels]] = []
         for stream in streams:
             before, part, work = self._passed[stream.upstream], loads.part(stream.name), loads.work(stream.name)
@@ -281,10 +282,9 @@ class Variability:
             hashed = stream.grouping is Grouping.FIELDS
             short: Floats = np.ones((1, 1))
             if (batched := _batched_stream(stream, before, out, made)) is not None:
-                trains.append((part, batched.train))
-                waiting, regular = batched.waiting(loads.apart_s), batched.train.regular
-                arriving.batches.append(StreamBatches(part, waiting, None if hashed else receivers, regular))
-                short = 1 + (1 - regular) * (waiting.of_tuple - 1)
+                alike = batches.setdefault((batched.train.origins, stream.grouping), [])
+                alike.append((part, batched, None if hashed else receivers))
+                short = 1 + (1 - batched.train.regular) * (batched.waiting(loads.apart_s).of_tuple - 1)
             # What makes others wait is the variance of work: of tuples that take k times as long it is k² times.
             weight = part * work**2
             if hashed:
@@ -300,6 +300,12 @@ class Variability:
                 levels.append((part, work, before.levels))
                 arriving.burst_weights[stream.name] = before.levels.weight
         arriving.several = 1 / squares - 1
+        trains: list[tuple[Floats, _Train]] = []
+        for alike in batches.values():
+            part, batched = _meeting([(each, one) for each, one, _ in alike])
+            trains.append((part, batched.train))
+            waiting = batched.waiting(loads.apart_s)
+            arriving.batches.append(StreamBatches(part, waiting, alike[0][2], batched.train.regular))
         if levels:
             arriving.of_tuples, arriving.levels, arriving.of_squares = (
                 _mixed([(part * work**power, each) for part, work, each in levels]) for power in (0, 1, 2)
@@ -372,24 +378,52 @@ class _BatchedStream:
 
 def _batched_stream(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _BatchedStream | None:
     """Batches of a stream; None if tuples arrive one by one."""
-    windowed = before.profile.windowed.get(stream.name)
+    windowed, origins = before.profile.windowed.get(stream.name), frozenset({before.profile.operator})
     if windowed is not None:
         if windowed.fires_every_s is None:
             return None
         # All keys fire at once, in all instances.
         sizes = Batches.sized(rate_per_s * windowed.fires_every_s)
-        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1))))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1)), origins))
     cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
     if before.train is None:
         if not (cv2 or (made > 1).any()):
             return None
         sizes = Batches.sized(made, cv2)
-        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1))))
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1)), origins))
     at_once, train = Batches.sized(made, cv2), before.train
     kept = train.sizes.thinned(np.minimum(made, 1.0))
     each = np.maximum(made, 1.0)
     sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
-    return _BatchedStream(at_once, _Train(sizes, train.apart_s / np.maximum(made, 1e-12), train.regular))
+    apart_s = train.apart_s / np.maximum(made, 1e-12)
+    return _BatchedStream(at_once, _Train(sizes, apart_s, train.regular, train.origins))
+
+
+def _meeting(streams: Sequence[tuple[Floats, _BatchedStream]]) -> tuple[Floats, _BatchedStream]:
+    """Streams whose batches were made of the same tuples, as arms of a diamond, as one: their trains meet again."""
+    if len(streams) == 1:
+        return streams[0]
+    whole = np.asarray(sum(part for part, _ in streams))
+    some = np.maximum(whole, 1e-12)
+    weights = [part / some for part, _ in streams]
+    sizes = [each.train.sizes for _, each in streams]
+    # With a batch of one stream come as many tuples of the others as their rates say.
+    per_batch = [size.mean / np.maximum(weight, 1e-12) for size, weight in zip(sizes, weights, strict=True)]
+    of_tuple = sum(
+        weight * (size.of_tuple - size.mean + every)
+        for weight, size, every in zip(weights, sizes, per_batch, strict=True)
+    )
+    merged = Batches.between(np.minimum.reduce(per_batch), np.asarray(of_tuple))
+
+    def mean(each: Sequence[Floats]) -> Floats:
+        return np.asarray(sum(weight * one for weight, one in zip(weights, each, strict=True)))
+
+    lasting_s = mean([size.mean * each.train.apart_s for size, (_, each) in zip(sizes, streams, strict=True)])
+    at_once = Batches(
+        mean([each.at_once.mean for _, each in streams]), mean([each.at_once.of_tuple for _, each in streams])
+    )
+    regular = mean([each.train.regular for _, each in streams])
+    return whole, _BatchedStream(at_once, _Train(merged, lasting_s / merged.mean, regular, streams[0][1].train.origins))
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
@@ -401,6 +435,7 @@ def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
         Batches.between(1 / (1 - np.minimum(fewer, 1 - 1e-12)), np.asarray(1 + more)),
         np.asarray(sum(weight * train.apart_s for weight, (_, train) in zip(weights, trains, strict=True))),
         np.asarray(sum(weight * train.regular for weight, (_, train) in zip(weights, trains, strict=True))),
+        frozenset().union(*(train.origins for _, train in trains)),
     )
 
 

@@ -10,6 +10,8 @@
 4. Superpositions: one server fed by 2 to 8 independent streams, by Lindley's recursion.
 5. Cases that two moments per operator do not describe: batches, windows, bursts, slow records, stations in line, full
    buffers; `evaluate` and `evaluate_many` beside Lindley's recursion. `--cases` runs only these.
+6. Graphs whose queues are not independent: shared cores, joins of bursty sources, diamonds, many round robins; full
+   buffers behind batches. `--graphs` runs only these, in some forty seconds.
 
 Errors of waits are relative where a wait is at least a twentieth of the service time; nobody plans by shorter ones.
 One core, some two minutes.
@@ -31,7 +33,12 @@ from scipy.optimize import brentq
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).with_name("queueing_job")))
 
-from line_cases import cases_against_simulation, full_buffers_against_simulation
+from graph_cases import graphs_against_simulation
+from line_cases import (
+    cases_against_simulation,
+    full_buffers_against_simulation,
+    full_pairs_against_simulation,
+)
 from random_times import Draw, departures_s, log_normal, two_phase
 
 from modeling.arrays import Floats
@@ -313,7 +320,12 @@ def main() -> None:
     parser.add_argument("--customers", type=int, default=20_000, help="a replication, after a fifth that is dropped")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", action="store_true", help="those that two moments do not tell alone")
+    parser.add_argument("--graphs", action="store_true", help="those whose queues are not independent")
     terms = parser.parse_args()
+    if terms.graphs:
+        graphs_against_simulation(4, terms.seed)
+        full_pairs_against_simulation(terms.seed)
+        return
     if terms.cases:
         cases_against_simulation(8, terms.seed)
         full_buffers_against_simulation(terms.seed)
@@ -326,6 +338,8 @@ def main() -> None:
     superpositions_against_simulation(terms.replications, terms.customers, terms.seed)
     cases_against_simulation(8, terms.seed)
     full_buffers_against_simulation(terms.seed)
+    graphs_against_simulation(4, terms.seed)
+    full_pairs_against_simulation(terms.seed)
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

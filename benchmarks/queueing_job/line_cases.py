@@ -13,6 +13,7 @@ from modeling.evaluate_many import evaluate_many
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.pauses import Pauses
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import Site
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.inputs.windowed_output import WindowedOutput, WindowKind
 from modeling.queueing.bursts import Arrivals, Bursts
@@ -46,13 +47,16 @@ class Stage:
             return OperatorProfile(name, self.service_s, made, service_cv2=shape.cv2, service_shape=shape, **more)
         return OperatorProfile(name, self.service_s, made, service_cv2=self.cs2, **more)
 
+    def services_s(self, rng: np.random.Generator, count: int) -> Floats:
+        if self.slow > 1:
+            services = np.where(rng.random(count) < 0.05, self.slow, 1.0) / (0.95 + 0.05 * self.slow)
+        else:
+            services = two_phase(rng, self.cs2, (count,)) if self.cs2 else np.ones(count)
+        return np.asarray(services * self.service_s)
+
     def served(self, rng: np.random.Generator, came: Floats) -> Floats:
         """Departure times of tuples that come in this order and are routed in turn."""
-        if self.slow > 1:
-            services = np.where(rng.random(came.size) < 0.05, self.slow, 1.0) / (0.95 + 0.05 * self.slow)
-        else:
-            services = two_phase(rng, self.cs2, (came.size,)) if self.cs2 else np.ones(came.size)
-        services = services * self.service_s
+        services = self.services_s(rng, came.size)
         left = np.empty(came.size)
         for one in range(self.instances):
             own = slice(one, None, self.instances)
@@ -246,3 +250,60 @@ def full_buffers_against_simulation(seed: int) -> None:
         half = 2.09 * each.std(ddof=1) / np.sqrt(each.size)
         exact = f", exactly {18 / 19:.3f}" if (count, cs2) == (2, 1.0) else ""
         print(f"| {count} of cv² {cs2:g} | {each.mean():.3f} ± {half:.3f}{exact} | {100 / each.mean() - 100:+.1f} % |")
+
+
+@dataclass(frozen=True)
+class FullPair:
+    """An operator that makes `made` tuples of one puts them one by one into a buffer before another as full."""
+
+    name: str
+    made: int
+    buffered: int
+    drawn: bool = False
+    slow: float = 1.0
+
+    def throughput(self, rng: np.random.Generator, tuples: int) -> float:
+        """Of the second, over that of one which is never idle; services are exponential, or partly slow."""
+        one, other = Stage(float(self.made)), Stage(1.0, slow=self.slow)
+        batches = tuples // self.made
+        made = rng.geometric(1 / self.made, batches) if self.drawn else np.full(batches, self.made)
+        split_s, counted_s = one.services_s(rng, batches).tolist(), other.services_s(rng, int(made.sum())).tolist()
+        left: list[float] = []
+        at = after = 0.0
+        for split, count in zip(split_s, made.tolist(), strict=True):
+            at += split
+            for _ in range(count):
+                # The place of the tuple that many before is free once it has been counted.
+                if len(left) > self.buffered:
+                    at = max(at, left[-self.buffered - 1])
+                after = max(after, at) + counted_s[len(left)]
+                left.append(after)
+        return len(left) / left[-1]
+
+    def notes(self) -> tuple[str, ...]:
+        profiles = {
+            "split": Stage(float(self.made), made=self.made, drawn=self.drawn).profile("split", "count"),
+            "count": Stage(1.0, slow=self.slow).profile("count", None),
+        }
+        topology = Topology("case", tuple(map(Operator, profiles)), (Stream("split", "count"),))
+        # Flink's 2 + 8 buffers of 32 KiB before one reader hold this many tuples.
+        site = Site(bytes_per_tuple={"split->count": 10 * 32 * 1024 / self.buffered})
+        plan = PhysicalPlan("case", dict.fromkeys(profiles, 1))
+        return evaluate(topology, profiles, plan, {"split": 0.9 / self.made}, site=site).notes
+
+
+def full_pairs_against_simulation(seed: int, tuples: int = 200_000) -> None:
+    rng = np.random.default_rng(seed)
+    print("\n| full pair | throughput over that of one | model says 1 | its note |\n|---|---|---|---|")
+    for pair in (
+        FullPair("1 → 20, a buffer of 32", 20, 32),
+        FullPair("1 → 20, a buffer of 200", 20, 200),
+        FullPair("geometric 1 → 10, a buffer of 32", 10, 32, drawn=True),
+        FullPair("5 % records 10 times as slow, 8", 1, 8, slow=10.0),
+        FullPair("5 % records 50 times as slow, 8", 1, 8, slow=50.0),
+    ):
+        each = np.array([pair.throughput(rng, tuples) for _ in range(4)])
+        note = next((note for note in pair.notes() if note.startswith("buffers")), "")
+        print(
+            f"| {pair.name} | {each.mean():.3f} ± {each.std(ddof=1):.3f} | {100 / each.mean() - 100:+.1f} % | {note} |"
+        )

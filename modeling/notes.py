@@ -28,8 +28,15 @@ NEARLY_AS_FULL = 0.8
 LOSS = 0.05
 """Loss of throughput beyond saturation that is worth a note."""
 
-NEARLY_ALL_CORES = 0.9
-"""Share of its cores above which the latency of instances in a container was far off in simulations."""
+MANY_CORES, NEARLY_ALL_CORES = 0.45, 0.9
+"""Shares of its cores above which the latency of instances that share a container's was some, and far, too short in
+simulations (`benchmarks/queueing.py --graphs`)."""
+
+SHORT_MEAN, SHORT_P95 = 0.25, 0.5
+"""Of that share, by how much at most they were too short."""
+
+ALIKE = 0.3
+"""Utilisation from which the waits that a batch has at one operator after the other lengthen its p95."""
 
 PAUSING = 0.01
 """Share of the time in garbage collection from which pauses lengthen latencies noticeably: pauses of .5 s every 10 s
@@ -110,8 +117,12 @@ def notes(
         found.append(
             f"{line} busy operators with even services in line: their waits are correlated, p95 up to 15 % too short"
         )
-    found += _of_features(topology, profiles)
-    return (*found, *_of_cores(flows, site, containers), *_small_buffers(topology, plan, by_name, site))
+    found += [
+        *_of_joins(topology, profiles),
+        *_of_batches(topology, profiles, by_name),
+        *_of_features(topology, profiles),
+    ]
+    return (*found, *_of_cores(plan, flows, site, containers), *_small_buffers(topology, profiles, plan, by_name, site))
 
 
 def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list[str]:
@@ -178,7 +189,9 @@ def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
     return []
 
 
-def _of_cores(flows: Sequence[OperatorFlow], site: Site, containers: Mapping[int, ContainerEstimate]) -> Iterator[str]:
+def _of_cores(
+    plan: PhysicalPlan, flows: Sequence[OperatorFlow], site: Site, containers: Mapping[int, ContainerEstimate]
+) -> Iterator[str]:
     """What sharing cores does to latencies beyond processor sharing."""
     cores = site.container.cores
     if cores is None or all(flow.core_wait_s is None for flow in flows):
@@ -188,13 +201,44 @@ def _of_cores(flows: Sequence[OperatorFlow], site: Site, containers: Mapping[int
             f"containers of {cores:g} cores have a quota: Linux grants it in slices of 100 ms, and all instances of a "
             "container stand still once a slice is used up; latencies leave that out"
         )
-    full = [each for each in containers.values() if NEARLY_ALL_CORES * cores <= each.cores < cores]
-    if full:
-        fullest = max(full, key=lambda each: each.cores)
-        yield (
-            f"container {fullest.id} uses {fullest.cores / cores:.0%} of its cores: waits for a core there are known "
-            "within a factor of two"
+    crowded = {each.id for each in plan.packing if len(each.instances) > cores}
+    shared = [each for each in containers.values() if each.id in crowded and MANY_CORES * cores <= each.cores < cores]
+    if shared:
+        fullest = max(shared, key=lambda each: each.cores)
+        share = fullest.cores / cores
+        yield f"container {fullest.id} uses {share:.0%} of its cores: " + (
+            "waits for a core there are known within a factor of two"
+            if share >= NEARLY_ALL_CORES
+            else "its instances wait for cores at the same times, which latencies leave out; in simulations the mean "
+            f"was up to {SHORT_MEAN * share:.0%} and the p95 up to {SHORT_P95 * share:.0%} longer"
         )
+
+
+def _of_joins(topology: Topology, profiles: Profiles) -> Iterator[str]:
+    """Operators that may hold a tuple back until its partner comes."""
+    for name in topology.order:
+        keyed = [stream for stream in topology.inputs(name) if stream.grouping is Grouping.FIELDS]
+        if len(keyed) > 1 and not profiles[name].windowed:
+            streams = " and ".join(stream.name for stream in keyed)
+            yield f"{name} reads {streams} by key: if it joins them, waits for partners are left out of latencies"
+
+
+def _of_batches(topology: Topology, profiles: Profiles, flows: dict[str, OperatorFlow]) -> Iterator[str]:
+    """Batches that wait at several operators one after the other."""
+    busy = {name for name, flow in flows.items() if float(flow.busiest[0, 0]) >= ALIKE}
+    for name in topology.order:
+        profile = profiles[name]
+        made = [
+            stream.downstream
+            for stream in topology.outputs(name)
+            if profile.selectivity.get(stream.name, 1.0) >= 2 or profile.selectivity_cv2.get(stream.name, 0.0) > 0
+        ]
+        in_turn = [(one, stream.downstream) for one in made for stream in topology.outputs(one)]
+        if pairs := [pair for pair in in_turn if busy.issuperset(pair)]:
+            yield (
+                f"tuples that {name} makes of one wait at {pairs[0][0]} and then at {pairs[0][1]}, long or short at "
+                "both: p95 up to a fifth too short"
+            )
 
 
 def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:
@@ -209,26 +253,29 @@ def _busy_line(topology: Topology, flows: dict[str, OperatorFlow]) -> int:
 
 
 def _small_buffers(
-    topology: Topology, plan: PhysicalPlan, flows: dict[str, OperatorFlow], site: Site
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, flows: dict[str, OperatorFlow], site: Site
 ) -> tuple[str, ...]:
     """With small buffers, operators nearly as full as the fullest block each other."""
     busy = {name: float(flow.busiest[0, 0]) for name, flow in flows.items()}
     full = [name for name in topology.order if busy[name] >= NEARLY_AS_FULL * max(busy.values()) > 0]
-    between = [s for s in topology.streams if s.upstream in full and s.downstream in full]
-    sized = {s.name: site.bytes_per_tuple.get(s.name, 0.0) for s in between}
-    held = {
-        s.name: (_EXCLUSIVE * plan.parallelism[s.upstream] + _FLOATING) * BUFFER_BYTES / sized[s.name]
-        for s in between
-        if sized[s.name] > 0
-    }
-    if not held:
-        return ()
-    least = min(held, key=lambda name: held[name])
-    cv2 = float(np.mean([float(flows[name].cv2[0]) for name in full]))
-    lost = 1 - float(full_line_throughput(len(full), cv2, held[least]))
-    if lost < LOSS:
+    cv2 = {name: float(flows[name].cv2[0]) for name in full}
+    lost, held = {}, {}
+    for stream in topology.streams:
+        size = site.bytes_per_tuple.get(stream.name, 0.0)
+        if stream.upstream not in full or stream.downstream not in full or size == 0:
+            continue
+        name, sender = stream.name, profiles[stream.upstream]
+        held[name] = (_EXCLUSIVE * plan.parallelism[stream.upstream] + _FLOATING) * BUFFER_BYTES / size
+        # Tuples made of one have to find room one after the other: then a batch counts as one tuple.
+        made = max(sender.selectivity.get(name, 1.0) / plan.parallelism[stream.downstream], 1.0)
+        of_batch = cv2[stream.downstream] / made + sender.selectivity_cv2.get(name, 0.0)
+        mean_cv2 = float(np.mean(list({**cv2, stream.downstream: of_batch}.values())))
+        room = max(held[name] - (made - 1), 0.0) / made
+        lost[name] = 1 - float(full_line_throughput(len(full), mean_cv2, room))
+    most = max(lost, key=lambda name: lost[name], default="")
+    if lost.get(most, 0.0) < LOSS:
         return ()
     return (
-        f"buffers of {least} hold about {held[least]:.0f} tuples: beyond saturation up to {lost:.0%} less gets through "
-        "than throughput and maximum say",
+        f"buffers of {most} hold about {held[most]:.0f} tuples: beyond saturation up to {lost[most]:.0%} less gets "
+        "through than throughput and maximum say",
     )

@@ -85,7 +85,7 @@ class Arriving:
     of long spans over short ones; the variability of short spans due to batches is in `batches`. several: number of
     merging streams, less one. levels: of the fluctuating rate at which work arrives, None if constant; of_tuples and
     of_squares: likewise of tuples, and of their squared service times, which differ where streams have unlike ones.
-    burst_weights: share of each stream's tuples in bursts.
+    burst_weight: share of the tuples in bursts; burst_weights: of each stream's.
     """
 
     hashed: Floats | None = None
@@ -95,6 +95,7 @@ class Arriving:
     levels: Levels | None = None
     of_tuples: Levels | None = None
     of_squares: Levels | None = None
+    burst_weight: Floats | None = None
     burst_weights: dict[str, Floats] = field(default_factory=dict)
 
     def plain(self) -> "Arriving":
@@ -122,13 +123,6 @@ class Arriving:
             _levels_of(self.levels, plans),
             of_squares=_levels_of(self.of_squares, plans),
         )
-
-    @property
-    def burst_weight(self) -> Floats | None:
-        """Share of the tuples that arrive in bursts, shape (plans or 1, scenarios)."""
-        if self.of_tuples is None:
-            return None
-        return self.of_tuples.weight
 
     def burst_waits(self, plans: slice, busy: Floats, wait_s: Floats) -> BurstWaits | None:
         """Waits of tuples in bursts and of the others at these plans' kinds, None if the rate is constant. wait_s: the
@@ -244,7 +238,7 @@ class Variability:
         if arrivals.bursts is not None:
             one = arrivals.bursts.levels
             arriving.levels = Levels(*(np.full((1, 1), each) for each in (one.share, one.factor, one.mean_s)))
-            arriving.of_tuples = arriving.levels
+            arriving.of_tuples, arriving.burst_weight = arriving.levels, arriving.levels.weight
         polling = flow.profile.polling
         if polling is not None:
             # All arrivals since an instance's last poll come at once.
@@ -310,6 +304,7 @@ class Variability:
             arriving.of_tuples, arriving.levels, arriving.of_squares = (
                 _mixed([(part * work**power, each) for part, work, each in levels]) for power in (0, 1, 2)
             )
+            arriving.burst_weight = np.asarray(sum(part * each.weight for part, _, each in levels))
             if not flow.profile.stream_service_s:
                 arriving.of_squares = None
         return arriving, _mixed(arrivals), _mixed(alone) if alone else None, _coupled(trains) if trains else None

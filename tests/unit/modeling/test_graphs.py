@@ -1,0 +1,144 @@
+"""Latency in graphs whose queues are not independent, beside simulations of whole graphs.
+
+Simulated means and p95s: the cases of `python benchmarks/queueing.py --graphs`, seed 1.
+"""
+
+from collections.abc import Mapping
+
+import pytest
+
+from modeling.evaluate import evaluate
+from modeling.evaluate_many import evaluate_many
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.queueing.bursts import Arrivals, Bursts
+
+BURSTS = Bursts(0.2, 4.0, 2.0)
+
+
+def graph(profiles: Profiles, *streams: tuple[str, str], grouping: Grouping = Grouping.SHUFFLE) -> Topology:
+    return Topology("graph", tuple(map(Operator, profiles)), tuple(Stream(*ends, grouping) for ends in streams))
+
+
+def profiled(**services_s: float) -> dict[str, OperatorProfile]:
+    return {name: OperatorProfile(name, seconds) for name, seconds in services_s.items()}
+
+
+def assert_simulated(
+    topology: Topology,
+    profiles: Profiles,
+    load: Mapping[str, float],
+    simulated_ms: tuple[float, float],
+    parallelism: Mapping[str, int] | None = None,
+    arrivals: Arrivals | None = None,
+) -> None:
+    """Hold both estimates to 10 % of the simulated mean and 15 % of the p95."""
+    plan = PhysicalPlan("graph", dict.fromkeys(profiles, 1) if parallelism is None else dict(parallelism))
+    varied = Arrivals() if arrivals is None else arrivals
+    one = evaluate(topology, profiles, plan, load, percentiles=True, arrival_cv2=varied).latency
+    many = evaluate_many(topology, profiles, [plan], {k: [v] for k, v in load.items()}, arrival_cv2=varied).latency
+    assert one is not None
+    assert many is not None
+    for mean_s, p95_s in ((one.mean_s, one.p95_s), (float(many.mean_s[0, 0]), float(many.p95_s[0, 0]))):
+        assert 1000 * mean_s == pytest.approx(simulated_ms[0], rel=0.1)
+        assert 1000 * p95_s == pytest.approx(simulated_ms[1], rel=0.15)
+
+
+@pytest.mark.parametrize(("bursty", "simulated_ms"), [("a", (2040, 7920)), ("b", (28.0, 94.3))])
+def test_join_of_long_and_short_tuples__waits_by_the_work_that_bursts(
+    bursty: str, simulated_ms: tuple[float, float]
+) -> None:
+    service_s = {"a->join": 0.012, "b->join": 0.002}
+    profiles = {**profiled(a=0.0, b=0.0), "join": OperatorProfile("join", 0.007, stream_service_s=service_s)}
+    arrivals = Arrivals(by_source={bursty: Arrivals(1.0, BURSTS)})
+    topology = graph(profiles, ("a", "join"), ("b", "join"))
+    assert_simulated(topology, profiles, {"a": 40.0, "b": 40.0}, simulated_ms, arrivals=arrivals)
+
+
+@pytest.mark.parametrize(
+    ("load", "simulated_ms"), [({"a": 40.0, "b": 40.0}, (1120, 5560)), ({"a": 20.0, "b": 100.0}, (37.6, 167))]
+)
+def test_latency_of_a_bursty_stream__stays_its_own_where_a_steady_one_joins(
+    load: dict[str, float], simulated_ms: tuple[float, float]
+) -> None:
+    profiles = profiled(a=0.0, b=0.0, x=0.012, y=0.002, join=0.005)
+    topology = graph(profiles, ("a", "x"), ("b", "y"), ("x", "join"), ("y", "join"))
+    assert_simulated(topology, profiles, load, simulated_ms, arrivals=Arrivals(by_source={"a": Arrivals(1.0, BURSTS)}))
+
+
+@pytest.mark.parametrize(("made_cv2", "simulated_ms"), [(None, (103, 277)), (0.8, (150, 437))])
+def test_batches_of_one_tuple__meet_again_where_a_diamond_joins(
+    made_cv2: float | None, simulated_ms: tuple[float, float]
+) -> None:
+    arms = {"s->x": 5.0, "s->y": 5.0}
+    varied = {} if made_cv2 is None else dict.fromkeys(arms, made_cv2)
+    profiles = profiled(x=0.012, y=0.006, j=0.006)
+    profiles["s"] = OperatorProfile("s", 0.002, arms, selectivity_cv2=varied)
+    topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
+    assert_simulated(topology, profiles, {"s": 10.0}, simulated_ms)
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "per_s", "simulated_ms"), [((8, 8, 8, 8), 720.0, (116, 215)), ((8, 6, 4, 3), 270.0, (64.5, 100))]
+)
+def test_many_even_senders__coincide_at_even_services(
+    parallelism: tuple[int, ...], per_s: float, simulated_ms: tuple[float, float]
+) -> None:
+    profiles = {name: OperatorProfile(name, 0.01, service_cv2=0.0) for name in "abcd"}
+    topology = graph(profiles, ("a", "b"), ("b", "c"), ("c", "d"))
+    counts = dict(zip("abcd", parallelism, strict=True))
+    assert_simulated(topology, profiles, {"a": per_s}, simulated_ms, counts)
+
+
+def noted(
+    topology: Topology, profiles: Profiles, load: Mapping[str, float], site: Site | None = None
+) -> tuple[str, ...]:
+    plan = PhysicalPlan("graph", dict.fromkeys(profiles, 1))
+    return evaluate(topology, profiles, plan, load, site=Site() if site is None else site).notes
+
+
+def test_two_streams_read_by_key__may_wait_for_partners() -> None:
+    # Simulated, a join that waits is 27 % longer.
+    profiles = profiled(a=0.001, b=0.001, j=0.001)
+    keyed = graph(profiles, ("a", "j"), ("b", "j"), grouping=Grouping.FIELDS)
+    assert noted(keyed, profiles, {"a": 10.0, "b": 10.0}) == (
+        "j reads a->j and b->j by key: if it joins them, waits for partners are left out of latencies",
+    )
+    assert noted(graph(profiles, ("a", "j"), ("b", "j")), profiles, {"a": 10.0, "b": 10.0}) == ()
+
+
+def test_batches_that_wait_twice__are_noted() -> None:
+    profiles = profiled(x=0.03, j=0.04)
+    profiles["s"] = OperatorProfile("s", 0.001, {"s->x": 5.0}, selectivity_cv2={"s->x": 0.8})
+    topology = graph(profiles, ("s", "x"), ("x", "j"))
+    note = "tuples that s makes of one wait at x and then at j, long or short at both: p95 up to a fifth too short"
+    # x is busy for .3 and j for .4 at 2/s, half of that at 1/s.
+    assert note in noted(topology, profiles, {"s": 2.0})
+    assert note not in noted(topology, profiles, {"s": 1.0})
+
+
+@pytest.mark.parametrize(("made", "made_cv2", "lost"), [(20, None, "20%"), (10, 0.9, "19%")])
+def test_small_buffers_behind_batches__lose_what_was_simulated(made: int, made_cv2: float | None, lost: str) -> None:
+    # Simulated 0.794 and 0.811 of the throughput of one operator alone.
+    varied = {} if made_cv2 is None else {"s->x": made_cv2}
+    profiles = {
+        "s": OperatorProfile("s", 0.001 * made, {"s->x": float(made)}, selectivity_cv2=varied),
+        **profiled(x=0.001),
+    }
+    # Ten buffers of 32 KiB hold 32 tuples of 10 KiB.
+    site = Site(bytes_per_tuple={"s->x": 10 * 1024.0})
+    notes = noted(graph(profiles, ("s", "x")), profiles, {"s": 900.0 / made}, site)
+    assert any(f"buffers of s->x hold about 32 tuples: beyond saturation up to {lost} less" in note for note in notes)
+
+
+@pytest.mark.parametrize(("used", "note"), [(0.3, None), (0.7, "the p95 up to 35% longer"), (0.94, "factor of two")])
+def test_crowded_cores__are_noted_with_what_simulations_say(used: float, note: str | None) -> None:
+    profiles = {name: OperatorProfile(name, 0.01, cpu_s=0.01, memory_mib=1.0) for name in "abc"}
+    instances = tuple(Instance(name, index) for name in "abc" for index in range(2))
+    plan = PhysicalPlan("graph", dict.fromkeys("abc", 2), (Container(1, instances),))
+    site = Site(ContainerSize(cores=2.0))
+    load = {"a": used * 2 / 0.03}
+    notes = evaluate(graph(profiles, ("a", "b"), ("b", "c")), profiles, plan, load, site=site).notes
+    assert notes == () if note is None else any(note in each for each in notes)

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-# A script's own folder comes first, where a module is named like one of the packages; its helpers lie in another.
+# A script's own folder comes first, where a module is named like one of the packages; its helpers lie in others.
 sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
 
 from bench import Query, Row

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-# A script's own folder comes first, where a module is named like one of the packages.
+# A script's own folder comes first, where a module is named like one of the packages; its helpers lie in another.
 sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from forescale.local.demo.flink_beside import MEASURED, MeasuredScript, measured_script
-from forescale.local.demo.load_script import LoadTrack, RescaleOutcome
+from flink_beside import MEASURED, MeasuredScript, measured_script
+from load_script import LoadTrack, RescaleOutcome
+
 from forescale.local.flink.local_cluster import local_flink
 
 LABELS = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cpu_group import cpu_group
 
-from forescale.local.cpu_group import cpu_group
 from forescale.local.errors import ServiceError
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import psutil
+from cpu_group import CpuGroup, cpu_group
 
-from forescale.local.cpu_group import CpuGroup, cpu_group
 from forescale.local.flink.local_cluster import LocalFlink
 
 

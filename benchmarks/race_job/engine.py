@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from cpu_group import CpuGroup, cpu_group
 from kafka_broker import kafka_broker
 from race_jars import connector_jars
 
 from engines.flink.answers import Job, Vertex
 from engines.flink.rest import FlinkRest, RequestRefusedError
 from engines.kafka.client import KafkaClient
-from forescale.local.cpu_group import CpuGroup, cpu_group
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.distribution import FlinkDistribution, flink_distribution
 from forescale.local.flink.example_job import SOURCES, example_job

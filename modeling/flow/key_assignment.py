@@ -118,18 +118,14 @@ def flink_key_group(key: str, max_parallelism: int) -> int:
     return _murmur(java_string_hash(key)) % max_parallelism
 
 
-def storm_task_of_key(key: str, tasks: int) -> int:
-    """The task, counted from 0, to which Storm's fields grouping assigns a single string field.
+def _storm_task(code: int, tasks: int) -> int:
+    """The task, counted from 0, to which Storm's fields grouping assigns a single string field with this hashCode.
 
     floorMod of Arrays.deepHashCode of the list of fields (TupleUtils.chooseTaskIndex): 31 + hashCode for one string.
 
-    >>> storm_task_of_key("a", 10)  # 31 + 97 = 128
+    >>> _storm_task(java_string_hash("a"), 10)  # 31 + 97 = 128
     8
     """
-    return _storm_task(java_string_hash(key), tasks)
-
-
-def _storm_task(code: int, tasks: int) -> int:
     code = (31 + code) & 0xFFFFFFFF
     return (code - (1 << 32) if code >= 1 << 31 else code) % tasks
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from flink_beside import positions
 from machine import stretched
 
 from forescale.jobs.observe import observe
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
-from forescale.local.demo.flink_beside import positions
 from forescale.local.demo.flink_measurement import bring_to
 from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
 from forescale.local.demo.word_count import RunningWordCount, WordCount

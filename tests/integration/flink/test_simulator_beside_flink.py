@@ -3,9 +3,9 @@
 import math
 
 import pytest
+from flink_beside import measured_script
 from machine import stretched
 
-from forescale.local.demo.flink_beside import measured_script
 from forescale.local.flink.local_cluster import LocalFlink
 
 pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.xdist_group("flink-2")]

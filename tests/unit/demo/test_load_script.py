@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flink_beside import KnownJob, positions, simulated
+from load_script import LoadScript, LoadTrack, Stop
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
-from forescale.local.demo.flink_beside import KnownJob, positions, simulated
-from forescale.local.demo.load_script import LoadScript, LoadTrack, Stop
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology

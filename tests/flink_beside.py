@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 import numpy as np
 import numpy.typing as npt
+from load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, LoadTrack, Stop
 from pydantic import TypeAdapter
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_measurement import bring_to
-from forescale.local.demo.load_script import CAUGHT_UP_S, SAMPLE_S, LoadScript, LoadTrack, Stop
 from forescale.local.demo.modeled_job import TAKEN, ModeledJob, RunningModeledJob, item_logs
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink

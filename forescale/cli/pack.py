@@ -1,7 +1,8 @@
 """`forescale model pack`: which container holds which instance, as a plan file."""
 
+import math
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,7 @@ from planner.provenance import Ground, Origin, Provenance, Quantity
 
 if TYPE_CHECKING:
     from forescale.jobs.pack import Packed
+    from modeling.rescaling.node_scaling import NodeChoice, NodeScaling
 
 
 def pack(
@@ -101,6 +103,7 @@ def pack(
         packing.offer(where, situation.site.file.prices),
         load_per_s=sources_numbers("--load", load or [], MIN_PER_S, MAX_PER_S),
         running=running,
+        throughput=situation.site.file.throughput,
     )
     if out is not None:
         write_plan_file(made.plan, out)
@@ -133,10 +136,23 @@ def _show(packed: "Packed", packer: str, out: Path | None) -> None:
     )
     if packed.stay is not None:
         plain(f"{packed.stay} of the running instances stay in their containers")
+    if packed.nodes is not None:
+        _show_nodes(*packed.nodes)
     for note in packed.notes:
         plain(f"note: {note}")
     if out is not None:
         plain(f"plan written to {out}")
+
+
+def _show_nodes(choice: "NodeChoice", scaling: "NodeScaling") -> None:
+    count = len(choice.nodes)
+    more = choice.by_count[count].mst_per_s if count < len(choice.by_count) else None
+    plain(
+        f"by measured throughput {count_of(count, 'node')} sustain most: {', '.join(choice.nodes)} with "
+        f"{choice.mst_per_s:.4g}/s" + ("" if more is None else f"; one more, at best {more:.4g}/s")
+    )
+    if math.isinf(scaling.errors[2]):
+        plain("note: the measured throughput does not show what delay costs; measure one with distant nodes more")
 
 
 def _fields(packed: "Packed", packer: str, out: Path | None) -> dict[str, object]:
@@ -153,6 +169,18 @@ def _fields(packed: "Packed", packer: str, out: Path | None) -> dict[str, object
         "container_size": dict(zip(names, map(float, packed.needed), strict=True)),
         "least_containers": packed.min_containers,
         "stay": packed.stay,
+        "nodes": None if packed.nodes is None else _nodes_fields(*packed.nodes),
         "notes": list(packed.notes),
         "out": None if out is None else str(out),
+    }
+
+
+def _nodes_fields(choice: "NodeChoice", scaling: "NodeScaling") -> dict[str, object]:
+    values = zip((scaling.alpha_per_s, scaling.beta, scaling.gamma_per_s_ms), scaling.errors, strict=True)
+    names = ("alpha_per_s", "beta", "gamma_per_s_ms")
+    return {
+        "best": list(choice.nodes),
+        "mst_per_s": choice.mst_per_s,
+        "by_count": [asdict(one) for one in choice.by_count],
+        "scaling": {name: {"value": value, "error": error} for name, (value, error) in zip(names, values, strict=True)},
     }

@@ -12,16 +12,19 @@ from forescale.files.bounded_numbers import Seed
 from forescale.files.file_error import field_errors
 from forescale.files.yaml_fields import yaml_fields
 from forescale.plain_numbers import PlainNumbers
+from modeling.errors import ModelError
 from modeling.inputs.checked import check_site_streams
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Engine, Topology
 from modeling.rescaling.checkpoints import Checkpoints
+from modeling.rescaling.node_scaling import MeasuredThroughput
 from modeling.rescaling.plan_change import PlanChange
 from modeling.rescaling.rescale_fit import MeasuredRescale, fitted_rescale
 from modeling.rescaling.rescale_model import RescaleModel, declared_for, declared_rescale
 from modeling.rescaling.state import Restored
+from modeling.wording import count_of
 from planner.pricing.site_prices import SitePrices
 
 # Far above what any site has, far below any overflow.
@@ -71,6 +74,14 @@ class StreamTransferEntry(_Strict):
     serialisation_s: NotNegative = 0.0
 
 
+class ThroughputEntry(_Strict):
+    """Throughput that a number of nodes sustained at most. largest_delay_ms: between two of them, one way."""
+
+    nodes: Annotated[int, Field(ge=1, le=10**6)]
+    mst_per_s: Positive
+    largest_delay_ms: Milliseconds = 0.0
+
+
 class CheckpointsEntry(_Strict):
     interval_s: Positive
     duration_s: NotNegative
@@ -100,11 +111,14 @@ class RescaleEntry(_Strict):
 
 
 class SiteEntry(_Strict):
-    """A whole site file; every section may be left out. streams: by name (`a->b`)."""
+    """A whole site file; every section may be left out. streams: by name (`a->b`). throughput: tells which nodes
+    sustain most; no plan depends on it.
+    """
 
     containers: ContainersEntry = ContainersEntry()
     nodes: dict[str, NodeEntry] = {}
     links: list[LinkEntry] = []
+    throughput: list[ThroughputEntry] = []
     streams: dict[str, StreamTransferEntry] = {}
     buffer_timeout_s: NotNegative = 0.0
     checkpoints: CheckpointsEntry | None = None
@@ -127,6 +141,7 @@ class SiteFile:
     parallel_restore: bool = False
     rescales_known: bool = False
     buffers_known: bool = False
+    throughput: tuple[MeasuredThroughput, ...] = ()
 
     def change_from(self, running: PhysicalPlan) -> PlanChange:
         return PlanChange(
@@ -144,10 +159,11 @@ def read_site_file(path: Path, topology: Topology) -> SiteFile:
 
 
 def site_digest(path: Path) -> str:
-    """Twelve hex digits, the same for the same fields. Raises FileError if it is not a site file."""
+    """Twelve hex digits, the same for the same fields on which plans depend. Raises FileError if it is no site file."""
     body = yaml_fields(path, "site file", "see docs/topology-file.md for one", may_be_empty=True)
     with field_errors(path):
-        return hashlib.sha256(SiteEntry.model_validate(body).model_dump_json().encode()).hexdigest()[:12]
+        text = SiteEntry.model_validate(body).model_dump_json(exclude={"throughput"})
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def no_site(engine: Engine) -> SiteFile:
@@ -157,6 +173,11 @@ def no_site(engine: Engine) -> SiteFile:
 
 def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
     """Raises ModelError if numbers do not fit together."""
+    if entry.throughput and not entry.links:
+        raise ModelError(
+            f"site: throughput has {count_of(len(entry.throughput), 'measurement')}, but no link tells the delay "
+            "between nodes; add links"
+        )
     links = [MeasuredLink(**link.model_dump()) for link in entry.links]
     site = Site(
         container=ContainerSize(entry.containers.cores, entry.containers.memory_mib),
@@ -193,4 +214,5 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         given.parallel_restore,
         "rescale" in entry.model_fields_set,
         "buffer_timeout_s" in entry.model_fields_set,
+        tuple(MeasuredThroughput(**one.model_dump()) for one in entry.throughput),
     )

@@ -1,6 +1,6 @@
 """A parallelism packed into containers, by a packer of the registry."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forescale.files.topology import TopologyConfig
@@ -11,6 +11,13 @@ from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.instance_changes import staying
+from modeling.rescaling.node_scaling import (
+    MeasuredThroughput,
+    NodeChoice,
+    NodeScaling,
+    best_nodes,
+    fitted_node_scaling,
+)
 from planner.packing.lower_bound import least_containers
 from planner.packing.needs import loaded_needs, reserved_needs
 from planner.packing.offer import Offer
@@ -24,7 +31,8 @@ from planner.packing.workload import Workload
 class Packed:
     """used: per container, shape (containers, 3): cores, MiB of memory and of disk, without padding. needed: the
     size that all containers need, padding included. min_containers: lower bound on their number. stay: running
-    instances that stay in their container; None if nothing runs.
+    instances that stay in their container; None if nothing runs. nodes: of those offered, the ones that sustain most by
+    the site's measured throughput, and what scales it; None without measurements.
     """
 
     plan: PhysicalPlan
@@ -33,6 +41,7 @@ class Packed:
     min_containers: int
     stay: int | None
     notes: tuple[str, ...]
+    nodes: tuple[NodeChoice, NodeScaling] | None = None
 
 
 def pack(
@@ -44,6 +53,7 @@ def pack(
     *,
     load_per_s: Mapping[str, float],
     running: PhysicalPlan | None = None,
+    throughput: Sequence[MeasuredThroughput] = (),
 ) -> Packed:
     """load_per_s: by source; empty if unknown: an instance then needs what the topology file reserves for it, else the
     engine's usual size. Raises PlanError or ModelError for what cannot be packed.
@@ -62,7 +72,17 @@ def pack(
         min_containers=least_containers(offer, work),
         stay=None if running is None else staying(running.packing, packing),
         notes=work.needs.notes,
+        nodes=_best_nodes(offer, throughput),
     )
+
+
+def _best_nodes(offer: Offer, throughput: Sequence[MeasuredThroughput]) -> tuple[NodeChoice, NodeScaling] | None:
+    network = offer.site.network
+    linked = [] if network is None else [node for node in offer.nodes or network.nodes if node in network.nodes]
+    if network is None or not throughput or not linked:
+        return None
+    scaling = fitted_node_scaling(throughput)
+    return best_nodes(scaling, network, linked), scaling
 
 
 def workload(

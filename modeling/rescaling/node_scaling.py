@@ -4,7 +4,7 @@ MST(n) = α·n^β − γ·ND_max(n): maximum sustainable throughput of n nodes, 
 use. The model is GESSCALE's, for stream processing on geographically distributed nodes (fog).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -192,16 +192,16 @@ class NodeSet:
     mst_per_s: float
 
 
-def best_nodes(scaling: NodeScaling, network: Network) -> NodeChoice:
+def best_nodes(scaling: NodeScaling, network: Network, among: Collection[str] | None = None) -> NodeChoice:
     """The nodes with the largest sustainable throughput; more are not always better, since a distant node lowers that
-    of all.
+    of all. among: nodes of the network to choose from; all if absent.
 
     For every number of nodes, this tries the nearest ones around each node, and sets grown from each node by the one
     that adds least delay, instead of all subsets, whose number is exponential. Under the triangle inequality the
     largest delay found is at most twice the minimum. Ties go to the names that sort first, so the result does not
     depend on the order of nodes.
     """
-    names = sorted(network.nodes)
+    names = sorted(network.nodes if among is None else among)
     at = network.of(names)
     delay_ms = network.delay_ms[np.ix_(at, at)]
     found: list[tuple[float, tuple[int, ...]]] = [(np.inf, ())] * len(names)

@@ -112,6 +112,45 @@ def test_a_load__tells_what_instances_need(capsys: pytest.CaptureFixture[str], f
     assert without["notes"][0] == "cores of read, count are not known: 1 is taken for each instance"
 
 
+FOUR_NODES = """
+links:
+  - {from: a, to: b, delay_ms: 2}
+  - {from: a, to: c, delay_ms: 2}
+  - {from: b, to: c, delay_ms: 2}
+  - {from: a, to: far, delay_ms: 100}
+  - {from: b, to: far, delay_ms: 100}
+  - {from: c, to: far, delay_ms: 100}
+throughput: [{nodes: 2, mst_per_s: 1000}, {nodes: 4, mst_per_s: 1900, largest_delay_ms: 10}]
+"""
+
+
+def test_measured_throughput__tells_from_which_node_on_one_more_lowers_it(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    Path(files["site"]).write_text(FOUR_NODES)
+    arguments = ("model", "pack", files["topology"], "--parallelism", "read=1,count=3", "--site", files["site"])
+    pack = (*arguments, "--set", "packer=even_spread", "--set", "containers=4")
+    nodes = told(capsys, *pack)["nodes"]
+    # 500·2 = 1000 and 500·4 − 10·10 = 1900: 500/s a node, 10/s less for each ms
+    values = {name: each["value"] for name, each in nodes["scaling"].items()}
+    assert values == pytest.approx({"alpha_per_s": 500, "beta": 1, "gamma_per_s_ms": 10})
+    assert [each["mst_per_s"] for each in nodes["by_count"]] == pytest.approx(
+        [500, 2 * 500 - 20, 3 * 500 - 20, 4 * 500 - 1000]
+    )
+    assert nodes["best"] == ["a", "b", "c"]
+    assert run(*pack) == 0
+    said = "by measured throughput 3 nodes sustain most: a, b, c with 1480/s; one more, at best 1000/s"
+    assert said in " ".join(capsys.readouterr().out.split())
+    # Of two nodes that are offered, the distant one costs more than it adds.
+    assert told(capsys, *pack, "--set", "nodes={a: null, far: null}")["nodes"]["best"] == ["a"]
+
+
+def test_measured_throughput__needs_links(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
+    Path(files["site"]).write_text("throughput: [{nodes: 2, mst_per_s: 1000}]")
+    arguments = ("model", "pack", files["topology"], "--parallelism", "read=1,count=3", "--site", files["site"])
+    assert "add links" in refused(capsys, *arguments, "--set", "packer=even_spread")
+
+
 def test_every_packer__packs_from_the_command_line(capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> None:
     from planner.packing.registry import PACKERS
 

@@ -17,7 +17,7 @@ from modeling.arrays import Floats
 from planner.errors import PlanError
 from planner.horizon.floors import cost_floors_h, least_parts
 from planner.horizon.prices import ChangeTerms, Prices
-from planner.horizon.ways import LACKING, best_turns, followed
+from planner.horizon.ways import LACKING, CompiledCourse, CostBounds, best_turns, followed
 
 ROUGH_PATHS, ROUGH = 32, (2, 1)
 """Size of the search that finds the bound for the full one: paths, and ways kept that stayed and that turned."""
@@ -174,76 +174,63 @@ def _best_turns(
     """None if none cost less than ceiling_h. kept: number of ways kept of one plan at a moment: those that stayed, and
     those that turn to it.
     """
-    change_h, lead_s = _between(course, terms, prices)
-    turn_h, parts = course.turns_h, course.least_parts(terms)
+    compiled, parts = _compiled(course, terms, prices), course.least_parts(terms)
     # With a reaction, missing instances are added at the price of any other.
     lacking_price = LACKING if terms.react_s == inf else 1.0
     floor_h, stop_h = cost_floors_h(
-        *parts, course.prices_h, change_h, turn_h, course.edges_s, prices.violation_h, lacking_price
-    )
-    found, turned_at, turned_to = best_turns(
-        course.rate_per_s,
-        course.capacity_per_s,
-        course.prices_h,
-        change_h,
-        turn_h,
-        lead_s,
-        course.running,
-        course.waiting,
-        course.free_s,
-        course.up_s,
+        *parts,
+        compiled.price_h,
+        compiled.change_h,
+        compiled.turn_h,
         course.edges_s,
-        course.downtimes_s(terms),
-        course.rooms_s,
-        terms.apart_s,
-        terms.warm_up.lost_by_second(),
-        terms.recourse,
         prices.violation_h,
-        prices.rescale_h,
-        parts[0] == 0.0,
-        floor_h,
-        stop_h,
-        ceiling_h,
-        *kept,
+        lacking_price,
     )
+    bounds = CostBounds(parts[0] == 0.0, floor_h, stop_h, ceiling_h)
+    found, turned_at, turned_to = best_turns(compiled, bounds, *kept)
     if not found:
         return None
     turns, running = list[Turn](), course.running
     for stop_s, plan in zip(course.edges_s[turned_at].tolist(), turned_to.tolist(), strict=True):
-        turns.append(Turn(plan, stop_s - float(lead_s[running, plan]), stop_s))
+        turns.append(Turn(plan, stop_s - float(compiled.lead_s[running, plan]), stop_s))
         running = plan
     return tuple(turns)
 
 
 def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, prices: Prices) -> Found:
     """Cost and violations of given turns; each begins with the step that it falls into."""
-    change_h, lead_s = _between(course, terms, prices)
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
-    instance_hours, paid_h, changes_h, late_s = followed(
-        course.rate_per_s,
-        course.capacity_per_s,
-        course.instances,
-        course.prices_h,
-        change_h,
-        course.turns_h,
-        course.running,
-        course.waiting,
-        course.up_s,
-        course.edges_s,
-        lead_s,
-        course.downtimes_s(terms),
-        course.rooms_s,
-        terms.warm_up.lost_by_second(),
-        terms.recourse,
-        prices.rescale_h,
-        steps,
-        plans,
-    )
+    compiled = _compiled(course, terms, prices)
+    instance_hours, paid_h, changes_h, late_s = followed(compiled, course.instances, steps, plans)
     minutes = late_s / 60.0
     violation_minutes = float(minutes.mean())
     cost_h = paid_h + changes_h + prices.violation_h * violation_minutes
     return Found(tuple(turns), instance_hours, paid_h, violation_minutes, cost_h, minutes)
+
+
+def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCourse:
+    change_h, lead_s = _between(course, terms, prices)
+    return CompiledCourse(
+        rate_per_s=course.rate_per_s,
+        capacity_per_s=course.capacity_per_s,
+        price_h=course.prices_h,
+        change_h=change_h,
+        turn_h=course.turns_h,
+        lead_s=lead_s,
+        running=course.running,
+        waiting=course.waiting,
+        free_s=course.free_s,
+        up_s=course.up_s,
+        edges_s=course.edges_s,
+        down_s=course.downtimes_s(terms),
+        room_s=course.rooms_s,
+        apart_s=terms.apart_s,
+        lost_by_s=terms.warm_up.lost_by_second(),
+        recourse=terms.recourse,
+        violation_h=prices.violation_h,
+        rescale_h=prices.rescale_h,
+    )
 
 
 def _shortest_s(down_s: Floats) -> float:

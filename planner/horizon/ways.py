@@ -1,5 +1,7 @@
 """The loops of a search over a horizon, compiled: steps on all paths, and ways of plans through them."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
@@ -26,6 +28,46 @@ as shares of full speed. A first part as long as the step is the only one.
 """
 _FIRST_PART = 0.25
 """Share of a warm-up in which it loses most: a step that holds its end has two parts."""
+
+
+class CompiledCourse(NamedTuple):
+    """A course with its terms and prices, as compiled loops take them.
+
+    rate_per_s, capacity_per_s, running, waiting, free_s, up_s, edges_s, room_s: as in Course. price_h, turn_h: as in
+    cost_floors_h. change_h: price of a change between each two plans; lead_s, down_s: its lead time and its downtime;
+    each of shape (plans, plans). apart_s: between two changes. lost_by_s: as in speeds_in. violation_h: price of a
+    minute; rescale_h: of a change besides the schedule's.
+    """
+
+    rate_per_s: Floats
+    capacity_per_s: Floats
+    price_h: Floats
+    change_h: Floats
+    turn_h: Floats
+    lead_s: Floats
+    running: int
+    waiting: float
+    free_s: float
+    up_s: float
+    edges_s: Floats
+    down_s: Floats
+    room_s: Floats
+    apart_s: float
+    lost_by_s: Floats
+    recourse: Recourse
+    violation_h: float
+    rescale_h: float
+
+
+class CostBounds(NamedTuple):
+    """What a search may leave out. carried: whether a plan carries the load of a step on every path, shape (steps,
+    plans). floor_h, stop_h: as in cost_floors_h. ceiling_h: dearer ways are dropped.
+    """
+
+    carried: Flags
+    floor_h: Floats
+    stop_h: Floats
+    ceiling_h: float
 
 
 @compiled
@@ -281,43 +323,21 @@ def shortest_to_s(down_s: Floats) -> Floats:
 
 
 @compiled
-def best_turns(
-    rate_per_s: Floats,
-    capacity_per_s: Floats,
-    price_h: Floats,
-    change_h: Floats,
-    turn_h: Floats,
-    lead_s: Floats,
-    running: int,
-    waiting: float,
-    free_s: float,
-    up_s: float,
-    edges_s: Floats,
-    down_s: Floats,
-    room_s: Floats,
-    apart_s: float,
-    lost_by_s: Floats,
-    recourse: Recourse,
-    violation_h: float,
-    rescale_h: float,
-    carried: Flags,
-    floor_h: Floats,
-    stop_h: Floats,
-    ceiling_h: float,
-    stayed: int,
-    turned: int,
-) -> tuple[bool, Ints, Ints]:
-    """Whether there are turns that cost less than ceiling_h; the steps at whose beginnings the job stops for another
-    plan; and these plans.
+def best_turns(course: CompiledCourse, bounds: CostBounds, stayed: int, turned: int) -> tuple[bool, Ints, Ints]:
+    """Whether there are turns that cost less than bounds.ceiling_h; the steps at whose beginnings the job stops for
+    another plan; and these plans.
 
-    price_h, turn_h, floor_h, stop_h: as in cost_floors_h. lead_s, down_s: of a change between each two plans, shape
-    (plans, plans). room_s: as in Course, shape (steps, 2). up_s: when the running plan began to run. lost_by_s: as in
-    speeds_in. carried: whether a plan carries the load of a step on every
-    path, shape (steps, plans). stayed, turned: number of ways of one plan at a moment that are kept, and of ways that
-    turn to it that are followed. Ways are stored by moment, plan and place: first those that stayed, then those that
-    turned. Kept are the cheapest, the cheapest of those that may change earlier, and the cheapest with ever smaller
-    backlogs.
+    stayed, turned: number of ways of one plan at a moment that are kept, and of ways that turn to it that are followed.
+    Ways are stored by moment, plan and place: first those that stayed, then those that turned. Kept are the cheapest,
+    the cheapest of those that may change earlier, and the cheapest with ever smaller backlogs.
     """
+    rate_per_s, capacity_per_s, edges_s, down_s = (
+        course.rate_per_s,
+        course.capacity_per_s,
+        course.edges_s,
+        course.down_s,
+    )
+    running, ceiling_h = course.running, bounds.ceiling_h
     steps, paths = rate_per_s.shape
     plans, moments = capacity_per_s.shape[0], capacity_per_s.shape[1]
     places = stayed + turned
@@ -332,20 +352,20 @@ def best_turns(
     calm = np.zeros((kept, plans, places), np.bool_)  # whether a state is zero; then it may not be written down
     reached = np.zeros((kept, plans), np.bool_)  # whether a plan has a way
     zero, state, moved, told = np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((4, paths))
-    cost_h[0, running, 0], free[0, running, 0], reached[0, running] = 0.0, free_s, True
-    up[0, running, 0] = up_s
+    cost_h[0, running, 0], free[0, running, 0], reached[0, running] = 0.0, course.free_s, True
+    up[0, running, 0] = course.up_s
     states[0, running, 0] = 0.0
-    states[0, running, 0, 0] = waiting
-    waits[0, running, 0] = waiting
+    states[0, running, 0, 0] = course.waiting
+    waits[0, running, 0] = course.waiting
     live = np.full((plans, stayed), -1)
     of_plan, of_place = np.empty(plans * stayed, np.int64), np.empty(plans * stayed, np.int64)
     way_h, way_free_s, way_waits = np.empty(plans * stayed), np.empty(plans * stayed), np.empty(plans * stayed)
     from_way = np.empty(plans * stayed, np.int64)
     from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
     chosen, unmet_per_s = np.full(turned, -1), np.zeros(plans)
-    late_h = violation_h / 60.0
+    late_h = course.violation_h / 60.0
     strongest_per_s = _strongest_per_s(capacity_per_s)
-    shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s) + lost_by_s[-1]
+    shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s) + course.lost_by_s[-1]
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
         after = (at + 1) % kept
@@ -353,7 +373,7 @@ def best_turns(
             live[plan] = -1
             if reached[here, plan]:
                 for place in range(places):
-                    if cost_h[here, plan, place] + floor_h[at, plan] >= ceiling_h:
+                    if cost_h[here, plan, place] + bounds.floor_h[at, plan] >= ceiling_h:
                         cost_h[here, plan, place] = np.inf
                 _pick(cost_h[here, plan], free[here, plan], waits[here, plan], live[plan])
         for plan in range(plans):
@@ -362,8 +382,8 @@ def best_turns(
                 if kind < 0:
                     continue
                 late, more, lacking, rescued, rests = 0.0, 0.0, 0.0, 0.0, calm[here, plan, kind]
-                warm = edges_s[at] >= up[here, plan, kind] + lost_by_s.size - 1
-                if not (rests and carried[at, plan] and warm):
+                warm = edges_s[at] >= up[here, plan, kind] + course.lost_by_s.size - 1
+                if not (rests and bounds.carried[at, plan] and warm):
                     now = states[after, plan, place]
                     late, more, lacking, rescued = _advanced(
                         zero if rests else states[here, plan, kind],
@@ -375,17 +395,17 @@ def best_turns(
                         strongest_per_s[min(at, moments - 1)],
                         step_s,
                         0.0,
-                        speeds_in(edges_s, at, up[here, plan, kind], lost_by_s),
+                        speeds_in(edges_s, at, up[here, plan, kind], course.lost_by_s),
                         longest_s[plan],
-                        recourse,
+                        course.recourse,
                     )
                     waits[after, plan, place] = _mean(now[0])
                     rests = waits[after, plan, place] == 0.0 and _rests(now)
                 else:
                     waits[after, plan, place] = 0.0
                 calm[after, plan, place] = rests
-                hours = price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
-                hours += late_h * late + rescale_h * rescued
+                hours = course.price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
+                hours += late_h * late + course.rescale_h * rescued
                 cost_h[after, plan, place], reached[after, plan] = cost_h[here, plan, kind] + hours, True
                 free[after, plan, place] = free[here, plan, kind]
                 up[after, plan, place] = up[here, plan, kind]
@@ -404,26 +424,26 @@ def best_turns(
             unmet_per_s[plan] = _unmet_per_s(rate_per_s[at], capacity_per_s[plan, min(at, moments - 1)])
         for plan in range(plans):
             count, cheapest, cheapest_h, fewest = 0, -1, np.inf, np.inf
-            left_h = ceiling_h - stop_h[at, plan]
-            for way in range(ways if stop_h[at, plan] < np.inf else 0):
+            left_h = ceiling_h - bounds.stop_h[at, plan]
+            for way in range(ways if bounds.stop_h[at, plan] < np.inf else 0):
                 other = of_plan[way]
-                turned_h = way_h[way] + change_h[other, plan]
+                turned_h = way_h[way] + course.change_h[other, plan]
                 if turned_h >= left_h or other == plan:
                     continue
-                if way_free_s[way] + lead_s[other, plan] > edges_s[at] + 1e-9:
+                if way_free_s[way] + course.lead_s[other, plan] > edges_s[at] + 1e-9:
                     continue
-                if not has_room(room_s[at], lead_s[other, plan], down_s[other, plan]):
+                if not has_room(course.room_s[at], course.lead_s[other, plan], down_s[other, plan]):
                     continue
                 # A longer downtime leaves more waiting.
                 longer_s = down_s[other, plan] - shortest_s[plan]
                 its_waits = way_waits[way] + came_per_s * longer_s
-                if recourse[5]:
+                if course.recourse[5]:
                     # Where the plan is withheld, what ran before it leaves less to wait.
                     its_waits += min(unmet_per_s[plan], unmet_per_s[other]) * (edges_s[at + 1] - edges_s[at])
                 fewest = min(fewest, its_waits)
                 if turned_h < cheapest_h or (turned_h == cheapest_h and its_waits < from_waits[cheapest]):
                     cheapest, cheapest_h = count, turned_h
-                from_way[count], from_h[count], from_waits[count] = way, turned_h + turn_h[at, plan], its_waits
+                from_way[count], from_h[count], from_waits[count] = way, turned_h + course.turn_h[at, plan], its_waits
                 count += 1
             if not count:
                 continue
@@ -446,7 +466,7 @@ def best_turns(
                     rate_per_s[at],
                     capacity_per_s[other, moment],
                     capacity_per_s[plan, moment],
-                    recourse[5],
+                    course.recourse[5],
                 )
                 for step in range(at, until):
                     step_s = edges_s[step + 1] - edges_s[step]
@@ -460,14 +480,14 @@ def best_turns(
                         strongest_per_s[min(step, moments - 1)],
                         step_s,
                         down_within_s(edges_s, step, edges_s[at], down_s[other, plan]),
-                        speeds_in(edges_s, step, runs_s, lost_by_s),
+                        speeds_in(edges_s, step, runs_s, course.lost_by_s),
                         longest_s[plan],
-                        recourse,
+                        course.recourse,
                     )
                     state, moved = moved, state
-                    spent_h += price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
-                    spent_h += late_h * late + rescale_h * rescued
-                if spent_h + floor_h[until, plan] >= ceiling_h:
+                    spent_h += course.price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
+                    spent_h += late_h * late + course.rescale_h * rescued
+                if spent_h + bounds.floor_h[until, plan] >= ceiling_h:
                     continue
                 then = until % kept
                 place = stayed + int(cost_h[then, plan, stayed:].argmax())
@@ -476,7 +496,7 @@ def best_turns(
                     waits[then, plan, place] = _mean(state[0])
                     calm[then, plan, place] = _rests(state)
                     cost_h[then, plan, place], reached[then, plan] = spent_h, True
-                    free[then, plan, place] = edges_s[at] + down_s[other, plan] + apart_s
+                    free[then, plan, place] = edges_s[at] + down_s[other, plan] + course.apart_s
                     up[then, plan, place] = runs_s
                     before[until, plan, place] = (at * plans + other) * places + kind
         cost_h[here], reached[here] = np.inf, False
@@ -571,39 +591,31 @@ def _turns(cost_h: Floats, before: Ints, ceiling_h: float, stayed: int) -> tuple
 
 @compiled
 def followed(
-    rate_per_s: Floats,
-    capacity_per_s: Floats,
-    instances: Floats,
-    price_h: Floats,
-    change_h: Floats,
-    turn_h: Floats,
-    running: int,
-    waiting: float,
-    up_s: float,
-    edges_s: Floats,
-    lead_s: Floats,
-    down_s: Floats,
-    room_s: Floats,
-    lost_by_s: Floats,
-    recourse: Recourse,
-    rescale_h: float,
-    turned_at: Ints,
-    turned_to: Ints,
+    course: CompiledCourse, instances: Floats, turned_at: Ints, turned_to: Ints
 ) -> tuple[float, float, float, Floats]:
-    """Instance-hours, their price, the price of changes and missing capacity, and late seconds that count by path."""
+    """Instance-hours, their price, the price of changes and missing capacity, and late seconds that count by path.
+
+    instances: of each plan. turned_at, turned_to: as best_turns returns them.
+    """
+    rate_per_s, capacity_per_s, edges_s, down_s = (
+        course.rate_per_s,
+        course.capacity_per_s,
+        course.edges_s,
+        course.down_s,
+    )
     steps, paths = rate_per_s.shape
     moments = capacity_per_s.shape[1]
     state, moved, told = np.zeros((3, paths)), np.zeros((3, paths)), np.zeros((4, paths))
     late_in_all_s = np.zeros(paths)
-    state[0] = waiting
-    hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, running, 0
-    stop_s, downtime_s, until = -np.inf, 0.0, 0
-    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s) + lost_by_s[-1]
+    state[0] = course.waiting
+    hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, course.running, 0
+    stop_s, downtime_s, until, up_s = -np.inf, 0.0, 0, course.up_s
+    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s) + course.lost_by_s[-1]
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
             to = turned_to[next_turn]
-            changes_h += change_h[plan, to] + turn_h[at, to]
-            if not has_room(room_s[at], lead_s[plan, to], down_s[plan, to]):
+            changes_h += course.change_h[plan, to] + course.turn_h[at, to]
+            if not has_room(course.room_s[at], course.lead_s[plan, to], down_s[plan, to]):
                 changes_h = np.inf
             stop_s, downtime_s = edges_s[at], down_s[plan, to]
             before, plan, until = plan, to, over_at(edges_s, at, downtime_s)
@@ -617,7 +629,7 @@ def followed(
                 rate_per_s[at],
                 capacity_per_s[before, moment],
                 capacity_per_s[to, moment],
-                recourse[5],
+                course.recourse[5],
             )
             state, moved = moved, state
         step_s = edges_s[at + 1] - edges_s[at]
@@ -631,13 +643,13 @@ def followed(
             strongest_per_s[min(at, moments - 1)],
             step_s,
             down_within_s(edges_s, at, stop_s, downtime_s),
-            speeds_in(edges_s, at, up_s, lost_by_s),
+            speeds_in(edges_s, at, up_s, course.lost_by_s),
             longest_s[plan],
-            recourse,
+            course.recourse,
         )
         state, moved = moved, state
         late_in_all_s += told[0]
-        changes_h += rescale_h * rescued + price_h[plan] * LACKING * lacking * step_s / 3600.0
+        changes_h += course.rescale_h * rescued + course.price_h[plan] * LACKING * lacking * step_s / 3600.0
         hours += instances[plan] * (1.0 + more) * step_s / 3600.0
-        paid_h += price_h[plan] * (1.0 + more) * step_s / 3600.0
+        paid_h += course.price_h[plan] * (1.0 + more) * step_s / 3600.0
     return hours, paid_h, changes_h, late_in_all_s

@@ -64,13 +64,16 @@ class Cause:
 
 @dataclass(frozen=True)
 class DriftFacts:
-    """A parameter of an operator that differs from the calibration before. p: p-value of the difference."""
+    """A parameter of an operator that differs from the calibration before. p: p-value of the difference. state_gib: of
+    the operator then and now, where its tuples take longer and its state has grown.
+    """
 
     operator: str
     parameter: str
     old: float
     new: float
     p: float
+    state_gib: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

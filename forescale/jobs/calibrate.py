@@ -163,7 +163,9 @@ def planning_profiles(
     )
     facts = CalibrationFacts(
         unmeasured=tuple(name for name, profile in made.profiles.items() if profile.samples == 0),
-        drifts=tuple(DriftFacts(one.operator, one.parameter, one.old, one.new, one.p) for one in changed),
+        drifts=tuple(
+            DriftFacts(one.operator, one.parameter, one.old, one.new, one.p, one.state_gib) for one in changed
+        ),
         contradicted=tuple(dict.fromkeys(drift.operator for drift in unlike)),
     )
     if any(operator.used for operator in made.operators.values()):

@@ -16,12 +16,17 @@ LONE_FREEDOM = 4.0
 """Degrees of freedom of what is assumed of a single sample: LONE_ERROR is a guess, so no look is beyond all doubt."""
 MATTERS = 0.05
 """Relative change below which plans hardly change."""
+GROWN = 1.1
+"""How many times as large a state has to be to count as grown."""
+_SLOWED_BY_STATE = ("service_s", "stream_service_s", "cpu_s")
 
 
 @dataclass(frozen=True)
 class Drift:
     """One changed parameter. p: p-value of the difference, corrected for the number of compared parameters.
     relative_change: new over old, less one; infinite if the old value was 0. field: of OperatorProfile, which holds it.
+    state_gib: of the operator then and now, where tuples take longer and the state has grown, whose access may be what
+    slows them.
     """
 
     operator: str
@@ -31,6 +36,7 @@ class Drift:
     p: float
     relative_change: float
     field: str
+    state_gib: tuple[float, float] | None = None
 
 
 def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool = False) -> list[Drift]:
@@ -54,8 +60,14 @@ def drifts(old: Profiles, new: Profiles, *, matters: float = MATTERS, lone: bool
         adjusted = max(adjusted, min(1.0, p * (len(compared) - rank)))
         change = _relative_change(before.value, after.value)
         if adjusted < SIGNIFICANT and abs(change) >= matters:
-            found.append(Drift(name, parameter, before.value, after.value, adjusted, change, after.field))
+            state_gib = _grown_state(old[name], new[name]) if change > 0 and after.field in _SLOWED_BY_STATE else None
+            found.append(Drift(name, parameter, before.value, after.value, adjusted, change, after.field, state_gib))
     return found
+
+
+def _grown_state(old: OperatorProfile, new: OperatorProfile) -> tuple[float, float] | None:
+    grown = 0 < GROWN * old.state_gib <= new.state_gib
+    return (old.state_gib, new.state_gib) if grown else None
 
 
 def _pairs(old: OperatorProfile, new: OperatorProfile) -> Sequence[tuple[str, Parameter, Parameter]]:

@@ -10,10 +10,17 @@ def drift_words(drift: Drift | DriftFacts) -> str:
     'split: service_s was 0.004, is 0.005 (+25%, p 0.002)'
     >>> drift_words(DriftFacts("split", "service_s", 0.001, 0.018, 7e-40))
     'split: service_s was 0.001, is 0.018 (18 times as much, p below 0.001)'
+    >>> drift_words(DriftFacts("count", "service_s", 0.004, 0.005, 0.002, (6.0, 8.0)))
+    'count: service_s was 0.004, is 0.005 (+25%, p 0.002) while its state grew from 6 to 8 GiB (0.0005 a GiB)'
     """
     chance = "p below 0.001" if drift.p < 0.001 else f"p {drift.p:.1g}"
     change = f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g}"
-    return f"{change} ({_times(drift.new / drift.old) if drift.old else 'from nothing'}, {chance})"
+    grew = ""
+    if drift.state_gib is not None:
+        before, now = drift.state_gib
+        slope = (drift.new - drift.old) / (now - before)
+        grew = f" while its state grew from {before:.3g} to {now:.3g} GiB ({slope:.2g} a GiB)"
+    return f"{change} ({_times(drift.new / drift.old) if drift.old else 'from nothing'}, {chance}){grew}"
 
 
 def _times(ratio: float) -> str:
@@ -23,6 +30,8 @@ def _times(ratio: float) -> str:
 def drift_remedy(drift: Drift) -> str:
     """What to do about it."""
     more = drift.new > drift.old
+    if drift.state_gib is not None:
+        return "plan again, and calibrate as its state grows: what that slows goes on; or let old state expire"
     match drift.field:
         case "service_s" | "stream_service_s" | "cpu_s":
             if more:

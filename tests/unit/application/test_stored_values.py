@@ -132,8 +132,9 @@ BASIS = DecisionBasis(
         Cause(CauseKind.OTHER_GRID, "lines", 900.0, 300.0, "max_late", NOON, "words", LATER, "why"),
     ),
     ("f1",), ("h1",), ("profile-1",), "ab12", True, True, "cd34", "ef56", {"b.json": "0123"}, "f0", "c1",
-    CalibrationFacts("words/3", "no answer", ("split",), (DriftFacts("split", "service_s", 0.1, 0.2, 0.01),),
-                     ("lines",), "away", "as before"),
+    CalibrationFacts("words/3", "no answer", ("split",),
+                     (DriftFacts("split", "service_s", 0.1, 0.2, 0.01, (6.0, 8.0)),),
+                     ("lines",), "away", "as before", NOON),
     (ArrivalFacts("lines", 2.0, 5.0, 0.1, True, 60, 60.0, "too short", HiddenBurst(1.4, 20.0, 300)),),
     LearnedFacts(
         LearnedNumber(25.0, 60.0, 3, 3),

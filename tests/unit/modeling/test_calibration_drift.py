@@ -137,3 +137,22 @@ def test_calibrations_minutes_apart__do_not_exclude_each_others_intervals() -> N
         drifted.append(bool(drifts({"k": first}, {"k": second})))
     assert np.mean(meet) > 0.98
     assert np.mean(drifted) < 0.08
+
+
+def test_service_time_that_rose_with_the_state__says_by_how_much_that_grew() -> None:
+    old = replace(OLD, state_gib=6.0)
+    (found,) = drifts({"k": old}, {"k": replace(old, service_s=0.012, state_gib=8.0)})
+    assert found.state_gib == (6.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        replace(OLD, service_s=0.012, state_gib=6.3),  # grown by 5 %
+        replace(OLD, service_s=0.008, state_gib=8.0),  # quicker
+        replace(OLD, state_gib=8.0, selectivity={"k->l": 3.0}),  # no time
+    ],
+)
+def test_drift__that_a_larger_state_does_not_explain_names_none(new: OperatorProfile) -> None:
+    (found,) = drifts({"k": replace(OLD, state_gib=6.0)}, {"k": new})
+    assert found.state_gib is None

@@ -1,10 +1,12 @@
 """What holds for all tests: how much of the machine each may take, and in which order and where they run."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from copied_store import copied_stores
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
@@ -15,6 +17,9 @@ for _name, _value in {
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
 }.items():
     os.environ.setdefault(_name, _value)
+
+# Tests and what they import stay until the end: looking for garbage among them takes a quarter of their collection.
+gc.disable()
 
 WITH_SERVERS = Path(__file__).parent / "integration"
 LONGEST = ("flink-2", "flink", "application", "airflow/served", "storm/word_count", "arrivals", "wheel", "kubernetes")
@@ -39,6 +44,17 @@ class ServerFolder(pytest.Package):
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     return ServerFolder.from_parent(parent, path=path) if WITH_SERVERS in path.parents else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Without doctests, of which tests have none: each file would be searched for them."""
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups

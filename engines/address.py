@@ -12,7 +12,7 @@ def is_http_address(url: str) -> bool:
 
     >>> is_http_address("https://anna@mlflow.example:443/a"), is_http_address("javascript:alert(1)")
     (True, False)
-    >>> is_http_address("http://mlflow\@elsewhere"), is_http_address("http://prometheus:9090/?query=up")
+    >>> is_http_address("http://mlflow\\@elsewhere"), is_http_address("http://prometheus:9090/?query=up")
     (False, False)
     """
     if any(character.isspace() or not character.isprintable() for character in url) or _OF_NO_ADDRESS.search(url):

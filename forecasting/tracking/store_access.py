@@ -1,4 +1,6 @@
-"""Opens an MLflow store: without log noise, failing fast if it does not answer, safe if two processes create it."""
+"""Opens an MLflow store: without log noise, failing fast if it does not answer, safe if two processes create it, and
+with an end in time and size for every call, which MLflow's own client lacks.
+"""
 
 import fcntl
 import importlib.util
@@ -9,17 +11,17 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import httpx
 
 from engines.bounded_answer import bounded
-from engines.deadline import altogether, waiting, within
+from engines.deadline import altogether, left_s, waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
-from forecasting.tracking.bounded_client import BoundedClient, bound_answers
 from forecasting.tracking.local_run import sqlite_file
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ _FILE_REMEDIES = {
     "locked": "see which process holds its file",
 }
 """What helps, by SQLite's own words: MLflow passes on nothing else."""
+
+ARTIFACTS_S = 300.0
+"""Longest time of a call that moves artifacts."""
 
 
 def connected_client(uri: str) -> "MlflowClient":
@@ -199,3 +204,49 @@ def _create(database: Path) -> None:
         left_over.unlink()
     SqlAlchemyStore(f"sqlite:///{aside}", (database.parent / "artifacts").as_uri()).engine.dispose()
     aside.replace(database)
+
+
+class BoundedClient:
+    """An MlflowClient of which every call ends in its time, however slowly the store answers: TimeoutError.
+
+    call_s: longest time of a call that moves no artifacts.
+    """
+
+    def __init__(self, client: "MlflowClient", uri: str, call_s: float) -> None:
+        self._client = client
+        self._place = f"MLflow at {without_credentials(uri)}"
+        self._call_s = call_s
+
+    def __getattr__(self, name: str) -> Any:
+        called = getattr(self._client, name)
+        if not callable(called):
+            return called
+        longest_s = ARTIFACTS_S if "artifact" in name else self._call_s
+
+        def bounded(*values: Any, **named: Any) -> Any:
+            most_s = left_s(longest_s)
+            with waiting(self._place, most_s):
+                return within(most_s, partial(called, *values, **named))
+
+        return bounded
+
+
+def bound_answers() -> None:
+    """MLflow reads answers whole: from here on, up to MAX_ANSWER_BYTES. Idempotent."""
+    from mlflow.utils import request_utils
+
+    adapter = request_utils.TCPKeepAliveHTTPAdapter
+    if hasattr(adapter, "bounded"):
+        return
+
+    class BoundedAdapter(adapter):  # type: ignore[misc, valid-type]
+        bounded = True
+
+        def send(self, *values: Any, **named: Any) -> Any:
+            response = super().send(*values, **named)
+            unbounded = response.raw.stream
+            response.raw.stream = lambda *size, **how: bounded(unbounded(*size, **how), response.close)
+            return response
+
+    request_utils.TCPKeepAliveHTTPAdapter = BoundedAdapter
+    request_utils._cached_get_request_session.cache_clear()

@@ -10,8 +10,8 @@ from forecasting.errors import TrackingError
 from forescale.cli.calibration_json import calibration_fields
 from forescale.cli.calibration_tables import show_calibration
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, check_output, console, plain, say_json
-from forescale.cli.topology_argument import TopologyName
 from forescale.jobs.calibrate import calibrate as calibrated
 from forescale.jobs.calibrate import track as kept
 from modeling.calibration.sifting import WARM_S

@@ -8,7 +8,7 @@ import typer
 from pydantic import BaseModel
 
 from forescale.cli.installation import settings_of
-from forescale.cli.new_folder import new_folder
+from forescale.cli.options import new_folder
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.files.file_error import FileError
 from forescale.files.fleet import FleetEntry

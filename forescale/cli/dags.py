@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from forescale.cli.new_folder import new_folder
+from forescale.cli.options import new_folder
 from forescale.cli.output import AsJson, plain, say_json
 
 BUNDLE = {"name": "forescale", "classpath": "forescale.orchestration.installed_dags.InstalledDags", "kwargs": {}}

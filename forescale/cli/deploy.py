@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import Override, TopologyName, completed, only_topology, topology_names
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.cli.override_option import Override
-from forescale.cli.topology_argument import TopologyName, completed, only_topology, topology_names
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.plain_numbers import typed_count

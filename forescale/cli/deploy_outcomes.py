@@ -7,8 +7,8 @@ import typer
 from rich.table import Table
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.cli.topology_argument import TopologyName
 from planner.ledger.entries import Outcome, StepEntry
 
 _COLUMNS = (

@@ -9,8 +9,8 @@ import typer
 
 from forescale.cli.expected import EXPECTED
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import SomeTopology
 from forescale.cli.output import AsJson, plain, say_json
-from forescale.cli.topology_argument import SomeTopology
 from forescale.doctor.examination import CheckVerdict, Expected, Finding, examined
 from forescale.doctor.installation import installation_checks, settings_check
 from forescale.doctor.topology_checks import Patient, topology_checks

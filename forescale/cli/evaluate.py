@@ -11,13 +11,13 @@ import typer
 from forescale.cli.evaluation_json import evaluation_fields
 from forescale.cli.evaluation_tables import show_comparison, show_evaluation
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, check_page, console, plain, say_json
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.ranking_json import ranking_fields
 from forescale.cli.ranking_tables import show_ranking
 from forescale.cli.source_options import MAX_PER_S, asked_loads, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds, say_placeholders
-from forescale.cli.topology_argument import TopologyName
 from forescale.files.atomic import write_whole
 from forescale.files.plan import read_plan_file
 from forescale.files.plan_folder import plan_paths, read_plan_files

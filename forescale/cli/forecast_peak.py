@@ -10,8 +10,8 @@ import typer
 from forecasting.arrivals.grid import typed_moment
 from forecasting.errors import HistoryError
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json
-from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 
 if TYPE_CHECKING:

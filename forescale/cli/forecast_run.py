@@ -4,8 +4,8 @@ import typer
 
 from forecasting.forecast import QUANTILES
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.cli.topology_argument import TopologyName
 
 
 def run(

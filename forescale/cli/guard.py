@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import NamedTopology, TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds
-from forescale.cli.topology_argument import NamedTopology, TopologyName
 from planner.guard_facts import GuardState
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import typer
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json
 from forescale.cli.series_copies import copies_words
-from forescale.cli.topology_argument import TopologyName
 from forescale.codec import to_json
 from forescale.report.kit.wording import percent
 from modeling.wording import count_of

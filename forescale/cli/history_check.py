@@ -13,11 +13,10 @@ from forecasting.arrivals.grid import whole_windows
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.errors import HistoryError
-from forescale.cli.history_options import Days, From, SnapshotId, To
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import Days, From, SnapshotId, To, TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.series_copies import copies_words
-from forescale.cli.topology_argument import TopologyName
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import QualityCheck, quality_checks

@@ -12,8 +12,8 @@ import typer
 from forecasting.arrivals.sources.steady import Recorded
 from forecasting.errors import HistoryError
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, plain, say_json
-from forescale.cli.topology_argument import TopologyName
 from forescale.jobs.record import Readings, record_steadily
 from forescale.jobs.record import record as record_once
 from forescale.local.processes import signals_handled

@@ -17,10 +17,9 @@ from forecasting.arrivals.storage.key_histograms import read_key_histograms
 from forecasting.arrivals.storage.reading import read_commit
 from forecasting.arrivals.storage.snapshots import snapshots as kept_snapshots
 from forecasting.errors import HistoryError
-from forescale.cli.history_options import Days, From, SnapshotId, To
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import Days, From, SnapshotId, To, TopologyName
 from forescale.cli.output import AsJson, check_page, console, plain, say_json, table
-from forescale.cli.topology_argument import TopologyName
 from forescale.files.atomic import write_whole
 from forescale.history.binned_windows import PAGE_POINTS, BinnedWindows, bin_starts, binned_history, readable_width_s
 from forescale.history.span import history_span

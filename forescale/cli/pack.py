@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, check_output, console, plain, say_json, table
 from forescale.cli.profile_option import given_profiles
 from forescale.cli.source_options import MAX_PER_S, MIN_PER_S, sources_numbers
 from forescale.cli.stands_on import grounds_fields, say_grounds
-from forescale.cli.topology_argument import TopologyName
 from forescale.files.plan import check_plan_path, plan_fields, read_plan_file, write_plan_file
 from forescale.files.typed_fields import typed_fields, with_fields
 from forescale.files.typed_plan import parallelism_of

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import Override
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.cli.override_option import Override
 from forescale.cli.stands_on import say_grounds
 from forescale.files.typed_plan import moment_of, parallelism_of
 from modeling.wording import rounded

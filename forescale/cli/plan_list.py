@@ -3,8 +3,8 @@
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import SomeTopology
 from forescale.cli.output import AsJson, console, plain, say_json, table
-from forescale.cli.topology_argument import SomeTopology
 
 
 def list_steps(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import HELP, ONLY, completed, only_topology
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds
-from forescale.cli.topology_argument import HELP, ONLY, completed, only_topology
 from modeling.wording import count_of
 from planner.scaling_schedule import COMPARED
 

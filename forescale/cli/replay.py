@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forescale.cli.installation import workspace_of
+from forescale.cli.options import TopologyName
 from forescale.cli.output import MAX_PROCESSES, AsJson, check_output, check_page, console, plain, say_json, table
-from forescale.cli.topology_argument import TopologyName
 from planner.errors import PlanError
 
 if TYPE_CHECKING:

@@ -34,14 +34,13 @@ from forescale.files.file_lock import locked
 from forescale.files.safe_name import safe_name
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
-from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import reports_after_forecast
 from forescale.jobs.forecast_request import ForecastRequest
 from forescale.jobs.newest_forecasts import recorded_forecast
-from forescale.jobs.past_forecasts import drifts_by_source
+from forescale.jobs.past_forecasts import drifts_by_source, write_failures
 from forescale.jobs.siblings import Lenders
 from forescale.situation.workspace import Workspace
-from forescale.wiring.spark import task_session
+from forescale.wiring.parts import task_session
 from modeling.wording import count_of
 from planner.ledger.entries import ForecastEntry
 

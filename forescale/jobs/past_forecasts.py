@@ -1,20 +1,23 @@
 """Past forecasts of each source of a topology, from the ledger and the files, judged by the history."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
+from forecasting.bounded_file import bounded_text
 from forecasting.drift import ForecastDrift
 from forecasting.errors import CalendarError, ForecastError, HistoryError
 from forecasting.events.effects import without_outages
 from forecasting.forecast import Forecast
 from forecasting.judged import JudgedForecasts, judged_forecasts
+from forescale.files.atomic import write_whole
 from forescale.files.events_section import EventEntry, HolidaysEntry, event_calendar
 from forescale.files.topology import TopologyConfig
-from forescale.jobs.forecast_failures import read_failures
 from forescale.jobs.newest_forecasts import recorded_forecast
 from forescale.situation.workspace import Workspace
 from planner.ledger.entries import ForecastEntry
@@ -26,6 +29,8 @@ MAX_OF_SOURCE, MIN_OF_SOURCE = 300, 30
 """Bounds on the forecasts in a source's record: twelve days of hourly ones; at least 30 even with many sources."""
 MAX_OF_ALL = 15_000
 """Past forecasts read for all records together, about half a minute: with more sources, records are shorter."""
+
+FILE = "failures.json"
 
 
 @dataclass(frozen=True)
@@ -147,3 +152,17 @@ def _readable(entries: Sequence[ForecastEntry]) -> list[Forecast]:
         except ForecastError as error:
             logger.info("a past forecast is left out of the record: %s", error)
     return found
+
+
+def write_failures(folder: Path, at: datetime, causes: Mapping[str, str]) -> None:
+    """Replace the stored causes by source. Raises OSError."""
+    write_whole(json.dumps({"at": at.isoformat(), "causes": dict(causes)}, indent=1), folder / FILE)
+
+
+def read_failures(folder: Path) -> dict[str, str]:
+    """Causes by source; empty if nothing was forecast yet or the file is not readable as ours."""
+    try:
+        causes = json.loads(bounded_text(folder / FILE))["causes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {str(source): str(cause) for source, cause in causes.items()} if isinstance(causes, dict) else {}

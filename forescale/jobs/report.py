@@ -18,8 +18,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
 from forescale.jobs.rungs import recorded_basis
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
-from forescale.report.decision.page import render_report
-from forescale.report.decision.picture import decision_picture
+from forescale.report.decision.page import decision_picture, render_report
 from forescale.report.kit.local_time import LocalTime
 from forescale.situation.past import accrued_days, past_minutes
 from forescale.situation.situation import Situation

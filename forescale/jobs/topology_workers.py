@@ -19,7 +19,7 @@ from forecasting.spark_tasks import LostTask, over_spark
 from forescale.files.file_error import FileError
 from forescale.jobs.workers import worker_processes
 from forescale.situation.workspace import Workspace
-from forescale.wiring.spark import task_session
+from forescale.wiring.parts import task_session
 from modeling.errors import ModelError
 from planner.errors import ClusterError, LedgerError, PlanError
 

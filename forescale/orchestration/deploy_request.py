@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param
 
 from forecasting.arrivals.grid import typed_moment
-from forescale.orchestration.overriding import check_may_override
+from forescale.files.shown import shown
+from forescale.settings import Settings
+from planner.errors import PlanError
 
 if TYPE_CHECKING:
     from forescale.jobs.step_to_deploy import StepToDeploy
@@ -84,3 +86,14 @@ def requested_step(workspace: "Workspace", form: Mapping[str, Any], *, run_id: s
         why=form["why"] or "",
         override=form["override"],
     )
+
+
+def check_may_override(settings: Settings, user: str) -> None:
+    """Raises PlanError for a user not in FORESCALE_OVERRIDE_USERS: a task learns the user who started its run or
+    answered, not the user's role.
+    """
+    if user not in {name.strip() for name in settings.override_users.split(",") if name.strip()}:
+        raise PlanError(
+            f"user {shown(user)} may not override limits; ask an administrator to do it (FORESCALE_OVERRIDE_USERS "
+            "names those who may), or give another plan or time"
+        )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from forescale.files.shown import shown
 from forescale.files.typed_plan import moment_of, parallelism_of
 from forescale.orchestration.dag_runs import create_run
-from forescale.orchestration.overriding import check_may_override
+from forescale.orchestration.deploy_request import check_may_override
 from planner.errors import PlanError
 
 if TYPE_CHECKING:

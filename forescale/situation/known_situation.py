@@ -6,10 +6,9 @@ from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.situation.counted_keys import counted_keys
-from forescale.situation.known_history import KnownHistory
 from forescale.situation.known_profiles import kept_profiles, profile_path
 from forescale.situation.past import Past
-from forescale.situation.situation import KnownSite, Situation
+from forescale.situation.situation import KnownHistory, KnownSite, Situation
 from forescale.wiring.packing import known_site
 from modeling.inputs.operator_profile import OperatorProfile
 from planner.provenance import ASSUMED, CALIBRATION, TOPOLOGY_FILE, Origin, Provenance

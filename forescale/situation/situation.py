@@ -4,14 +4,19 @@ Options of a command override single values (`with_…`), which then count as gi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+from forecasting.arrivals.history import ArrivalHistory
+from forecasting.arrivals.storage.directory import Directory
+from forecasting.arrivals.store import read_history
+from forecasting.errors import HistoryError
 from forescale.files.site import SiteFile, read_site_file, site_digest
 from forescale.files.topology import TopologyConfig
 from forescale.situation.counted_keys import CountedKeys, with_counted_keys
-from forescale.situation.known_history import KnownHistory
 from forescale.situation.learned_rescale import LearnedPlanning, learned_planning
 from forescale.situation.past import Past
 from forescale.situation.plan_pricing import PricedPlans, priced_plans
@@ -38,6 +43,45 @@ class KnownSite:
     file: SiteFile
     digest: str = ""
     provenance: Provenance = ASSUMED
+
+
+@dataclass
+class KnownHistory:
+    """Days are by UTC, not by local clocks. One answer uses one: what is built meanwhile is not seen."""
+
+    directory: Directory
+    topology: str
+    _read: tuple[datetime, datetime, ArrivalHistory] | None = field(default=None, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[type["KnownHistory"], tuple[Directory, str]]:
+        """Another process reads for itself."""
+        return KnownHistory, (self.directory, self.topology)
+
+    def reach(self, start: datetime, end: datetime) -> None:
+        """Read this span now, if there is anything in it, so that later ones are cut from it."""
+        with suppress(HistoryError):
+            self.between(start, end)
+
+    def between(self, start: datetime, end: datetime) -> ArrivalHistory:
+        """The windows that lie wholly in [start, end), of the sources that have any. Raises HistoryError if there are
+        none, as `read_history` does.
+        """
+        if self._read is None or not self._read[0] <= start <= end <= self._read[1]:
+            self._read = start, end, read_history(self.directory, self.topology, start=start, end=end)
+        first, last, whole = self._read
+        return whole if (first, last) == (start, end) else _cut(whole, start, end)
+
+
+def _cut(history: ArrivalHistory, start: datetime, end: datetime) -> ArrivalHistory:
+    within = {}
+    for source, series in history.series.items():
+        try:
+            within[source] = series.between(start, end)
+        except HistoryError:
+            continue
+    if not within:
+        raise HistoryError(f"history of topology {history.topology!r} has no whole window between {start} and {end}")
+    return replace(history, series=within)
 
 
 @dataclass(frozen=True)

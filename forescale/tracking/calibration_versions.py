@@ -3,7 +3,10 @@
 MLflow is imported at first use.
 """
 
+import importlib.metadata
 import re
+import shutil
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import forescale
+import modeling
 from forecasting.errors import TrackingError
 from forecasting.tracking.batch import slug
 from forecasting.tracking.mlflow_tracker import MlflowTracker, model_name
@@ -22,7 +27,6 @@ from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, regis
 from forescale.files.profile import read_profile_file
 from forescale.settings import Settings
 from forescale.tracking.calibration_files import PROFILES_FILE, write_calibration
-from forescale.tracking.saved_calibration import save_calibration
 from modeling.calibration.drift import Drift
 from modeling.calibration.parameters import parameters
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
@@ -37,6 +41,26 @@ MAX_METRIC = 250
 _VERSION = re.compile(r"models:/(?P<name>[^/@:]+)(?:/(?P<number>\d+)|@(?P<alias>[^/@:]+))")
 
 _NAMES = re.compile(r"[^\[\]]+")
+
+CODE = Path(__file__).with_name("calibration_pyfunc.py")
+NEEDED = ("mlflow", "networkx", "numpy", "pandas", "pyarrow", "pydantic", "scipy")
+OURS = {
+    "engines": ("__init__", "address", "redaction", "regular_file"),
+    "forecasting": ("__init__", "bounded_file"),
+    "forescale": (
+        "__init__",
+        "files/__init__",
+        "files/atomic",
+        "files/file_error",
+        "files/json_keys",
+        "files/profile",
+        "files/shown",
+        "plain_numbers",
+        "tracking/__init__",
+        "tracking/calibration_files",
+    ),
+}
+"""Modules that the model needs, by package, beside all of the package modeling."""
 
 
 @dataclass(frozen=True)
@@ -145,3 +169,32 @@ def _metric_name(parameter: str) -> str:
     """`selectivity.a-b` of `selectivity[a->b]`."""
     # The earlier metric name, so that versions can be compared.
     return "scale_exponent" if parameter == "efficiency.exponent" else ".".join(map(slug, _NAMES.findall(parameter)))
+
+
+def save_calibration(topology: Topology, calibration: Path, folder: Path) -> None:
+    """Save the files of write_calibration as a model that includes its code.
+
+    It loads with mlflow.pyfunc.load_model wherever the requirements are installed; the project need not be.
+    """
+    import mlflow.pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+
+    columns = [ColSpec(DataType.long, f"parallelism.{name}") for name in topology.order]
+    columns += [ColSpec(DataType.double, f"load_per_s.{source}") for source in topology.sources]
+    with TemporaryDirectory(prefix="forescale-") as scratch, warnings.catch_warnings():
+        # No input example: the signature already defines the columns.
+        warnings.filterwarnings("ignore", message=".*input example", category=UserWarning)
+        project = Path(forescale.__file__).parents[1]
+        for name in (f"{package}/{module}.py" for package, modules in OURS.items() for module in modules):
+            copied = Path(scratch) / name
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(project / name, copied)
+        mlflow.pyfunc.save_model(
+            str(folder),
+            python_model=str(CODE),
+            artifacts={"calibration": str(calibration)},
+            code_paths=[str(Path(modeling.__file__).parent), *(str(Path(scratch) / package) for package in OURS)],
+            pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in NEEDED],
+            signature=ModelSignature(inputs=Schema(columns)),
+        )

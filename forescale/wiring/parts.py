@@ -1,6 +1,7 @@
-"""Builds what settings and a topology file name: clock, ledger, tracker, cluster. Each is imported when it is used."""
+"""Builds what settings and a topology file name: clock, ledger, tracker, cluster, Spark. Each is imported on use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from planner.clock import Clock
 from planner.errors import ClusterError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from forecasting.tracking.mlflow_tracker import MlflowTracker
     from forescale.files.topology import TopologyConfig
     from planner.clusters.cluster import Cluster
@@ -59,3 +62,21 @@ def cluster_of(config: "TopologyConfig", settings: Settings, clock: Clock) -> "C
         return cluster_kind(config.cluster).connect(config, config.cluster, settings, clock)
     except ValueError as error:
         raise ClusterError(f"section cluster of {config.topology}: {error}") from None
+
+
+@contextmanager
+def task_session(settings: Settings, app: str) -> Iterator["SparkSession"]:
+    """A session with one thread per worker, stopped at the end. Raises HistoryError if it does not start, or ends
+    meanwhile.
+    """
+    from forecasting.arrivals.spark_session import running, spark_session
+    from forecasting.spark_tasks import WORKER_SETTINGS
+
+    session = spark_session(
+        settings.spark_master,
+        app,
+        driver_memory=settings.spark_memory,
+        settings=WORKER_SETTINGS | settings.spark_settings,
+    )
+    with running(session) as spark:
+        yield spark

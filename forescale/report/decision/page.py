@@ -1,4 +1,4 @@
-"""The report of a decision."""
+"""The report of a decision, as a page and as a picture."""
 
 from datetime import datetime
 
@@ -28,9 +28,12 @@ from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure,
 from forescale.report.kit.local_axis import in_local_time
 from forescale.report.kit.page import rendered
 from forescale.report.kit.stands_on import stands_on_lines
+from forescale.report.kit.still import still_picture
 from forescale.report.kit.traces import line
 from forescale.report.kit.wording import percent, quantile_name
 from modeling.wording import count_of
+
+MAX_SOURCES = 4
 
 
 def render_report(decision: DecisionReport) -> str:
@@ -107,3 +110,11 @@ def instances_figure(decision: DecisionReport) -> ReportFigure:
 def _line(times: list[datetime], sizes: list[int], name: str, colour: str, dash: str) -> go.Scatter:
     width = 2.5 if dash == "solid" else 1.5
     return line(plotly_times(times), sizes, name, colour, width, dash, line_shape="hv", hovertemplate="%{y}")
+
+
+def decision_picture(decision: DecisionReport) -> str:
+    """An SVG. Of more than four sources, those with the highest forecast rates are drawn."""
+    sources = sorted({*decision.forecasts, *(decision.history.series if decision.history else ())})
+    highest = {name: float(forecast.rate_per_s.max()) for name, forecast in decision.forecasts.items()}
+    most = sorted(sources, key=lambda name: (-highest.get(name, 0.0), name))[:MAX_SOURCES]
+    return still_picture([load_figure(decision, name) for name in sources if name in most])

@@ -19,9 +19,8 @@ from shop_history import NAME, hour, shop_file, write_shop
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import JSON_FILE, write_forecast
 from forescale.cli import main
-from forescale.jobs.forecast_failures import write_failures
 from forescale.jobs.forecast_report import forecast_reports, reports_after_forecast
-from forescale.jobs.past_forecasts import drifts_by_source
+from forescale.jobs.past_forecasts import drifts_by_source, write_failures
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of, topology_config

@@ -9,8 +9,7 @@ from browser_wait import wait_until
 from playwright.sync_api import Browser, Frame, Page, Route
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
-from forescale.report.decision.page import render_report
-from forescale.report.decision.picture import decision_picture
+from forescale.report.decision.page import decision_picture, render_report
 from forescale.report.overview.actions import Actions, Activity, Review
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import forescale.situation.known_history as known_history
+import forescale.situation.situation as known_history
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import read_history, write_history
 from forecasting.errors import HistoryError
-from forescale.situation.known_history import KnownHistory
+from forescale.situation.situation import KnownHistory
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

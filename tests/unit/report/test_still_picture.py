@@ -7,7 +7,7 @@ import pytest
 from sample_decision import SOURCE, sample_decision
 
 from forescale.report.decision.decision import DecisionReport
-from forescale.report.decision.picture import decision_picture
+from forescale.report.decision.page import decision_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,5 +1,6 @@
-"""The topology that a command is about: named, completed by the shell, or the only one there is."""
+"""Arguments and options that commands share; the topology is named, completed by the shell, or the only one."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,6 +9,19 @@ from forescale.cli.installation import settings_of
 
 HELP = "Topology file, or its name in the folder of topology files."
 ONLY = "the only one of that folder"
+
+Override = Annotated[
+    bool,
+    typer.Option(
+        "--override",
+        help="Pass max_step, scale_out_only, min_parallelism, max_rescales_a_day, freeze or windows; needs --why.",
+    ),
+]
+
+From = Annotated[str | None, typer.Option("--from", help="ISO time, UTC where it has no offset.")]
+To = Annotated[str | None, typer.Option("--to", help="ISO time; the end of the history if absent.")]
+Days = Annotated[float | None, typer.Option(help="How many days: up to --to, or from --from on; 7 if absent.")]
+SnapshotId = Annotated[str | None, typer.Option("--snapshot", help="Id of a past commit; the one in force if absent.")]
 
 
 def only_topology(context: typer.Context, named: str | None) -> str | None:
@@ -49,3 +63,12 @@ TopologyName = Annotated[
 NamedTopology = Annotated[str, typer.Argument(help=HELP, autocompletion=completed)]
 """Where other arguments follow it."""
 SomeTopology = Annotated[str | None, typer.Argument(help=f"{HELP} All if absent.", autocompletion=completed)]
+
+
+def new_folder(name: str) -> Path:
+    """A folder that a command writes to. Raises typer.BadParameter for an empty name, as of a variable that is not set:
+    it is never the current folder.
+    """
+    if not str(name).strip():
+        raise typer.BadParameter("the name of the folder is empty; name one, . for the current one")
+    return Path(name)

@@ -120,7 +120,8 @@ class ArrivalFacts:
     """Variability of the arrivals of one source. factor: of their rate in a burst; mean_s: length of one; share: of the
     time in bursts; assumed: mean_s is below what the windows show. All None if the arrivals are taken as Poisson: too
     few windows, or `detail`, an error. windows, window_s: number and seconds of the windows that were measured.
-    hidden: instead of all that, a burst that returns each hour within one step of the forecast, which has its mean.
+    Instead of all that: hidden: a burst that returns each hour within one step of the forecast, which has its mean;
+    silent_s: how long nothing was observed up to the end of what the forecast knew.
     """
 
     source: str
@@ -132,6 +133,7 @@ class ArrivalFacts:
     window_s: float | None = None
     detail: str = ""
     hidden: HiddenBurst | None = None
+    silent_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from forescale.jobs.violation_budget import BudgetUse
 from forescale.report.decision.brief import markdown
 from forescale.report.decision.proposal import Proposal
 from forescale.report.decision.verdict import warnings
-from forescale.report.kit.decision_words import calibration_notes, causes_words, hidden_burst_notes
+from forescale.report.kit.decision_words import calibration_notes, causes_words, load_notes
 from forescale.report.kit.schedule_words import (
     alternative_name,
     alternative_words,
@@ -175,7 +175,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
-        notes=(*calibration_notes(basis.calibration), *hidden_burst_notes(basis), *made.model_notes),
+        notes=(*calibration_notes(basis.calibration), *load_notes(basis), *made.model_notes),
         warnings=warnings(proposal),
     )
 

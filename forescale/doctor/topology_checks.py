@@ -6,7 +6,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.store import built_until, read_history
 from forescale.doctor.assumptions import assumptions
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
@@ -186,12 +189,28 @@ def _history(patient: Patient) -> str:
                 "build from further back, wait, or name siblings (sources.like); meanwhile the running plan is held",
             )
     until = max(series.end for series in history.series.values())
-    if now - until > timedelta(seconds=config.planning.stale_s):
+    stale = timedelta(seconds=config.planning.stale_s)
+    if now - until > stale:
         raise AilmentError(
             f"it ends at {until:%Y-%m-%d %H:%M} UTC, {_hours(now - until)} ago",
             f"run: forescale history build {patient.name}, and see what should (DAG aggregate, or cron)",
         )
-    return f"{_days(span)} of {count_of(len(history.series), 'source')}, until {until:%Y-%m-%d %H:%M} UTC"
+    observed = {source: _observed_until(series) for source, series in history.series.items()}
+    if silent := [source for source, at in observed.items() if now - at > stale]:
+        raise AilmentError(
+            f"nothing of {', '.join(silent)} was observed since {observed[silent[0]]:%Y-%m-%d %H:%M} UTC",
+            "restore the feed, or say in arrivals.coverage that it was alive without arrivals",
+        )
+    return (
+        f"{_days(span)} of {count_of(len(history.series), 'source')}, observed until "
+        f"{min(observed.values()):%Y-%m-%d %H:%M} UTC"
+    )
+
+
+def _observed_until(series: ArrivalSeries) -> datetime:
+    known = np.flatnonzero(np.isfinite(series.counts))
+    windows = int(known[-1]) + 1 if known.size else 0
+    return series.start + timedelta(seconds=windows * series.window_s)
 
 
 def _history_quality(patient: Patient) -> str:

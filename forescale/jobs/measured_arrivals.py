@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
@@ -13,6 +16,9 @@ from forescale.situation.situation import Situation
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
 from planner.decision_basis import ArrivalFacts, HiddenBurst
+
+SILENT_S = 900
+"""Without an observed window for as long, and for three windows, a feed is told to be silent."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,9 @@ def measured_arrivals(
     if given is not None:
         return MeasuredArrivals(given)
     until = max((forecast.trained_to for forecast in forecasts.values()), default=situation.past.at)
+    issued_at = max((forecast.issued_at for forecast in forecasts.values()), default=until)
     try:
+        newest = situation.history.between(until - VARIATION_SPAN, max(until, issued_at)).series
         series = situation.history.between(until - VARIATION_SPAN, until).series
     except HistoryError as error:
         return MeasuredArrivals(1.0, (ArrivalFacts("", detail=str(error)),) if forecasts else ())
@@ -48,6 +56,7 @@ def measured_arrivals(
     }
     facts = [_facts(source, arrivals, series.get(source)) for source, arrivals in found.items()]
     facts += [_hidden(series[source], situation.config.forecast.step_s) for source in forecasts if source in series]
+    facts += [_silent(newest[source], issued_at) for source in forecasts if source in newest]
     by_source = {source: arrivals for source, arrivals in found.items() if arrivals is not None}
     return MeasuredArrivals(Arrivals(by_source=by_source), tuple(each for each in facts if each is not None))
 
@@ -72,3 +81,12 @@ def _hidden(series: ArrivalSeries, step_s: int) -> ArrivalFacts | None:
         return None
     burst = HiddenBurst(*found, step_s)
     return ArrivalFacts(series.source, windows=series.counts.size, window_s=float(series.window_s), hidden=burst)
+
+
+def _silent(series: ArrivalSeries, until: datetime) -> ArrivalFacts | None:
+    known = np.flatnonzero(np.isfinite(series.counts))
+    if not known.size:
+        return None
+    missing = series.counts.size - 1 - int(known[-1])
+    silent_s = (until - series.end).total_seconds() + missing * series.window_s
+    return None if silent_s < max(SILENT_S, 3 * series.window_s) else ArrivalFacts(series.source, silent_s=silent_s)

@@ -24,6 +24,7 @@ from forescale.report.decision.plan_tables import (
     steps_table,
 )
 from forescale.report.decision.shadow_table import comparison_sentences, shadow_table
+from forescale.report.kit.decision_words import load_notes
 from forescale.report.kit.figure import CAPACITY, RIVAL, KeyEntry, ReportFigure, base_layout, look, plotly_times
 from forescale.report.kit.local_axis import in_local_time
 from forescale.report.kit.page import rendered
@@ -58,7 +59,10 @@ def render_report(decision: DecisionReport) -> str:
         instances=instances,
         steps=steps_table(decision),
         operators=operators_table(decision, decision.now_estimate) if decision.now_estimate else None,
-        model_notes=decision.now_estimate.notes if decision.now_estimate else (),
+        model_notes=(
+            *load_notes(decision.schedule.basis),
+            *(decision.now_estimate.notes if decision.now_estimate else ()),
+        ),
         peak=planned_peak(decision.now_estimate) if decision.now_estimate else "",
         alternatives=alternatives_table(proposal),
         excuses=excuses_table(decision),

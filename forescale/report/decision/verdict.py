@@ -63,11 +63,21 @@ def _unbroken(proposal: Proposal, at: datetime) -> str:
 
 
 def warnings(proposal: Proposal) -> tuple[str, ...]:
-    """What stands before everything else: a broken budget and what keeps it, steps that are past their time, service
-    times that nobody has measured.
+    """What stands before everything else: a broken budget and what keeps it, steps that are past their time, a silent
+    feed, service times that nobody has measured.
     """
     stand_ins = placeholder_warning(proposal.schedule.basis.stands_on, proposal.schedule.topology)
-    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal), stand_ins)))
+    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal), _silent_feed(proposal), stand_ins)))
+
+
+def _silent_feed(proposal: Proposal) -> str:
+    silent = {each.source: each.silent_s for each in proposal.schedule.basis.arrivals if each.silent_s is not None}
+    if not silent:
+        return ""
+    return (
+        f"Nothing was observed of {', '.join(silent)} in the last {duration(max(silent.values()))} that the forecast "
+        "knows; it takes the load to have gone on as usual. Check the feed."
+    )
 
 
 def _broken_budget(proposal: Proposal) -> str:

@@ -138,7 +138,11 @@ def _contradicted(operators: tuple[str, ...]) -> str:
 
 
 def arrival_words(facts: ArrivalFacts) -> str:
-    """The measured variability, or why the arrivals are taken as Poisson; or a burst that the forecast hides."""
+    """The measured variability, or why the arrivals are taken as Poisson; or what the forecast does not know."""
+    if facts.silent_s is not None:
+        return (
+            f"nothing was observed of {facts.source} in the last {facts.silent_s / 60:.0f} min that the forecast knows"
+        )
     if facts.hidden is not None:
         return (
             f"{facts.source} gets {facts.hidden.factor:.2g} times the mean of its step of {facts.hidden.step_s} s each "
@@ -160,7 +164,8 @@ def arrival_words(facts: ArrivalFacts) -> str:
     )
 
 
-def hidden_burst_notes(basis: DecisionBasis) -> tuple[str, ...]:
+def load_notes(basis: DecisionBasis) -> tuple[str, ...]:
+    """What the steps of the forecast hide."""
     return tuple(arrival_words(each) for each in basis.arrivals if each.hidden is not None)
 
 

@@ -135,7 +135,7 @@ BASIS = DecisionBasis(
     CalibrationFacts("words/3", "no answer", ("split",),
                      (DriftFacts("split", "service_s", 0.1, 0.2, 0.01, (6.0, 8.0)),),
                      ("lines",), "away", "as before", NOON),
-    (ArrivalFacts("lines", 2.0, 5.0, 0.1, True, 60, 60.0, "too short", HiddenBurst(1.4, 20.0, 300)),),
+    (ArrivalFacts("lines", 2.0, 5.0, 0.1, True, 60, 60.0, "too short", HiddenBurst(1.4, 20.0, 300), 1800.0),),
     LearnedFacts(
         LearnedNumber(25.0, 60.0, 3, 3),
         LearnedNumber(300.0, 300.0, 1, 1),

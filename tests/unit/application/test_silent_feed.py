@@ -1,0 +1,45 @@
+"""A feed of which nothing was observed lately is told by plans and by `doctor`."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from shadow_days import BEFORE, FIRST, MONDAY, install, plan_now, write_arrivals
+
+from forescale.cli.schedule_answer import schedule_answer
+from forescale.doctor.examination import AilmentError
+from forescale.doctor.topology_checks import Patient, _history
+from forescale.settings import Settings
+from forescale.situation.workspace import Workspace
+
+
+def silent_since(settings: Settings, at: datetime) -> None:
+    """The history is built until now, and the feed was not seen alive since then."""
+    write_arrivals(settings, MONDAY - BEFORE, FIRST, alive=((MONDAY - BEFORE, at),))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "told"), [(0, False), (10, False), (50, True)], ids=["observed", "shortly late", "silent"]
+)
+def test_plan__says_first_that_a_feed_is_silent(tmp_path: Path, minutes: int, told: bool) -> None:
+    settings = install(tmp_path, "act")
+    silent_since(settings, FIRST - timedelta(minutes=minutes))
+    warnings = schedule_answer(plan_now(settings)).warnings
+    assert (
+        any(
+            "Nothing was observed of read in the last 50" in each.replace("\N{NO-BREAK SPACE}", " ")
+            for each in warnings
+        )
+        == told
+    )
+
+
+def test_doctor__fails_a_history_of_which_nothing_was_observed_for_longer_than_plans_may_be_old(tmp_path: Path) -> None:
+    settings = install(tmp_path, "act")
+    workspace = Workspace(settings)
+    silent_since(settings, FIRST - timedelta(hours=2))
+    assert "observed until 2026-03-02 04:00 UTC" in _history(Patient(workspace, "pair"))
+    # planning.stale_s is 3 h.
+    silent_since(settings, FIRST - timedelta(hours=4))
+    with pytest.raises(AilmentError, match="nothing of read was observed since 2026-03-02 02:00 UTC"):
+        _history(Patient(workspace, "pair"))

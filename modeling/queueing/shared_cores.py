@@ -72,10 +72,35 @@ def _in_containers(used: Floats, container: Ints, quota: float, cores: float) ->
                 else:
                     # Work is conserved: a single core is busy exactly as long as any thread has work.
                     most = total if cores == 1 else _NEVER_ALL
-                    active = np.minimum(_active_shares(own, cores), np.maximum(most, own))
+                    active = _active_shares(own, cores)
+                    if cores > 1:
+                        active = _at_the_same_times(own, active, cores)
+                    active = np.minimum(active, np.maximum(most, own))
                 for n in range(there.size):
                     if own[n] > 0:
                         found[plan, there[n], at] = active[n] / own[n]
+    return found
+
+
+@compiled
+def _at_the_same_times(used: Floats, active: Floats, cores: float) -> Floats:
+    """Active shares of threads that wait for cores at the same times, and so for longer than independent ones do.
+
+    The latency lies between that of independent threads and the sum of each thread's own queue and the wait for a core
+    of tuples that each had a thread (Erlang's C, processor sharing); halfway in simulations, less with few threads.
+    """
+    load, blocked = used.sum(), 1.0
+    for k in range(1, int(cores) + 1):
+        blocked = load * blocked / (k + load * blocked)
+    shared = blocked / (1 - load / cores * (1 - blocked)) / (cores - load)
+    weight = 0.5 * min(1.0, used.size / cores - 1)
+    found = active.copy()
+    for n in range(used.size):
+        if 0 < used[n] < 1 and active[n] < 1:
+            # Latencies in units of the thread's own service.
+            apart, most = active[n] / used[n] / (1 - active[n]), 1 / (1 - used[n]) + shared
+            work = used[n] * (apart + weight * max(most - apart, 0.0))
+            found[n] = work / (1 + work)
     return found
 
 

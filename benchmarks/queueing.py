@@ -11,10 +11,10 @@
 5. Cases that two moments per operator do not describe: batches, windows, bursts, slow records, stations in line, full
    buffers; `evaluate` and `evaluate_many` beside Lindley's recursion. `--cases` runs only these.
 6. Graphs whose queues are not independent: shared cores, joins of bursty sources, diamonds, many round robins; full
-   buffers behind batches. `--graphs` runs only these, in some forty seconds.
+   buffers behind batches. `--graphs` runs only these, in some ninety seconds.
 
 Errors of waits are relative where a wait is at least a twentieth of the service time; nobody plans by shorter ones.
-One core, some two minutes.
+One core, some five minutes.
 """
 
 import argparse
@@ -323,7 +323,7 @@ def main() -> None:
     parser.add_argument("--graphs", action="store_true", help="those whose queues are not independent")
     terms = parser.parse_args()
     if terms.graphs:
-        graphs_against_simulation(4, terms.seed)
+        graphs_against_simulation(8, terms.seed)
         full_pairs_against_simulation(terms.seed)
         return
     if terms.cases:
@@ -338,7 +338,7 @@ def main() -> None:
     superpositions_against_simulation(terms.replications, terms.customers, terms.seed)
     cases_against_simulation(8, terms.seed)
     full_buffers_against_simulation(terms.seed)
-    graphs_against_simulation(4, terms.seed)
+    graphs_against_simulation(8, terms.seed)
     full_pairs_against_simulation(terms.seed)
     print(f"\n{time.perf_counter() - started:.0f} s")
 

@@ -32,7 +32,7 @@ MANY_CORES, NEARLY_ALL_CORES = 0.45, 0.9
 """Shares of its cores above which the latency of instances that share a container's was some, and far, too short in
 simulations (`benchmarks/queueing.py --graphs`)."""
 
-SHORT_MEAN, SHORT_P95 = 0.25, 0.5
+SHORT_MEAN, SHORT_P95 = 0.15, 0.4
 """Of that share, by how much at most they were too short."""
 
 ALIKE = 0.3

@@ -172,13 +172,14 @@ def _on_shared_cores(case: GraphCase, rng: np.random.Generator) -> Floats:
     count = case.tuples
     arrivals = np.cumsum(rng.exponential(1 / rate_per_s, count)).tolist()
     works = [iter(rng.exponential(case.profiles[name].service_s, count).tolist()) for name in names]
-    turns = [iter(rng.integers(case.plan.parallelism[name], size=count).tolist()) for name in names]
+    entered = iter(rng.integers(case.plan.parallelism[names[0]], size=count).tolist())
+    turns = rng.integers(1 << 20, size=len(stage_of)).tolist()
     # Under even sharing the work done for each busy thread grows at one speed: threads end in order of begin + work.
     ending: list[tuple[float, int]] = []
     done_each, now, at, found = 0.0, 0.0, 0, []
 
-    def arrive(stage: int, born: float) -> None:
-        instance = int(first[stage]) + next(turns[stage])
+    def arrive(stage: int, turn: int, born: float) -> None:
+        instance = int(first[stage]) + turn % case.plan.parallelism[names[stage]]
         waiting[instance].append(born)
         if len(waiting[instance]) == 1:
             heapq.heappush(ending, (done_each + next(works[stage]), instance))
@@ -189,7 +190,7 @@ def _on_shared_cores(case: GraphCase, rng: np.random.Generator) -> Floats:
         comes = arrivals[at] if at < count else np.inf
         if comes < leaves:
             done_each, now, at = done_each + (comes - now) * speed, comes, at + 1
-            arrive(0, comes)
+            arrive(0, next(entered), comes)
             continue
         done_each, now = ending[0][0], leaves
         _, instance = heapq.heappop(ending)
@@ -197,7 +198,8 @@ def _on_shared_cores(case: GraphCase, rng: np.random.Generator) -> Floats:
         if waiting[instance]:
             heapq.heappush(ending, (done_each + next(works[stage]), instance))
         if stage + 1 < len(names):
-            arrive(stage + 1, born)
+            turns[instance] += 1
+            arrive(stage + 1, turns[instance], born)
         else:
             found.append((born, now - born))
     born, latency = np.array(found).T

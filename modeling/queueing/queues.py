@@ -75,8 +75,7 @@ def merged_excess(several: npt.ArrayLike, utilisation: npt.ArrayLike, cs2: npt.A
     Poisson. several: their number, less one.
 
     Albin's hybrid (1984) with factors fitted to simulations for Kraemer and Langenbach-Belz's wait: the evener the
-    services, the more that wait stems from arrivals that coincide. Of 336 superpositions of 2 to 8 streams (ca² and cs²
-    from 0 to 4 and 2, utilisation .5 to .9) the mean wait is within 10 % in four of five (benchmarks/queueing.py).
+    services, the more that wait stems from arrivals that coincide. Errors: benchmarks/results/queueing.md.
     """
     idle = 1 - np.minimum(utilisation, 1.0)
     return np.asarray(1 / (1 + np.asarray(several) * idle * (0.5 / (1 + 3 * np.asarray(cs2)) + 0.5 * idle)))

@@ -6,10 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from forecasting.arrivals.grid import to_us
-from forecasting.arrivals.history import ArrivalSeries
 from forecasting.arrivals.store import built_until, read_history
 from forescale.doctor.assumptions import assumptions
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
@@ -17,6 +14,7 @@ from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
+from forescale.history.silence import silent_s
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.jobs.suspected_outages import ASKED_ABOUT, recent_suspects
 from forescale.report.kit.decision_words import calibration_words, cause_words
@@ -195,22 +193,18 @@ def _history(patient: Patient) -> str:
             f"it ends at {until:%Y-%m-%d %H:%M} UTC, {_hours(now - until)} ago",
             f"run: forescale history build {patient.name}, and see what should (DAG aggregate, or cron)",
         )
-    observed = {source: _observed_until(series) for source, series in history.series.items()}
-    if silent := [source for source, at in observed.items() if now - at > stale]:
+    silent = {
+        source: for_s
+        for source, each in history.series.items()
+        if (for_s := silent_s(each, now)) > stale.total_seconds()
+    }
+    if silent:
+        since = now - timedelta(seconds=max(silent.values()))
         raise AilmentError(
-            f"nothing of {', '.join(silent)} was observed since {observed[silent[0]]:%Y-%m-%d %H:%M} UTC",
+            f"nothing of {', '.join(silent)} was observed since {since:%Y-%m-%d %H:%M} UTC",
             "restore the feed, or say in arrivals.coverage that it was alive without arrivals",
         )
-    return (
-        f"{_days(span)} of {count_of(len(history.series), 'source')}, observed until "
-        f"{min(observed.values()):%Y-%m-%d %H:%M} UTC"
-    )
-
-
-def _observed_until(series: ArrivalSeries) -> datetime:
-    known = np.flatnonzero(np.isfinite(series.counts))
-    windows = int(known[-1]) + 1 if known.size else 0
-    return series.start + timedelta(seconds=windows * series.window_s)
+    return f"{_days(span)} of {count_of(len(history.series), 'source')}, until {until:%Y-%m-%d %H:%M} UTC"
 
 
 def _history_quality(patient: Patient) -> str:

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.within_steps import hidden_burst
+from forescale.history.silence import silent_s
 from forescale.report.kit.decision_words import arrival_words
 from forescale.situation.decision_grounds import VARIATION_SPAN
 from forescale.situation.situation import Situation
@@ -83,10 +82,6 @@ def _hidden(series: ArrivalSeries, step_s: int) -> ArrivalFacts | None:
     return ArrivalFacts(series.source, windows=series.counts.size, window_s=float(series.window_s), hidden=burst)
 
 
-def _silent(series: ArrivalSeries, until: datetime) -> ArrivalFacts | None:
-    known = np.flatnonzero(np.isfinite(series.counts))
-    if not known.size:
-        return None
-    missing = series.counts.size - 1 - int(known[-1])
-    silent_s = (until - series.end).total_seconds() + missing * series.window_s
-    return None if silent_s < max(SILENT_S, 3 * series.window_s) else ArrivalFacts(series.source, silent_s=silent_s)
+def _silent(series: ArrivalSeries, at: datetime) -> ArrivalFacts | None:
+    for_s = silent_s(series, at)
+    return None if for_s < max(SILENT_S, 3 * series.window_s) else ArrivalFacts(series.source, silent_s=for_s)

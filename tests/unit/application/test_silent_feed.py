@@ -1,14 +1,18 @@
 """A feed of which nothing was observed lately is told by plans and by `doctor`."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from shadow_days import BEFORE, FIRST, MONDAY, install, plan_now, write_arrivals
 
+from forecasting.arrivals.history import ArrivalSeries
 from forescale.cli.schedule_answer import schedule_answer
 from forescale.doctor.examination import AilmentError
 from forescale.doctor.topology_checks import Patient, _history
+from forescale.history.silence import silent_s
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 
@@ -38,8 +42,22 @@ def test_doctor__fails_a_history_of_which_nothing_was_observed_for_longer_than_p
     settings = install(tmp_path, "act")
     workspace = Workspace(settings)
     silent_since(settings, FIRST - timedelta(hours=2))
-    assert "observed until 2026-03-02 04:00 UTC" in _history(Patient(workspace, "pair"))
+    assert "until 2026-03-02 06:00 UTC" in _history(Patient(workspace, "pair"))
     # planning.stale_s is 3 h.
     silent_since(settings, FIRST - timedelta(hours=4))
     with pytest.raises(AilmentError, match="nothing of read was observed since 2026-03-02 02:00 UTC"):
         _history(Patient(workspace, "pair"))
+
+
+def test_silence__is_none_at_times_at_which_nothing_comes_on_other_days_either() -> None:
+    counts = np.tile(np.repeat([0.0, 7.0], [6, 18]), 3)  # hours; closed until 6
+    counts[-24:-18] = np.nan  # the third day's night
+    series = ArrivalSeries("t", "s", MONDAY, 3600, counts)
+
+    def told(hour: int, known: int) -> float:
+        return silent_s(replace(series, counts=counts[: 48 + known]), MONDAY + timedelta(days=2, hours=hour))
+
+    assert told(6, 6) == 0
+    assert told(6, 0) == 0  # nothing was built of it
+    assert told(7, 6) == 7 * 3600  # an hour in which 7 came on other days
+    assert told(8, 7) == 3600

@@ -17,7 +17,8 @@ def why_too_little(series: ArrivalSeries, days: float, observed_share: float = 0
     if share < observed_share:
         return (
             f"{share:.0%} of the windows are observed, {observed_share:.0%} are needed; "
-            "restore the missing events, or shorten the training span to where they are complete"
+            "restore the missing events, say when the source was alive without any (arrivals.coverage, or "
+            "max_silence_s for closed hours), or shorten the training span to where they are complete"
         )
     return None
 

@@ -7,18 +7,21 @@ import numpy as np
 from forecasting.arrivals.history import ArrivalSeries
 
 DAY_S = 86400
+QUIET = 0.05
+"""Share of its mean load up to which a source counts as quiet: closing time is not to the minute."""
 
 
 def silent_s(series: ArrivalSeries, at: datetime) -> float:
-    """Seconds up to `at` since the last observed window; 0 if nothing came a day or a week before at these times
-    either, as of a source that is closed at night.
+    """Seconds up to `at` since the last observed window; 0 if next to nothing came a day or a week before at
+    these times either, as of a source that is closed at night.
     """
     known = np.flatnonzero(np.isfinite(series.counts))
     observed = int(known[-1]) + 1 if known.size else 0
     missing = max(0, int((at - series.start).total_seconds()) // series.window_s - observed)
+    quiet = QUIET * np.nanmean(series.counts) if known.size else 0.0
     for days in (1, 7):
         begin = observed - days * DAY_S // series.window_s
         usual = series.counts[max(0, begin) : begin + missing]
-        if begin >= 0 and usual.size == missing and not np.nansum(usual):
+        if begin >= 0 and usual.size == missing and np.nansum(usual) <= quiet * missing:
             return 0.0
     return max(0.0, (at - series.start).total_seconds() - observed * series.window_s)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from forescale.local.demo.arrival_schedule import ArrivalSchedule
 from forescale.local.demo.flink_measurement import bring_to
-from forescale.local.demo.modeled_job import TAKEN, ModeledJob, RunningModeledJob, item_logs
+from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob, item_logs
 from forescale.local.errors import LocalFlinkError
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.arrays import Floats
@@ -31,6 +31,8 @@ from planner.clusters.simulator_course import advanced, asked, backlog, started
 from planner.plan_model import PlanModel
 from planner.replay.reality import Differences, Reality
 
+TAKEN = "taken"
+"""Subfolder of a job with the logs of sources that follow a schedule."""
 SOURCE = "arrivals"
 TOPOLOGY = Topology(
     "beside",

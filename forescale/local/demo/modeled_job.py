@@ -18,8 +18,6 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Grouping, Stream, Topology
 
 MAIN_CLASS = "modeled.ModeledJob"
-TAKEN = "taken"
-"""Subfolder of a job with the logs of sources that follow a schedule."""
 GROUPINGS = (Grouping.SHUFFLE, Grouping.FIELDS)
 
 _LOGGED = np.dtype([("due_us", ">i8"), ("latency_us", ">i4")])

@@ -10,6 +10,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import sysconfig
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,11 +99,26 @@ def installed(tmp_path_factory) -> Installed:
     # Offline nothing can come but what is installed now: this fails where the constraints leave out what is needed.
     wanted = f"forescale[{EXTRAS}] @ {wheel.as_uri()}"
     ran(uv, *install, "--link-mode", "copy", "--constraint", constraints, wanted)
+    share_byte_code(next((folder / "venv" / "lib").glob("python*/site-packages")))
     passed = {name: os.environ[name] for name in ("JAVA_HOME", "JAVA_TOOL_OPTIONS", "LANG") if name in os.environ}
     path = f"{folder / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return Installed(
         folder, passed | {"PATH": path, "HOME": str(folder / "user"), "AIRFLOW_HOME": str(folder / "airflow")}
     )
+
+
+def share_byte_code(packages: Path) -> None:
+    """Link to what is compiled of the dependencies already. Python goes by it where it is of the same file, and no
+    process of the demo compiles Airflow and MLflow first. What it compiles itself replaces the link.
+    """
+    compiled = Path(sysconfig.get_path("purelib"))
+    for ours in compiled.rglob("__pycache__"):
+        folder = packages / ours.relative_to(compiled)
+        if folder.parent.is_dir():
+            folder.mkdir(exist_ok=True)
+            for file in ours.iterdir():
+                with suppress(FileExistsError):  # some wheels bring theirs
+                    (folder / file.name).symlink_to(file)
 
 
 def ran(*command: object) -> str:

@@ -4,6 +4,8 @@ SHELL := /bin/bash
 # Of the unit loop: what needs neither servers nor much time. Compiled once, whatever is set outside, not by each worker.
 UNIT := tests/unit tests/property tests/contract modeling planner forecasting forescale
 export PYTHONDONTWRITEBYTECODE =
+# Collects every test, and runs what uses all loops that Numba compiles: 25 s of a processor that each worker would take.
+COMPILE := .venv/bin/pytest -q -m "not slow" -k "test_hindsight.py or test_shared_cores.py or test_horizon_search.py"
 .PHONY: help setup demo demo-flink race up unit test check lock docs release audit
 
 help: ## what can be made
@@ -36,7 +38,9 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 
 test: setup ## every check and every test
 	@bash scripts/tools.sh s3 kubernetes jdk chromium kafka prometheus storm flink_autoscaler flink_kafka systemd keda & tools=$$!; \
-	$(MAKE) --no-print-directory check || { kill $$tools; exit 1; }; \
+	[ -d tests/__pycache__ ] || $(COMPILE) >/dev/null 2>&1 & compiled=$$!; \
+	$(MAKE) --no-print-directory check || { kill $$tools $$compiled; exit 1; }; \
+	wait $$compiled; \
 	wait $$tools || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@.venv/bin/pytest -q -n 5 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; half of the time is waiting for servers, so five for two cores
 

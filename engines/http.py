@@ -85,6 +85,10 @@ class JsonServer:
         """The error with this message, without secrets: servers may repeat what they were sent."""
         return self._failure(without_secrets(message, self._secrets))
 
+    def refusal(self, message: str) -> Exception:
+        """The error for a login that is missing, has ended, or may not do what was asked."""
+        return self.failure(message)
+
     def excerpt(self, value: object, length: int) -> str:
         """At most `length` characters of an answer, for a message. Secrets, and logins of whatever address the answer
         names, are removed before the cut, not halved by it.
@@ -181,7 +185,7 @@ class JsonServer:
 
     def _json(self, request: str, response: httpx.Response) -> object:
         if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            raise self.failure(
+            raise self.refusal(
                 f"{self.place} refuses {request} with HTTP {response.status_code}; give a token or a login that may "
                 f"{'read' if response.request.method == 'GET' else 'change it'}"
             )

@@ -183,6 +183,13 @@ class Settings(PlainNumbers, BaseSettings):
             )
         return given
 
+    @field_validator("override_users")
+    @classmethod
+    def _are_names(cls, users: str) -> str:
+        if re.search(r"[\[\]{}\"']", users):
+            raise ValueError("is a list or in quotes; write names with commas between, such as anna,ben")
+        return users
+
     @field_validator("mlflow_uri")
     @classmethod
     def _is_of_mlflow(cls, uri: str | None) -> str | None:

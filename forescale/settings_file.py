@@ -6,6 +6,7 @@ setting that is lost so might change who decides.
 
 import difflib
 from collections.abc import Collection
+from io import StringIO
 from pathlib import Path
 
 from dotenv.parser import parse_stream
@@ -23,8 +24,11 @@ def settings_lines(path: Path, secrets: Collection[str]) -> dict[str, str | None
     Raises SettingsFileError naming file and line, without the line: it may hold a password. Raises UnicodeDecodeError.
     """
     values, lines = dict[str, str | None](), dict[str, int]()
-    with path.open(encoding="utf-8-sig") as text:
-        bindings = list(parse_stream(text))
+    text = path.read_text(encoding="utf-8-sig")
+    if "\0" in text:  # what some file systems leave of a file that was written when the power failed
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise SettingsFileError(f"{path}, line {line} holds a null byte: the file is damaged; restore its copy")
+    bindings = list(parse_stream(StringIO(text)))
     for binding in bindings:
         line = binding.original.line + _blank_lines(binding.original.string)
         place = f"{path}, line {line}"

@@ -20,7 +20,7 @@ from engines.kubernetes.resources import DEPLOYMENT
 from engines.kubernetes.server import KubernetesServer
 from forecasting.arrivals.coverage import status_codes
 from forescale.files.topology import TopologyConfig, topology_of_text
-from forescale.settings import Settings
+from forescale.settings import SETTINGS_FILE, Settings
 from forescale.wiring.arrivals import arrival_source, steady_source
 from forescale.wiring.parts import clock_of, cluster_of
 from planner.errors import ClusterError
@@ -107,6 +107,21 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+LINES = (
+    "FORESCALE_REVIEW", "FORESCALE_REVIEW=", "FORESCALE_REVIEW=maybe", "=1", "FORESCALE_REVIEW true", "A=1\0",
+    "FORESCALE_REVIEW='false", 'FORESCALE_REVIEW="fal\nse"', "FORESCALE_REVIEW=false\nFORESCALE_REVIEW=true", "\0" * 99,
+    "FORESCALE_REVIEWS=1", "FORSCALE_REVIEW=false", "FORESCALE_REVIEW=\0", "FORESCALE_REVIEW=fa\rlse",
+    "FORESCALE_FAN_OUT_FROM=1_0", "FORESCALE_FAN_OUT_FROM=１", "FORESCALE_FAN_OUT_FROM=1e3",
+    "FORESCALE_FAN_OUT_FROM=0x10", "FORESCALE_FAN_OUT_FROM=-1", f"FORESCALE_FAN_OUT_FROM={'9' * 5000}",
+    "FORESCALE_LEDGER_URL=nope", "FORESCALE_MLFLOW_URI=sqlite:///${X}", f"FORESCALE_LEDGER_URL={PASSWORD}",
+    "FORESCALE_SCHEDULE=99 * * * *", "FORESCALE_SCHEDULE=@reboot", "FORESCALE_SPARK_MEMORY=lots",
+    "FORESCALE_SPARK_SETTINGS=[1]", 'FORESCALE_SPARK_SETTINGS={"a": {"b": 1}}', "FORESCALE_HOME=/elsewhere",
+    "FORESCALE_CLOCK=sundial", "FORESCALE_AIRFLOW_URL=javascript:alert(1)", "FORESCALE_MLRUNS=",
+    "FORESCALE_MLRUNS=~/runs", "FORESCALE_TOPOLOGIES=\x01", "FORESCALE_MLFLOW_URI=http://h:0",
+    'FORESCALE_OVERRIDE_USERS=["anna"]', "FORESCALE_OVERRIDE_USERS={}", "FORESCALE_REPORTS_URL=file:///etc",
+    f"FORESCALE_MLFLOW_URI=host=db password={PASSWORD} user=anna", "A" * 10_000_000 + "=1",
+)  # fmt: skip
+"""Contents of a settings file, each with something wrong."""
 FILES: dict[str, Callable[[Path], object]] = {
     "a pipe": _pipe,
     "a folder": Path.mkdir,
@@ -152,6 +167,20 @@ def secret_file_inputs() -> Iterator[Wild]:
                 ).state()
 
             yield Wild(place, kind, take, lambda _: False)
+
+
+def settings_file_inputs() -> Iterator[Wild]:
+    """A setting that is lost might change who decides: each is refused."""
+    kinds = {kind: make for kind, make in FILES.items() if kind not in ("no file", "an empty file")}
+    lines = {line: lambda path, line=line: path.write_text(line, encoding="utf-8") for line in LINES}
+    for kind, make in (lines | kinds).items():
+
+        def take(folder: Path, make: Callable[[Path], object] = make) -> Settings:
+            (home := _fresh(folder)).mkdir()
+            make(home / SETTINGS_FILE)
+            return Settings(home=home)
+
+        yield Wild(SETTINGS_FILE, kind, take, lambda _: False)
 
 
 def _fresh(folder: Path) -> Path:

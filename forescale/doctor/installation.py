@@ -89,19 +89,16 @@ def _airflow(settings: Settings) -> str:
 
     shown = settings.airflow_url
     client = AirflowClient(settings.airflow_url, settings.airflow_user, settings.airflow_password.get_secret_value())
-    try:
-        health = client.health()
-        if ill := sorted(part for part, status in health.items() if status != "healthy"):
-            raise AilmentError(f"Airflow at {shown}: {', '.join(ill)} not healthy", "see its logs, and start it again")
-        if errors := client.import_errors():
-            first = errors[0].splitlines()
-            raise AilmentError(
-                f"Airflow at {shown} cannot parse {count_of(len(errors), 'file')}, first {first[0]} {first[-1]}",
-                "install forescale where its DAG processor runs, and see `airflow dags list-import-errors`",
-            )
-        paused = client.paused()
-    finally:
-        client.close()
+    health = client.health()
+    if ill := sorted(part for part, status in health.items() if status != "healthy"):
+        raise AilmentError(f"Airflow at {shown}: {', '.join(ill)} not healthy", "see its logs, and start it again")
+    if errors := client.import_errors():
+        first = errors[0].splitlines()
+        raise AilmentError(
+            f"Airflow at {shown} cannot parse {count_of(len(errors), 'file')}, first {first[0]} {first[-1]}",
+            "install forescale where its DAG processor runs, and see `airflow dags list-import-errors`",
+        )
+    paused = client.paused()
     if lacking := [name for name in NEEDED_DAGS if name not in paused]:
         raise AilmentError(
             f"Airflow at {shown} has no DAG {', '.join(lacking)}", "point its dags_folder at forescale's dags/"

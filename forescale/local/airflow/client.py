@@ -5,13 +5,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
+from engines.http import Connection, JsonServer
 from forescale.local.errors import AirflowError
 
-TIMEOUTS = httpx.Timeout(30, read=120)
-"""Seconds; on a busy machine an answer takes a while."""
+TIMEOUT_S, HEALTH_S = 120.0, 5.0
+"""On a busy machine an answer takes a while."""
 ENDED = {"success", "failed"}
 POLL_S = 0.3
+
+
+class _RefusedError(AirflowError):
+    """The session has ended, or its user may not do what was asked."""
+
+
+class _Session(JsonServer):
+    """With the token of a user, or of nobody."""
+
+    def __init__(self, url: str, token: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
+        headers = {} if token is None else {"Authorization": SecretStr(f"Bearer {token}")}
+        super().__init__("Airflow", url, AirflowError, **Connection(timeout_s=timeout_s, headers=headers))
+
+    def refusal(self, message: str) -> Exception:
+        return _RefusedError(str(self.failure(message)))
 
 
 class AirflowClient:
@@ -21,66 +38,77 @@ class AirflowClient:
         self.url = url
         self._user = user
         self._password = password
-        # trust_env=False: a proxy from the environment cannot reach our loopback.
-        self._http = httpx.Client(base_url=url, timeout=TIMEOUTS, trust_env=False)
-        self._signed_in = False
-
-    def close(self) -> None:
-        self._http.close()
+        self._session: _Session | None = None
 
     def health(self) -> dict[str, str]:
         """Status per component, `healthy` or not; empty while the server does not answer."""
         try:
-            answer = self._http.get("/api/v2/monitor/health", timeout=5)
-        except httpx.TransportError:
+            status, body = _Session(self.url, timeout_s=HEALTH_S).get("/api/v2/monitor/health")
+        except AirflowError:
             return {}
-        if answer.status_code != httpx.codes.OK:
+        if status != httpx.codes.OK or not isinstance(body, dict):
             return {}
-        return {name: str(part["status"]) for name, part in answer.json().items() if isinstance(part, dict)}
+        parts = ((name, part) for name, part in body.items() if isinstance(part, dict) and "status" in part)
+        return {name: str(part["status"]) for name, part in parts}
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """The JSON answer of /api/v2/PATH. Raises AirflowError with the status and Airflow's reason."""
-        answer = self._send(method, path, body, query)
-        if answer.status_code == httpx.codes.UNAUTHORIZED:
-            self._signed_in = False
-            answer = self._send(method, path, body, query)
-        if answer.is_error:
-            raise AirflowError(f"Airflow answers {answer.status_code} to {method} {path}: {_reason(answer)}")
-        return answer.json() if answer.content else None
-
-    def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
+        signed_in, self._session = self._session, None
+        session = signed_in or self._signed_in()
         try:
-            if not self._signed_in:
-                self._sign_in()
-            return self._http.request(method, f"/api/v2/{path}", json=body, params=query)
-        except httpx.TransportError as error:
-            raise AirflowError(f"Airflow at {self.url} does not answer: {error!r}; is it still up?") from None
+            status, answer = session.call(method, f"/api/v2/{path}", query, body=body, idempotent=method == "GET")
+        except _RefusedError:
+            if signed_in is None:  # it was not that the session has ended
+                raise
+            return self.request(method, path, body, **query)
+        self._session = session
+        if status >= httpx.codes.BAD_REQUEST:
+            detail = answer.get("detail") if isinstance(answer, dict) else None
+            reason = session.excerpt(detail or answer, 500)
+            raise AirflowError(f"Airflow answers {status} to {method} {path}: {reason}")
+        return answer
 
-    def _sign_in(self) -> None:
-        answer = self._http.post("/auth/token", json={"username": self._user, "password": self._password})
-        if answer.is_error:
+    def _signed_in(self) -> _Session:
+        nobody = _Session(self.url)
+        try:
+            login = {"username": self._user, "password": self._password}
+            status, answer = nobody.call("POST", "/auth/token", body=login)
+        except _RefusedError:
+            raise AirflowError(f"Airflow does not let {self._user!r} in; look into the passwords file") from None
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if status >= httpx.codes.BAD_REQUEST or not (
+            isinstance(token, str) and token.isascii() and token.isprintable()
+        ):
             raise AirflowError(
-                f"Airflow does not let {self._user!r} in ({answer.status_code}); look into the passwords file"
+                f"Airflow at {self.url} answers {status} without a token to the login of {self._user!r}; check that "
+                "the address is Airflow's own"
             )
-        self._http.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
-        self._signed_in = True
+        return _Session(self.url, token)
+
+    def _listed(self, key: str, path: str, fields: tuple[str, ...], **query: Any) -> list[dict[str, Any]]:
+        """What an answer lists, each with these fields. Raises AirflowError for any other."""
+        answer = self.request("GET", path, **query)
+        rows = answer.get(key) if isinstance(answer, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) and set(fields) <= row.keys() for row in rows):
+            raise _Session(self.url).surprise(path, answer)
+        return rows
 
     def dag_ids(self) -> set[str]:
-        return {dag["dag_id"] for dag in self.request("GET", "dags", limit=100)["dags"]}
+        return {str(dag["dag_id"]) for dag in self._listed("dags", "dags", ("dag_id",), limit=100)}
 
     def paused(self) -> dict[str, bool]:
         """Whether each parsed DAG is paused, by its id."""
-        dags = self.request("GET", "dags", limit=100)["dags"]
-        return {dag["dag_id"]: bool(dag["is_paused"]) for dag in dags if not dag.get("is_stale")}
+        dags = self._listed("dags", "dags", ("dag_id", "is_paused"), limit=100)
+        return {str(dag["dag_id"]): bool(dag["is_paused"]) for dag in dags if not dag.get("is_stale")}
 
     def import_errors(self) -> list[str]:
         """The files that Airflow cannot import as DAGs, each with its traceback."""
-        errors = self.request("GET", "importErrors", limit=100)["import_errors"]
+        errors = self._listed("import_errors", "importErrors", ("filename", "stack_trace"), limit=100)
         return [f"{error['filename']}:\n{error['stack_trace']}" for error in errors]
 
     def set_pool(self, name: str, slots: int) -> None:
         """Create a pool, or leave the one of that name as it is."""
-        if name not in {pool["name"] for pool in self.request("GET", "pools", limit=100)["pools"]}:
+        if name not in {pool["name"] for pool in self._listed("pools", "pools", ("name",), limit=100)}:
             self.request("POST", "pools", {"name": name, "slots": slots})
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None, run_id: str | None = None) -> str:
@@ -92,8 +120,9 @@ class AirflowClient:
 
     def runs(self, dag_id: str) -> list[dict[str, Any]]:
         """The latest hundred runs, oldest first: dag_run_id, state, conf …"""
-        answer = self.request("GET", f"dags/{dag_id}/dagRuns", limit=100, order_by="-run_after")
-        return list(reversed(answer["dag_runs"]))
+        fields = ("dag_run_id", "state")
+        runs = self._listed("dag_runs", f"dags/{dag_id}/dagRuns", fields, limit=100, order_by="-run_after")
+        return list(reversed(runs))
 
     def run_state(self, dag_id: str, run_id: str) -> str:
         return str(self.request("GET", f"dags/{dag_id}/dagRuns/{run_id}")["state"])
@@ -101,7 +130,7 @@ class AirflowClient:
     def task_instances(self, dag_id: str, run_id: str) -> list[dict[str, Any]]:
         """task_id, map_index, state, try_number …"""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances"
-        return list(self.request("GET", path, limit=100)["task_instances"])
+        return self._listed("task_instances", path, ("task_id", "state", "try_number", "map_index"), limit=100)
 
     def wait_for_end(self, dag_id: str, run_id: str, timeout_s: float) -> str:
         """`success` or `failed`. Raises AirflowError when it has not ended in time."""
@@ -139,7 +168,7 @@ class AirflowClient:
     def open_reviews(self, dag_id: str = "~", run_id: str = "~") -> list[dict[str, Any]]:
         """Reviews waiting for an answer, of one run or of all: subject, body, options, task_instance …"""
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
-        return list(self.request("GET", path, response_received=False)["hitl_details"])
+        return self._listed("hitl_details", path, ("task_instance",), response_received=False)
 
     def answer(self, review: Mapping[str, Any], choice: str, text: str = "") -> None:
         """Answer an open review as this user; text: why, or what to edit."""
@@ -149,13 +178,6 @@ class AirflowClient:
             f"/{task['map_index']}/hitlDetails"
         )
         self.request("PATCH", path, {"chosen_options": [choice], "params_input": {"text": text}})
-
-
-def _reason(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return answer.text[:500]
 
 
 def _log_line(entry: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,11 +70,8 @@ def running_airflow(
     secret = passwords(home)
     chosen = free_port(port, tries=port_tries)
     environment = airflow_environment(settings, chosen, dags=dags)
-    with (
-        ended_by_signals(),
-        Processes(home / "logs") as processes,
-        closing(AirflowClient(f"http://{LOOPBACK}:{chosen}", "admin", secret["admin"])) as client,
-    ):
+    with ended_by_signals(), Processes(home / "logs") as processes:
+        client = AirflowClient(f"http://{LOOPBACK}:{chosen}", "admin", secret["admin"])
         make_database(environment)
         service = AirflowService(client.url, home, client, processes, environment)
         for component in COMMANDS:

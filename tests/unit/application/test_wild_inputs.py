@@ -14,11 +14,13 @@ from wild_answers import (
     read_arrivals,
     sample_inputs,
     secret_file_inputs,
+    settings_file_inputs,
 )
-from wild_inputs import NAME, Wild, server_inputs, trial, wild_inputs
+from wild_inputs import NAME, PASSWORD, Wild, server_inputs, trial, wild_inputs
 from wild_sections import good_sections, section_inputs
 
 from forescale.files.topology import topology_of_text
+from forescale.local.airflow.client import AirflowClient
 from forescale.settings import Settings
 from forescale.wiring.parts import clock_of, cluster_of
 
@@ -82,6 +84,10 @@ def test_addresses_that_are_mistyped__are_refused_and_their_passwords_not_shown(
     assert faults(list(address_inputs()), tmp_path) == []
 
 
+def test_settings_files__with_anything_wrong_are_refused(tmp_path: Path) -> None:
+    assert faults(list(settings_file_inputs()), tmp_path) == []
+
+
 @pytest.mark.slow
 def test_files_of_secrets__are_neither_waited_for_nor_read_whole_nor_shown(tmp_path: Path) -> None:
     assert faults(list(secret_file_inputs()), tmp_path) == []
@@ -95,6 +101,17 @@ def test_kubeconfigs__of_any_content_are_refused_in_time(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_samples_of_prometheus__are_refused_or_counted_without_what_is_absurd(tmp_path: Path) -> None:
     assert faults(list(sample_inputs()), tmp_path) == []
+
+
+def test_airflow__that_answers_in_any_shape_is_named(tmp_path: Path) -> None:
+    def ask(url: str, folder: Path) -> object:
+        client = AirflowClient(url, "anna", PASSWORD)
+        client.health()
+        return client.import_errors()
+
+    inputs = list(server_inputs({"Airflow": ask}))
+    verdicts = [(wild, trial(wild, tmp_path)) for wild in inputs]
+    assert [f"{wild} {verdict.wrong}" for wild, verdict in verdicts if verdict.wrong or not verdict.refused] == []
 
 
 @pytest.mark.slow

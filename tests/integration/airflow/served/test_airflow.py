@@ -1,7 +1,6 @@
 """The DAGs in a running Airflow: real scheduler, triggerer and API, real jobs, simulated cluster, trace clock."""
 
 import time
-from contextlib import closing
 from datetime import timedelta
 
 import psutil
@@ -82,22 +81,20 @@ def test_hand_made_plan__is_deployed_at_once_in_the_name_of_who_asked(client, cl
 def test_roles__let_a_viewer_look_alone_and_an_administrator_alone_override(running, client, ledger):
     keys, limitless = passwords(running.service.home), {"override": True, "why": "a fair"}
     form = {"topology": NAME, "parallelism": {"work": 6}}
-    with closing(AirflowClient(client.url, "viewer", keys["viewer"])) as viewer:
-        assert {run["dag_run_id"] for run in viewer.runs("deploy")} == {
-            run["dag_run_id"] for run in client.runs("deploy")
-        }
+    viewer = AirflowClient(client.url, "viewer", keys["viewer"])
+    assert {run["dag_run_id"] for run in viewer.runs("deploy")} == {run["dag_run_id"] for run in client.runs("deploy")}
+    with pytest.raises(AirflowError, match="403"):
+        viewer.trigger("deploy", form)
+    for method, path, body in (
+        ("PATCH", "dags/deploy", {"is_paused": True}),
+        ("POST", "variables", {"key": "k", "value": "v"}),
+        ("POST", "connections", {"connection_id": "c", "conn_type": "http"}),
+    ):
         with pytest.raises(AirflowError, match="403"):
-            viewer.trigger("deploy", form)
-        for method, path, body in (
-            ("PATCH", "dags/deploy", {"is_paused": True}),
-            ("POST", "variables", {"key": "k", "value": "v"}),
-            ("POST", "connections", {"connection_id": "c", "conn_type": "http"}),
-        ):
-            with pytest.raises(AirflowError, match="403"):
-                viewer.request(method, path, body)
-    with closing(AirflowClient(client.url, "reviewer", keys["reviewer"])) as reviewer:
-        run_id = reviewer.trigger("deploy", form | limitless)
-        assert reviewer.wait_for_end("deploy", run_id, PATIENCE_S) == "failed"
+            viewer.request(method, path, body)
+    reviewer = AirflowClient(client.url, "reviewer", keys["reviewer"])
+    run_id = reviewer.trigger("deploy", form | limitless)
+    assert reviewer.wait_for_end("deploy", run_id, PATIENCE_S) == "failed"
     assert "user 'reviewer' may not override limits" in "\n".join(client.failures("deploy", run_id))
     run_id = client.trigger("deploy", form | limitless)
     client.wait_for_success("deploy", run_id, PATIENCE_S)
@@ -169,15 +166,13 @@ def test_decision__goes_from_events_to_a_reviewed_and_deployed_plan(running, cli
     assert f"(/scaling/topologies/{NAME}/decisions/{schedule.id})" in review["body"]
 
     keys = passwords(running.service.home)
-    with (
-        closing(AirflowClient(client.url, "viewer", keys["viewer"])) as viewer,
-        pytest.raises(AirflowError, match="403"),
-    ):
+    viewer = AirflowClient(client.url, "viewer", keys["viewer"])
+    with pytest.raises(AirflowError, match="403"):
         viewer.answer(review, APPROVE)
 
     # A veto calls every step off, and nothing waits to be deployed.
-    with closing(AirflowClient(client.url, "reviewer", keys["reviewer"])) as reviewer:
-        decide(client, vetoed, reviewer, VETO, "sale is off")
+    reviewer = AirflowClient(client.url, "reviewer", keys["reviewer"])
+    decide(client, vetoed, reviewer, VETO, "sale is off")
     steps = ledger.steps(schedule_id=schedule.id)
     assert {(step.state, step.reason) for step in steps} == {("vetoed", "sale is off")}
     assert not {run_id_of(step.id) for step in steps} & {run["dag_run_id"] for run in client.runs("deploy")}

@@ -18,6 +18,9 @@ def _first_task(value: object) -> str:
 # Storm sends null, or text, in place of numbers.
 _Number = Annotated[float, BeforeValidator(_nothing_is_zero), Field(ge=0, allow_inf_nan=False)]
 
+MAX_UPTIME_S = 1e9
+"""Thirty years."""
+
 
 class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
@@ -43,7 +46,7 @@ class Executor(_Shown):
     """
 
     first_task: Annotated[int, BeforeValidator(_first_task), Field(alias="id")]
-    uptime_s: _Number = Field(alias="uptimeSeconds")
+    uptime_s: _Number = Field(alias="uptimeSeconds", le=MAX_UPTIME_S)
     emitted: _Number
     executed: _Number = 0.0
     latency_ms: _Number = Field(0.0, alias="executeLatency")

@@ -1,6 +1,7 @@
 """A server on loopback that answers oddly: slowly, without end, in a tiny archive, with a page, or not now."""
 
 import gzip
+import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -132,9 +133,16 @@ ODD_HTTP: dict[str, Answer] = {
 
 @contextmanager
 def odd_server(answer: Answer, well: Collection[str] = ()) -> Iterator[str]:
-    """The address of a server that answers so, but for the paths in `well`."""
+    """The address of a server that answers so, but for the paths in `well`. At the end no connection stays open: a
+    client that still reads in a thread of its own would keep the process.
+    """
+    connections: list[socket.socket] = []
 
     class Handler(BaseHTTPRequestHandler):
+        def setup(self) -> None:
+            super().setup()
+            connections.append(self.connection)
+
         def _answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             with suppress(OSError):  # the client has left
@@ -156,3 +164,6 @@ def odd_server(answer: Answer, well: Collection[str] = ()) -> Iterator[str]:
         finally:
             server.shutdown()
             serving.join()
+            for connection in connections:
+                with suppress(OSError):  # it is closed already
+                    connection.shutdown(socket.SHUT_RDWR)

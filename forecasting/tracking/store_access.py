@@ -19,9 +19,17 @@ from urllib.parse import urlsplit
 import httpx
 
 from engines.bounded_answer import bounded
+<<<<<<< HEAD
 from engines.deadline import altogether, left_s, waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
+=======
+from engines.bounded_requests import bound_answers
+from engines.deadline import altogether, waiting, within
+from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
+from forecasting.errors import TrackingError
+from forecasting.tracking.bounded_client import BoundedClient
+>>>>>>> e3a857ca (Bound the time and the answers of services that take messages)
 from forecasting.tracking.local_run import sqlite_file
 
 if TYPE_CHECKING:
@@ -62,6 +70,7 @@ def connected_client(uri: str) -> "MlflowClient":
         _check_database(uri)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
+    from mlflow.utils import request_utils
     from sqlalchemy.exc import SQLAlchemyError
 
     # MLflow and Alembic log each migration of a new store.
@@ -71,7 +80,7 @@ def connected_client(uri: str) -> "MlflowClient":
         with _first_use(uri) as fresh:
             if fresh is not None:
                 _create(fresh)
-            bound_answers()
+            bound_answers(request_utils.TCPKeepAliveHTTPAdapter)
             client = MlflowClient(tracking_uri=uri, registry_uri=uri)
             if not uri.startswith("sqlite:"):
                 client = cast("MlflowClient", BoundedClient(client, uri, FIRST_USE_S if served else ANSWER_TIMEOUT_S))

@@ -19,17 +19,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from engines.bounded_answer import bounded
-<<<<<<< HEAD
+from engines.bounded_requests import bound_answers
 from engines.deadline import altogether, left_s, waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError
-=======
-from engines.bounded_requests import bound_answers
-from engines.deadline import altogether, waiting, within
-from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
-from forecasting.errors import TrackingError
-from forecasting.tracking.bounded_client import BoundedClient
->>>>>>> e3a857ca (Bound the time and the answers of services that take messages)
 from forecasting.tracking.local_run import sqlite_file
 
 if TYPE_CHECKING:
@@ -238,24 +231,3 @@ class BoundedClient:
                 return within(most_s, partial(called, *values, **named))
 
         return bounded
-
-
-def bound_answers() -> None:
-    """MLflow reads answers whole: from here on, up to MAX_ANSWER_BYTES. Idempotent."""
-    from mlflow.utils import request_utils
-
-    adapter = request_utils.TCPKeepAliveHTTPAdapter
-    if hasattr(adapter, "bounded"):
-        return
-
-    class BoundedAdapter(adapter):  # type: ignore[misc, valid-type]
-        bounded = True
-
-        def send(self, *values: Any, **named: Any) -> Any:
-            response = super().send(*values, **named)
-            unbounded = response.raw.stream
-            response.raw.stream = lambda *size, **how: bounded(unbounded(*size, **how), response.close)
-            return response
-
-    request_utils.TCPKeepAliveHTTPAdapter = BoundedAdapter
-    request_utils._cached_get_request_session.cache_clear()

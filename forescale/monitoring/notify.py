@@ -9,6 +9,8 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
+from engines.bounded_requests import bound_answers
+from engines.deadline import waiting, within
 from engines.redaction import without_credentials
 from forescale.jobs.standings import Expected, named_standings
 from forescale.monitoring.errors import NotifyError
@@ -78,6 +80,10 @@ def _incidents(read: Standings, ledger: Ledger) -> tuple[Standings, list[Inciden
     return replace(read, known=tuple(known)), found
 
 
+SEND_S = 30.0
+"""A server of e-mail may take its time."""
+
+
 @dataclass(frozen=True)
 class Service:
     """number: position in the setting, from 1; digest: identifies it in the ledger, and is slow to invert."""
@@ -87,8 +93,12 @@ class Service:
     _sender: Any = field(repr=False)
 
     def takes(self, title: str, text: str) -> bool:
-        """Send a message. False if the service is down or refuses it."""
-        return bool(self._sender.notify(title=title, body=text))
+        """Send a message. False if the service is down, refuses it, or has not taken it within SEND_S."""
+        try:
+            with waiting(f"service {self.number} of FORESCALE_NOTIFY_URLS", SEND_S):
+                return bool(within(SEND_S, partial(self._sender.notify, title=title, body=text)))
+        except TimeoutError:
+            return False
 
 
 def notified_services(settings: Settings) -> Sequence[Service]:
@@ -97,9 +107,11 @@ def notified_services(settings: Settings) -> Sequence[Service]:
         return ()
     try:
         import apprise
+        from requests.adapters import HTTPAdapter
     except ModuleNotFoundError:
         raise NotifyError("FORESCALE_NOTIFY_URLS needs Apprise; install forescale with the extra `notify`") from None
     # An address usually holds a password, and Apprise may quote it.
+    bound_answers(HTTPAdapter)
     logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
     services = []
     for number, url in enumerate(dict.fromkeys(settings.notify_urls.get_secret_value().split()), start=1):

@@ -11,8 +11,8 @@ from requests.adapters import HTTPAdapter
 import engines.bounded_answer
 from engines.bounded_answer import TooLargeError
 from engines.bounded_requests import bound_answers
-from forescale.monitoring import services
-from forescale.monitoring.services import Service, notified_services
+from forescale.monitoring import notify
+from forescale.monitoring.notify import Service, notified_services
 from forescale.settings import Settings
 
 
@@ -42,7 +42,7 @@ def _service(url: str) -> Service:
 def test_a_service_that_does_not_end_its_answer__is_given_up_in_time(
     monkeypatch: pytest.MonkeyPatch, answer: object
 ) -> None:
-    monkeypatch.setattr(services, "SEND_S", 1.0)
+    monkeypatch.setattr(notify, "SEND_S", 1.0)
     monkeypatch.setattr(engines.bounded_answer, "MAX_ANSWER_BYTES", 2**20)
     slowly = answer if answer is without_end else partial(answer, pause_s=0.1)  # type: ignore[call-overload]
     with odd_server(slowly) as url:

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from engines.bounded_answer import bounded
-from engines.bounded_requests import bound_answers
+from engines.bounded_answer import bound_answers, bounded
 from engines.deadline import altogether, left_s, waiting, within
 from engines.redaction import as_quoted, login_secrets, without_credentials, without_secrets
 from forecasting.errors import TrackingError

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-from engines.bounded_requests import bound_answers
+from engines.bounded_answer import bound_answers
 from engines.deadline import waiting, within
 from engines.redaction import without_credentials
 from forescale.jobs.standings import Expected, named_standings

@@ -9,8 +9,7 @@ from odd_server import a_byte_at_a_time, head_a_byte_at_a_time, odd_server, of_s
 from requests.adapters import HTTPAdapter
 
 import engines.bounded_answer
-from engines.bounded_answer import TooLargeError
-from engines.bounded_requests import bound_answers
+from engines.bounded_answer import TooLargeError, bound_answers
 from forescale.monitoring import notify
 from forescale.monitoring.notify import Service, notified_services
 from forescale.settings import Settings

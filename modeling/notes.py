@@ -209,8 +209,8 @@ def _of_cores(
         yield f"container {fullest.id} uses {share:.0%} of its cores: " + (
             "waits for a core there are known within a factor of two"
             if share >= NEARLY_ALL_CORES
-            else "its instances wait for cores at the same times, which latencies leave out; in simulations the mean "
-            f"was up to {SHORT_MEAN * share:.0%} and the p95 up to {SHORT_P95 * share:.0%} longer"
+            else "its instances wait for cores at the same times, which latencies know in part: against simulations "
+            f"the mean was up to {SHORT_MEAN * share:.0%} and the p95 up to {SHORT_P95 * share:.0%} too short"
         )
 
 

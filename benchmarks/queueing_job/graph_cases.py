@@ -218,16 +218,20 @@ def _line(stages: Mapping[str, Stage]) -> tuple[dict[str, OperatorProfile], tupl
     return profiles, streams, _plan(**{name: stage.instances for name, stage in stages.items()})
 
 
-def _sharing(used: float) -> GraphCase:
-    """Three operators of two instances each that share two cores."""
-    profiles, streams, plan = _line({name: Stage(0.01, instances=2) for name in "abc"})
-    together = Container(1, tuple(Instance(name, index) for name in "abc" for index in range(2)))
-    site = Site(ContainerSize(cores=2.0))
-    plan = PhysicalPlan("case", plan.parallelism, (together,))
-    profiles = {name: OperatorProfile(name, 0.01, cpu_s=0.01) for name in profiles}
-    load = {"a": used * 2 / 0.03}
+def _sharing(used: float, instances: int = 2, cores: int = 2) -> GraphCase:
+    """Three operators in line whose instances share the cores of one container."""
+    names = "abc"
+    profiles = {name: OperatorProfile(name, 0.01, cpu_s=0.01) for name in names}
+    together = Container(1, tuple(Instance(name, index) for name in names for index in range(instances)))
+    plan = PhysicalPlan("case", dict.fromkeys(names, instances), (together,))
     return GraphCase(
-        f"3 × 2 instances share 2 cores at {used:g}", profiles, streams, plan, load, tuples=100_000, site=site
+        f"3 × {instances} instances share {cores} cores at {used:g}",
+        profiles,
+        (Stream("a", "b"), Stream("b", "c")),
+        plan,
+        {"a": used * cores / 0.03},
+        tuples=100_000,
+        site=Site(ContainerSize(cores=float(cores))),
     )
 
 
@@ -300,6 +304,7 @@ def graph_cases() -> list[GraphCase]:
         _diamond("the same, geometric 1 → 10", 10.0, True),
         *(_in_turn((count,) * 4, cs2, used) for count in (3, 8) for cs2 in (0.0, 0.1) for used in (0.6, 0.9)),
         *(_in_turn((8, 6, 4, 3), 0.0, used) for used in (0.6, 0.9)),
+        *(_sharing(used, 8, 4) for used in (0.5, 0.7, 0.85)),
     ]
 
 

@@ -148,7 +148,7 @@ def test_operators_in_line_that_share_cores__take_as_long_as_simulated(used: flo
     assert 1000 * sharing(used).latency_s == pytest.approx(simulated_ms, rel=0.1)
 
 
-@pytest.mark.parametrize(("used", "note"), [(0.3, None), (0.7, "the p95 up to 28% longer"), (0.94, "factor of two")])
+@pytest.mark.parametrize(("used", "note"), [(0.3, None), (0.7, "the p95 up to 28% too short"), (0.94, "factor of two")])
 def test_crowded_cores__are_noted_with_what_simulations_say(used: float, note: str | None) -> None:
     notes = sharing(used).notes
     assert notes == () if note is None else any(note in each for each in notes)

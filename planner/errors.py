@@ -23,6 +23,10 @@ class NotMeasuredYetError(ClusterError):
         self.running_since = running_since
 
 
+class NotMeasurableError(ClusterError):
+    """A cluster of this kind never tells how busy operators are."""
+
+
 class LedgerError(RuntimeError):
     """The ledger refuses a change: an unknown row, or a step in another state than the change assumes."""
 

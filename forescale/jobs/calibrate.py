@@ -31,7 +31,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.wording import count_of
 from planner.clusters.cluster import Cluster
 from planner.decision_basis import NOT_CALIBRATED, CalibrationFacts, DriftFacts
-from planner.errors import ClusterError, NotMeasuredYetError
+from planner.errors import ClusterError, NotMeasurableError, NotMeasuredYetError
 
 logger = logging.getLogger(__name__)
 
@@ -154,6 +154,8 @@ def planning_profiles(
         samples = cluster.operator_samples(span_s)
     except NotMeasuredYetError as error:
         return PlanningProfiles(base, CalibrationFacts(fresh_since=error.running_since))
+    except NotMeasurableError:
+        return PlanningProfiles(base)  # what stands in for a measurement is told with the plan, each time
     except ClusterError as error:
         return PlanningProfiles(base, CalibrationFacts(failure=str(error)))
     made = calibrated(config.as_topology(), samples, base)

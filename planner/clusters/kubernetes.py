@@ -14,7 +14,7 @@ from planner.clusters.kubernetes_fields import PlannedField, PlannedFields
 from planner.clusters.kubernetes_floor import KubernetesFloor
 from planner.clusters.kubernetes_quota import PodsWanted, beyond_quota, pods_left
 from planner.clusters.kubernetes_workloads import WorkloadState, read_workloads, reading
-from planner.errors import ClusterError
+from planner.errors import ClusterError, NotMeasurableError
 
 
 class KubernetesCluster:
@@ -51,8 +51,8 @@ class KubernetesCluster:
         )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
-        """Always raises ClusterError: Kubernetes counts replicas, not tuples."""
-        raise ClusterError(
+        """Always raises NotMeasurableError: Kubernetes counts replicas, not tuples."""
+        raise NotMeasurableError(
             f"{self._server.place} counts no tuples; measure the service times where they are known and give them to "
             "`forescale model calibrate --samples`"
         )

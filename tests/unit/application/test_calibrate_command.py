@@ -29,7 +29,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 from planner.decision_basis import CalibrationFacts, DecisionBasis, Rung
-from planner.errors import ClusterError
+from planner.errors import ClusterError, NotMeasurableError
 
 HEADER = "operator,index,span_s,busy_s,backpressured_s,records_in,began_s,age_s,parallelism,records_out:split->count"
 
@@ -315,6 +315,20 @@ def test_job__does_not_take_up_looks_that_contradict_each_other(topology: Path) 
     for hour, service_s in enumerate((0.072, 0.004, 0.072, 0.012), 1):
         facts, believed = _calibrate(config, service_s, hour)
         assert (facts.drifts, believed) == ((), pytest.approx(0.004))
+
+
+class Uncounted(Told):
+    """A cluster that counts no tuples, as Kubernetes."""
+
+    def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
+        raise NotMeasurableError("counts no tuples")
+
+
+def test_job__raises_no_alarm_at_a_cluster_that_never_measures(topology: Path) -> None:
+    at = datetime(2026, 1, 6, tzinfo=UTC)
+    made = planning_profiles(Workspace(Settings()), read_topology_file(topology), Uncounted(0.009), at)  # type: ignore[arg-type]
+    assert not made.facts.amiss
+    assert not made.profiles["split"].samples
 
 
 class Young(Told):

@@ -399,8 +399,8 @@ def _meeting(streams: Sequence[tuple[Floats, _BatchedStream]]) -> tuple[Floats, 
     if len(streams) == 1:
         return streams[0]
     whole = np.asarray(sum(part for part, _ in streams))
-    some = np.maximum(whole, 1e-12)
-    weights = [part / some for part, _ in streams]
+    # Where nothing flows, all count alike.
+    weights = [np.where(whole > 0, part / np.maximum(whole, 1e-12), 1 / len(streams)) for part, _ in streams]
     sizes = [each.train.sizes for _, each in streams]
     # With a batch of one stream come as many tuples of the others as their rates say.
     per_batch = [size.mean / np.maximum(weight, 1e-12) for size, weight in zip(sizes, weights, strict=True)]

@@ -219,11 +219,13 @@ def test_what_cannot_be__is_said_in_one_line(
     assert re.search(message, fails(capsys, *arguments))
 
 
-@pytest.mark.parametrize("command", ["show", "check", "snapshots"])
-def test_topology_without_a_history__is_told_to_build_one(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert "no arrival history" in (told := fails(capsys, command, NAME))
+@pytest.mark.parametrize("words", [("show",), ("check",), ("show", "--snapshots")], ids=" ".join)
+def test_topology_without_a_history__is_told_to_build_one(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert "no arrival history" in (told := fails(capsys, *words, NAME))
     assert "run `forescale history build`" in told
-    assert "no topology 'shpo'" in fails(capsys, command, "shpo")
+    assert "no topology 'shpo'" in fails(capsys, *words, "shpo")
 
 
 def test_check__of_a_good_history_passes(capsys: pytest.CaptureFixture[str], home: Path) -> None:
@@ -279,14 +281,16 @@ def test_snapshots__are_listed_newest_first_with_what_they_cover(
     then = datetime.now(UTC) - timedelta(days=1)
     first = write_shop(home, {"orders": [1] * 24}, now=then)
     second = write_shop(home, {"orders": [2] * 24}, start=hour(24), now=then + timedelta(hours=1))
-    newest, oldest = answer(capsys, "snapshots", NAME)["snapshots"]
+    newest, oldest = answer(capsys, "show", "--snapshots", NAME)["snapshots"]
     assert (newest["id"], newest["in_force"], newest["kept_until"]) == (second, True, None)
     assert (newest["first_date"], newest["last_date"], newest["dates"]) == ("2024-03-04", "2024-03-05", 2)
     assert newest["built_until"] == hour(48).isoformat()
     # 90 days after the second took its place.
     assert oldest["kept_until"] == (then + timedelta(days=90, hours=1)).isoformat()
     assert (oldest["id"], oldest["last_date"]) == (first, "2024-03-04")
-    assert re.search(rf"{second} │ .* in force │ 2024-03-04 to 2024-03-05 │", shown(capsys, "snapshots", NAME))
+    assert re.search(
+        rf"{second} │ .* in force │ 2024-03-04 to 2024-03-05 │", shown(capsys, "show", "--snapshots", NAME)
+    )
 
 
 def test_record__of_a_source_that_keeps_what_came_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.polling import Polling
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.queueing.bursts import Arrivals, Bursts
@@ -79,6 +80,17 @@ def test_batches_of_one_tuple__meet_again_where_a_diamond_joins(
     profiles["s"] = OperatorProfile("s", 0.002, arms, selectivity_cv2=varied)
     topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
     assert_simulated(topology, profiles, {"s": 10.0}, simulated_ms)
+
+
+def test_streams_that_carry_nothing__meet_without_a_number_that_is_none() -> None:
+    made = {"s->j:0": 0.0, "s->j:1": 0.0, "s->j:2": 0.3}
+    profiles = {"s": OperatorProfile("s", 0.0, made, polling=Polling(0.0, 20)), "j": OperatorProfile("j", 0.006)}
+    groupings = (Grouping.SHUFFLE, Grouping.SHUFFLE, Grouping.FIELDS)
+    streams = tuple(Stream("s", "j", grouping, str(number)) for number, grouping in enumerate(groupings))
+    topology = Topology("graph", tuple(map(Operator, profiles)), streams)
+    estimate = evaluate(topology, profiles, PhysicalPlan("graph", {"s": 1, "j": 1}), {"s": 100.0})
+    # 100 · .3 / s of 6 ms each.
+    assert estimate.operators["j"].utilisation == pytest.approx(0.18)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from airflow.sdk import dag, task, task_group
 
-from forescale.orchestration.hand_off import FORECASTS, ONE_TOPOLOGY, RETRIES, SCHEDULES, topologies
+from forescale.orchestration.hand_off import ASKED, FORECASTS, ONE_TOPOLOGY, RETRIES, SCHEDULES, topologies
 from forescale.orchestration.review_operator import ReviewSchedule
 
 
@@ -63,7 +63,7 @@ def plan_dag():
             return create_deploy_runs(approved_steps(workspace, schedule_id))
 
         schedule = plan(topology=topology)
-        decision = ReviewSchedule(task_id="review", schedule=schedule).output
+        decision = ReviewSchedule(task_id="review", schedule=schedule, **ASKED).output
         deploy_runs(schedule=schedule, decision=decision)
 
     each.expand(topology=topologies())

@@ -15,6 +15,9 @@ SCHEDULES = Asset("schedules")
 RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries of every task, for a cluster or database that does not answer for a moment. Jobs are idempotent."""
 
+ASKED = {"retries": 8, "retry_delay": timedelta(seconds=10)}
+"""Retries of a review: a busy scheduler may take several tries for killed, and no answer may be lost by that."""
+
 PATIENT = {"retries": 8, "retry_exponential_backoff": True, "max_retry_delay": timedelta(minutes=5)}
 """Retries of a deployment: for about half an hour while the cluster does not answer."""
 

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,12 +74,8 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
                 check_regular(path, MAX_SECRET_BYTES)
                 for token in _token_files(path, yaml.safe_load(path.read_bytes())):
                     check_regular(token, MAX_SECRET_BYTES)
-            load = partial(_load, identity, settings)
-            with (
-                waiting(f"the login of kubeconfig {identity.kubeconfig or default}", LOGIN_S),
-                _login_log(login_failures),
-            ):
-                within(LOGIN_S, load)
+            with waiting(f"the login of kubeconfig {identity.kubeconfig or default}", LOGIN_S):
+                within(LOGIN_S, partial(_load, identity, settings, login_failures))
             for used in (settings.ssl_ca_cert, settings.cert_file, settings.key_file):
                 if used is not None:
                     check_regular(Path(used), MAX_SECRET_BYTES)
@@ -101,7 +98,7 @@ def api_client(identity: Identity, failure: Failure) -> "ApiClient":
     return ApiClient(settings)
 
 
-def _load(identity: Identity, settings: "Configuration") -> None:
+def _load(identity: Identity, settings: "Configuration", login_failures: list[str]) -> None:
     """As config.load_kube_config does, with login programs that are bounded, also when a token is renewed."""
     from kubernetes import config
     from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
@@ -110,7 +107,8 @@ def _load(identity: Identity, settings: "Configuration") -> None:
     if merged is None:
         raise config.ConfigException("there is none")
     bound_logins(merged, LOGIN_S)
-    KubeConfigLoader(merged, active_context=identity.context, config_base_path=None).load_and_set(settings)
+    with _login_log(login_failures):
+        KubeConfigLoader(merged, active_context=identity.context, config_base_path=None).load_and_set(settings)
 
 
 def _token_files(kubeconfig: Path, body: object) -> list[Path]:
@@ -123,12 +121,16 @@ def _token_files(kubeconfig: Path, body: object) -> list[Path]:
 
 @contextmanager
 def _login_log(failures: list[str]) -> Iterator[None]:
-    """Collect what the client logs about a login program, instead of showing it: it may repeat a secret."""
+    """Collect what the client logs about this thread's login program, instead of showing it: it may repeat a secret.
+    A login that was given up goes on beside the next, and its failure is not that one's.
+    """
+    thread = threading.get_ident()
 
     def keep(record: logging.LogRecord) -> bool:
-        if record.module == "kube_config":
+        ours = record.module == "kube_config" and record.thread == thread
+        if ours:
             failures.append(record.getMessage())
-        return record.module != "kube_config"
+        return not ours
 
     logging.root.addFilter(keep)
     try:

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,25 @@ def test_a_login_program__that_waits_without_end_is_stopped_with_all_it_started(
     while started.exists() and started.read_text().rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < ended_by_s, "what the program started still runs"
         time.sleep(0.05)
+
+
+def test_a_login__is_not_blamed_for_one_that_fails_beside_it(tmp_path: Path) -> None:
+    answer = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
+    (folder := tmp_path / "good").mkdir()
+    (folder / "answer").write_text(answer)
+    program = f"touch {folder}/begun; while [ ! -e {folder}/go ]; do sleep .05; done; cat {folder}/answer"
+    good = _written(folder, KUBECONFIG.replace(f"token: {SECRET}", f"{LOGIN}'{program}']}}"))
+    (other := tmp_path / "bad").mkdir()
+    bad = _written(other, KUBECONFIG.replace(f"token: {SECRET}", f"{LOGIN}'exit 3']}}"))
+    with ThreadPoolExecutor(1) as pool:
+        login = pool.submit(api_client, Identity(good), ClusterError)
+        while not (folder / "begun").exists():
+            assert not login.done(), login.exception()
+            time.sleep(0.01)
+        with pytest.raises(ClusterError, match=f"kubeconfig {bad} names for its login failed"):
+            api_client(Identity(bad), ClusterError)
+        (folder / "go").touch()
+        assert login.result().configuration.api_key == {"BearerToken": "Bearer t"}
 
 
 def test_client__that_is_not_installed_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,8 @@ def raced(
         course = _Course(job, terms, policy, began_s, first)
         while course.minute < terms.load.raced.size:
             course.step()
+            if sender.exitcode:
+                raise JobEndedError(f"the process that sends the events of {topic} ended with {sender.exitcode}")
         sums = _drained(job, int(terms.load.raced.sum()))
     finally:
         sender.terminate()

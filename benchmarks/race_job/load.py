@@ -4,7 +4,6 @@ Events carry the trace's time as their stamp, and are sent a fixed number of tim
 trace they are evenly spaced.
 """
 
-import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from sender import FLUSHED_S, event, send
 
 from forecasting.trace_file import read_trace
 from modeling.arrays import Floats, Ints
@@ -23,7 +23,6 @@ from planner.replay.load import MINUTE_S, Load, minute_load
 
 DAY_MINUTES = 24 * 60
 KEPT = {"retention.ms": "-1"}
-FLUSHED_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -111,24 +110,10 @@ def send_history(servers: str, topic: str, load: RaceLoad) -> int:
 
 def sending(servers: str, topic: str, load: RaceLoad, began_s: float) -> BaseProcess:
     """A process that sends the raced events when they are due."""
-    process = get_context("spawn").Process(target=_send, args=(servers, topic, load, began_s), daemon=True)
+    due_us, stamps_ms = load.due_us(began_s).tolist(), load.stamps_ms.tolist()
+    process = get_context("spawn").Process(target=send, args=(servers, topic, due_us, stamps_ms), daemon=True)
     process.start()
     return process
-
-
-def event(number: int, due_us: int) -> bytes:
-    return struct.pack(">qq", number, due_us)
-
-
-def _send(servers: str, topic: str, load: RaceLoad, began_s: float) -> None:
-    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5})
-    due_us, stamps = load.due_us(began_s).tolist(), load.stamps_ms.tolist()
-    for number, (due, stamp) in enumerate(zip(due_us, stamps, strict=True)):
-        if (ahead_s := due / 1e6 - time.time()) > 0:
-            producer.poll(0)
-            time.sleep(ahead_s)
-        producer.produce(topic, event(number, due), timestamp=stamp)
-    producer.flush(FLUSHED_S)
 
 
 def offered(servers: str, topic: str, count: int) -> None:

@@ -5,7 +5,9 @@ import itertools
 import json
 import math
 import resource
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ from forescale.files.topology import TopologyConfig, read_topology_file
 from forescale.jobs.calibrate import planning_profiles
 from forescale.jobs.planning_case import Start, question_of
 from forescale.jobs.rungs import Basis
+from forescale.places import PROJECT
 from forescale.report.kit.decision_words import causes_words
 from forescale.settings import Settings
 from forescale.situation.known_profiles import drift_digest, known_profiles, profile_path
@@ -123,6 +126,21 @@ def test_calibrate__writes_the_profiles_with_their_intervals(
     # What no sample tells of is as it was declared.
     assert read_profile_file(out)["count"].service_s == 0.002
     assert list(tmp_path.glob("*.part")) == []
+
+
+def test_calibrate__of_a_home_elsewhere_records_in_that_home_and_not_in_the_checkout(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORESCALE_MLRUNS")
+    recorded = answer(capsys, str(topology), "--samples", str(samples(tmp_path)))
+    assert recorded["model_version"] == "calibration-words/1"
+    own = tmp_path / "home" / "mlruns"
+    with closing(sqlite3.connect(own / "mlflow.db")) as store:
+        ((artifacts,),) = store.execute("SELECT artifact_uri FROM runs").fetchall()
+    assert artifacts.startswith(own.as_uri())
+    if (shared := PROJECT / "mlruns" / "mlflow.db").exists():
+        with closing(sqlite3.connect(f"{shared.as_uri()}?mode=ro", uri=True)) as store:
+            assert store.execute("SELECT 1 FROM runs WHERE artifact_uri = ?", (artifacts,)).fetchall() == []
 
 
 def test_calibrate__tells_people_what_it_used_and_what_not(

@@ -20,6 +20,16 @@ def _exponential(rng: np.random.Generator, spans: int) -> list[OperatorSample]:
     ]
 
 
+@pytest.mark.parametrize(
+    "alone", [sample(10, 400, service_second_moment_s2=0.001, cpu_s=5.0), joined(300, 300, 1.0, 600)]
+)
+def test_intervals_of_one_sample__are_never_of_width_zero(alone: OperatorSample) -> None:
+    profile = profile_of(alone)
+    assert profile.service_s_error > 0
+    assert profile.intervals
+    assert [name for name, (low, high) in profile.intervals.items() if low >= high] == []
+
+
 @pytest.mark.slow
 def test_intervals__hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(11)

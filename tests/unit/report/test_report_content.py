@@ -172,11 +172,28 @@ def test_report__gives_forecast_and_model_quality() -> None:
     assert "count 10 ms 10 ms declared, not yet measured" in text
 
 
+@pytest.mark.parametrize("error_s", [0.0, 1e-12, 0.0041, 0.0043])
+def test_report__never_prints_an_error_of_zero(error_s: float) -> None:
+    decision = sample_decision()
+    transcribe = replace(decision.profiles["transcribe"], service_s=8.4, service_s_error=error_s)
+    text = read(replace(decision, profiles=dict(decision.profiles) | {"transcribe": transcribe}))
+    # Half a thousandth of 8.4 s is 4.2 ms: less is not shown.
+    assert f"transcribe {'8.4 ± 0.0043 s' if error_s > 0.0042 else '8.4 s'} 8 s measured" in text
+    assert "± 0 " not in text
+
+
 def test_report__tells_the_parts_of_a_mixture_from_the_others() -> None:
     text = read(sample_decision())
     assert "24 h time_of_week + harmonic_arima + prophet 0.51 93 % 12" in text
     assert "24 h time_of_week part of what is deployed 0.74 94 %" in text
     assert "24 h persistence not deployed 1.99 94 %" in text
+
+
+def test_report__of_a_mixture_that_lost_says_so_beside_what_is_deployed() -> None:
+    lost = BacktestScore("deployed", 900, 0.05, 1.13, 0.7, 12, False, "ratio 1.13 >= 1")
+    mixed = replace(forecast(), forecaster={900: "prophet + week_naive"}, scores=(lost,))
+    text = read(replace(sample_decision(), forecasts={SOURCE: mixed}))
+    assert "15 min prophet + week_naive no better than the naive rival 1.13 70 % 12" in text
 
 
 def test_report__of_a_naive_forecaster_says_what_was_held_back() -> None:

@@ -57,13 +57,22 @@ def service_operator_samples(
     """One sample per replica for each of `spans` equal parts of the span that ends at until_s (seconds since the
     epoch), from scrape to scrape. A replica has no sample for a part with fewer than two of its scrapes.
 
-    Raises ClusterError if Prometheus cannot be reached or has no data for a service or call.
+    Raises ClusterError if Prometheus cannot be reached, has no data for a service or call, or does not tell its
+    replicas apart, or if a counter of calls is not kept by the caller's replicas.
     """
-    server = PrometheusServer(url, ClusterError, **connection)
+    server, label = PrometheusServer(url, ClusterError, **connection), counters.replica_label
 
     def risen(what: str, selector: str) -> dict[str, _Risen]:
         after_ms, until_ms = round((until_s - span_s) * 1000), round(until_s * 1000)
-        found = _by_replica(server.samples(selector, after_ms, until_ms), counters.replica_label)
+        series = server.samples(selector, after_ms, until_ms)
+        for labels in map(dict, series):
+            if not labels.get(label):
+                raise ClusterError(
+                    f"{server.place}: series of {selector} ({what}) have no label {label!r}, which distinguishes "
+                    f"replicas; their labels are {', '.join(sorted(set(labels) - {'__name__'})) or 'none'}. Give "
+                    "services.replica_label in the topology file, or narrow the selector"
+                )
+        found = _by_replica(series, label)
         if not found:
             raise ClusterError(
                 f"{server.place} has no two samples of {selector} ({what}) in the last {span_s:g} s; check "
@@ -79,6 +88,13 @@ def service_operator_samples(
         for end in ("_count", "_sum")
     )
     calls = {stream: risen(f"calls {stream}", selector) for stream, selector in counters.calls.items()}
+    for stream in topology.streams:
+        if stream.name in calls and not calls[stream.name].keys() & count[stream.upstream].keys():
+            raise ClusterError(
+                f"{server.place}: {counters.calls[stream.name]} counts the calls {stream.name} by {label} "
+                f"{min(calls[stream.name])!r}, which is no replica of {stream.upstream!r}; they are "
+                f"{', '.join(sorted(count[stream.upstream]))}. Give services.calls a counter that the caller keeps"
+            )
     edges_s = np.linspace(until_s - span_s, until_s, spans + 1)
     samples = []
     for name in topology.order:
@@ -121,7 +137,7 @@ def _by_replica(series: Mapping[tuple[tuple[str, str], ...], Points], label: str
     replicas: dict[str, list[Points]] = {}
     for labels, points in series.items():
         if points[0].size:
-            replicas.setdefault(dict(labels).get(label, ""), []).append(points)
+            replicas.setdefault(dict(labels)[label], []).append(points)
     found = {}
     for replica, counters in replicas.items():
         first_ms = min(int(times_ms[0]) for times_ms, _ in counters)

@@ -83,6 +83,26 @@ def test_samples__of_a_service_without_counters_say_what_to_check() -> None:
         _samples({name: of for name, of in SERIES.items() if name != "back_seconds_sum"})
 
 
+def _unlabelled(*points: tuple[float, float]) -> tuple[dict[str, str], list[tuple[float, float]]]:
+    return {"job": "mesh"}, list(points)
+
+
+@pytest.mark.parametrize("metric", ["gate_seconds_count", "gate_seconds_sum", "calls_total"])
+def test_samples__refuse_series_that_do_not_distinguish_replicas(metric: str) -> None:
+    counters = RequestCounters(COUNTERS.threads, COUNTERS.requests, {"gate->back": "calls_total"})
+    series = SERIES | {"calls_total": [_counter("g", (10, 0), (90, 640))]}
+    with pytest.raises(
+        ClusterError, match=rf"series of {metric} .* have no label 'instance', .* their labels are job\. Give"
+    ):
+        _samples(series | {metric: [_unlabelled((10, 0), (90, 640))]}, counters)
+
+
+def test_samples__refuse_calls_that_others_than_the_caller_count() -> None:
+    counters = RequestCounters(COUNTERS.threads, COUNTERS.requests, {"gate->back": "calls_total"})
+    with pytest.raises(ClusterError, match=r"calls_total counts .* by instance 'b1', which is no replica of 'gate'"):
+        _samples(SERIES | {"calls_total": [_counter("b1", (10, 0), (90, 640))]}, counters)
+
+
 def test_selector_with_suffix__refuses_expressions() -> None:
     with pytest.raises(ValueError, match=r"is no NAME or NAME\{LABELS\}"):
         selector_with_suffix("sum(rate(x[5m]))", "_count")

@@ -12,6 +12,8 @@ from planner.errors import PlanError
 
 FULL = 0.999
 """Highest utilisation for planners that add no headroom."""
+MAX_UTILISATION = 0.95
+"""Of a plan's saturation at the planned quantile of its peak, unless a person sets planning.max_utilisation."""
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,15 @@ capacity. Only the guard asks with other service times: those that it has measur
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from modeling.arrays import Floats
+from modeling.errors import ModelError
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_many
@@ -23,6 +26,7 @@ from modeling.inputs.topology import Grouping, Topology
 from modeling.least_on_site import fewest_on_site
 from modeling.least_parallelism import ROUNDING, Counts, Question
 from modeling.queueing.bursts import Arrivals
+from modeling.services.pools import ServiceTerms, service_saturation
 from planner.errors import PlanError
 from planner.pricing.placing import Placing
 
@@ -32,7 +36,8 @@ class PlanModel:
     """What every estimate of a topology's plans stands on.
 
     arrival_cv2: variation of arrivals, as for `evaluate`. site: where plans run. placing: packs a parallelism as the
-    engine will; None leaves plans without a packing, so that node speeds and container sizes have no effect.
+    engine will; None leaves plans without a packing, so that node speeds and container sizes have no effect. services:
+    of micro-services, whose calls hold threads; None of a stream.
     """
 
     topology: Topology
@@ -40,6 +45,7 @@ class PlanModel:
     arrival_cv2: float | Arrivals = 1.0
     site: Site = NOWHERE
     placing: Placing | None = None
+    services: ServiceTerms | None = None
 
     def believing(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> "PlanModel":
         """The same with other profiles."""
@@ -112,6 +118,22 @@ class PlanModel:
         total = sum(load_per_s.values())
         scale = float(self.estimates([plan], load_per_s, latency=False).headroom_factor[0, 0])
         return total * scale if total > 0 else np.inf
+
+    def share_by_threads(self, plans: Sequence[PhysicalPlan], load_per_s: Mapping[str, float]) -> Floats:
+        """Part of what each plan could carry that services carry whose threads wait for the answers of calls, in the
+        mix of a load; at most 1. Also 1 without services, and where the saturation by threads is unknown. Shape
+        (plans,).
+        """
+        shares = np.ones(len(plans))
+        if self.services is None or not sum(load_per_s.values()) > 0:
+            return shares
+        for number, plan in enumerate(plans):
+            with suppress(ModelError):
+                pools, routing = self.services.pools, self.services.routing
+                found = service_saturation(self.topology, self.profiles, pools, plan.parallelism, load_per_s, routing)
+                most_per_s = self.capacity_per_s(plan, load_per_s)
+                shares[number] = min(1.0, sum(found.mst_per_s.values()) / most_per_s)
+        return shares
 
     def raised(
         self, begun: Counts, load_per_s: Mapping[str, float], most: Counts, max_instances: int

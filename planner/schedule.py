@@ -128,7 +128,8 @@ class _Explanation:
         drain_s = catch_up_s(usual_per_s, capacity_per_s, downtime_s, warm_up)
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
-        estimate = self.cheapest.model.estimate(plan, load)
+        model = self.cheapest.model
+        estimate, (by_threads,) = model.estimate(plan, load), model.share_by_threads([plan], load)
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]])
         price, price_before = self.price_per_hour(turn.plan), self.price_per_hour(running)
         return ScheduledStep(
@@ -141,7 +142,7 @@ class _Explanation:
             load_per_s=load,
             bottleneck=estimate.bottleneck_text,
             utilisation=estimate.fullest,
-            headroom_factor=estimate.headroom_factor,
+            headroom_factor=estimate.headroom_factor * float(by_threads),
             downtime_s=downtime_s,
             catch_up_s=drain_s,
             cost_instance_hours=plan.instances * (until_s - turn.stop_s) / 3600.0,

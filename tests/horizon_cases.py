@@ -10,6 +10,7 @@ from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.services.pools import ServiceTerms
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, ChangeRules, HorizonPlanner, Present
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
@@ -74,10 +75,17 @@ def schedule_of(
     pricing: PlanPricing | None = None,
     disruption: DisruptionPrices = NO_DISRUPTION,
     placing: Placing | None = None,
+    services: ServiceTerms | None = None,
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
     planner = HorizonPlanner(
-        PlanModel(topology, profiles), limits, terms, rescale_h, least=least, pricing=pricing, disruption=disruption
+        PlanModel(topology, profiles, services=services),
+        limits,
+        terms,
+        rescale_h,
+        least=least,
+        pricing=pricing,
+        disruption=disruption,
     )
     proposed = [plan.parallelism for plan in (candidates or {}).values()]
     free_at_s = 0.0 if free_at is None else free_at.timestamp()

@@ -233,6 +233,9 @@ class TopologyConfig(_Strict):
         if self.services_section is not None:
             callees = {entry.as_stream().name: entry.downstream for entry in self.streams}
             self.services_section.check_names(self.operators, callees)
+            for field in ("max_latency_s", "max_p95_latency_s"):
+                if getattr(planning, field) is not None:
+                    raise ValueError(f"planning.{field}: latencies of requests are not known of services; remove it")
         placed = {
             "planning.max_parallelism": set(planning.max_parallelism),
             "planning.min_parallelism": set(planning.min_parallelism),

@@ -7,7 +7,7 @@ import numpy as np
 
 from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.services import ServiceTerms, saturation
+from forescale.jobs.services import NOT_OF_REQUESTS, saturation
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluated_remedy import Packed
@@ -21,11 +21,11 @@ from modeling.queueing.bursts import Arrivals
 from modeling.remedies import combined_change, excuses
 from modeling.rescaling.plan_change import PlanChange
 from modeling.rescaling.warm_up import WARM, WarmUp
-from modeling.services.pools import ServiceSaturation
+from modeling.services.pools import ServiceSaturation, ServiceTerms
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
 from modeling.uncertainty.parameter_draws import parameter_draws
 from modeling.uncertainty.violation import violations
-from planner.horizon.headroom import MAX_UTILISATION
+from planner.limits import MAX_UTILISATION
 
 STEADY_S = 3600.0
 """Assumed duration of a load given as a rate, for the probability of missing targets."""
@@ -120,7 +120,9 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
     short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
     full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
-    notes = (*told.notes, *load.notes, *([full] if isinstance(full, str) else []))
+    notes = (*told.notes, *load.notes, *([] if terms.services is None else [NOT_OF_REQUESTS]))
+    if isinstance(full, str):
+        notes = (*notes, full)
     return Evaluation(
         estimate=replace(told, notes=notes),
         intervals=intervals,

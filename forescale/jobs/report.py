@@ -250,8 +250,9 @@ def planned_capacity(
     load_per_s = np.median(ahead.rate_per_s, axis=2)
     if len(sources) == 1:
         load_per_s = load_per_s[:, :1]
-    all_of_it = ladder_of(plans, model).beside_per_s(load_per_s)
-    usable = ladder_of(plans, model, max_utilisation).beside_per_s(load_per_s)
+    highest = dict(zip(sources, load_per_s.max(axis=1).tolist(), strict=True))
+    all_of_it = ladder_of(plans, model, load_per_s=highest).beside_per_s(load_per_s)
+    usable = ladder_of(plans, model, max_utilisation, highest).beside_per_s(load_per_s)
     number = {plan.plan_id: at for at, plan in enumerate(plans)}
     edges = [datetime.fromtimestamp(ahead.start_s + edge_s, UTC) for edge_s in ahead.edges_s.tolist()]
     steps = []

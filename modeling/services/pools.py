@@ -67,6 +67,14 @@ def pool_of(profile: OperatorProfile, threads: int, cores: float | None = None) 
 
 
 @dataclass(frozen=True)
+class ServiceTerms:
+    """pools: one replica of each service."""
+
+    pools: Mapping[str, ServicePool]
+    routing: CallRouting = CallRouting.SHARED
+
+
+@dataclass(frozen=True)
 class ServiceSaturation:
     """Where a graph of services saturates under one mix of load.
 

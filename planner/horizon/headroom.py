@@ -13,10 +13,8 @@ from planner.horizon.horizon_search import Course, Turn
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
 from planner.horizon.prices import ChangeTerms
-from planner.limits import FULL, Limits
+from planner.limits import FULL, MAX_UTILISATION, Limits
 
-MAX_UTILISATION = 0.95
-"""Of a plan's saturation at the planned quantile of its peak, unless a person sets planning.max_utilisation."""
 ROUNDS = 6
 """Of relief: a turn that cannot be requested in time comes later, and its plan may lack headroom anew."""
 _ROUNDING = 1e-9

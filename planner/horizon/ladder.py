@@ -10,6 +10,7 @@ from modeling.arrays import Floats
 from modeling.flow.linear import LinearFlows, LinearPlans
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from planner.limits import FULL, MAX_UTILISATION
 from planner.plan_model import PlanModel
 from planner.search.remembered_plans import RememberedPlans
 
@@ -74,10 +75,21 @@ class Ladder:
         return next((at for at, plan in enumerate(self.plans) if dict(plan.parallelism) == dict(parallelism)), None)
 
 
-def ladder_of(plans: Sequence[PhysicalPlan], model: PlanModel, usable: float = 1.0) -> Ladder:
-    """usable: share of each plan's capacity that may be used."""
+def ladder_of(
+    plans: Sequence[PhysicalPlan],
+    model: PlanModel,
+    max_utilisation: float = 1.0,
+    load_per_s: Mapping[str, float] | None = None,
+) -> Ladder:
+    """max_utilisation: share of each plan's capacity that may be used; below FULL a person's, and then no plan is used
+    beyond MAX_UTILISATION of where its threads saturate. load_per_s: in whose mix they do; of equal rates if absent.
+    """
     instances = np.array([plan.instances for plan in plans], dtype=np.float64)
-    return Ladder(model.topology, tuple(plans), instances, model.linear(plans), np.full(len(plans), usable))
+    by_threads = model.share_by_threads(plans, load_per_s or dict.fromkeys(model.topology.sources, 1.0))
+    if max_utilisation < FULL:
+        by_threads = np.where(by_threads < 1.0, MAX_UTILISATION * by_threads, 1.0)
+    usable = np.minimum(max_utilisation, by_threads)
+    return Ladder(model.topology, tuple(plans), instances, model.linear(plans), usable)
 
 
 def capacity_ladder(
@@ -92,13 +104,13 @@ def capacity_ladder(
     wanted = {_key(plan): plan for plan in also}
     found = dict(wanted)
     for load in loads:
-        _fill(cheapest, load, found, least or {})
+        _fill(cheapest, _beside_waits(cheapest, load), found, least or {})
     plans = sorted(found.values(), key=lambda plan: (plan.instances, _key(plan)))
     if len(plans) > MAX_PLANS:
         kept = np.unique(np.linspace(0, len(plans) - 1, MAX_PLANS).round().astype(int)).tolist()
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
-    ladder = ladder_of(plans, cheapest.model, limits.max_utilisation)
+    ladder = ladder_of(plans, cheapest.model, limits.max_utilisation, loads[-1])
     if not limits.latency_bounds_s:
         return ladder
     return replace(ladder, usable=np.minimum(ladder.usable, _quick_enough(ladder, cheapest, loads[-1])))
@@ -127,6 +139,12 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
         first = late.argmax(axis=1)
         usable += np.where(first > 0, parts[first - 1], np.where(late[:, 0], FAINT, 1.0)).tolist()
     return np.array(usable)
+
+
+def _beside_waits(cheapest: RememberedPlans, load: Mapping[str, float]) -> Mapping[str, float]:
+    """A load whose cheapest plan carries this one although threads of services wait for each other."""
+    (share,) = cheapest.model.share_by_threads([cheapest.plan(load)], load)
+    return {source: rate / float(share) for source, rate in load.items()}
 
 
 def _fill(

@@ -11,11 +11,11 @@ from horizon_cases import PAIR, PROFILES, forecast_of
 
 from modeling.arrays import Floats
 from planner.horizon.budget import Budget
-from planner.horizon.headroom import MAX_UTILISATION, Headroom
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
 from planner.horizon.horizon_search import Turn, followed_course
 from planner.horizon.prices import ChangeTerms
-from planner.limits import FULL
+from planner.limits import FULL, MAX_UTILISATION
 from planner.plan_model import PlanModel
 
 CASES = 40

@@ -11,8 +11,8 @@ from forecasting.forecast_file import read_forecast
 from forescale.local.demo.run import DemoResult, fresh_home, run_demo
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
-from planner.horizon.headroom import MAX_UTILISATION
 from planner.ledger.step_state import StepState
+from planner.limits import MAX_UTILISATION
 from planner.scaling_schedule import AlternativeKind
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.mlflow, pytest.mark.slow]

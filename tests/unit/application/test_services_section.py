@@ -38,6 +38,15 @@ def test_section_services__is_held_to_the_topology(tmp_path: Path, change: dict[
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("field", ["max_latency_s", "max_p95_latency_s"])
+def test_section_services__allows_no_bound_on_latencies_that_are_not_known(tmp_path: Path, field: str) -> None:
+    body = yaml.safe_load(SHOP.read_text())
+    body["planning"][field] = 0.5
+    (tmp_path / "shop.yaml").write_text(yaml.safe_dump(body))
+    with pytest.raises(FileError, match=f"planning.{field}: latencies of requests are not known of services"):
+        read_topology_file(tmp_path / "shop.yaml")
+
+
 def test_section_services__wants_a_counter_where_two_services_call_one(tmp_path: Path) -> None:
     body = yaml.safe_load(SHOP.read_text())
     body["streams"].append({"from": "gate", "to": "stock"})

@@ -1,0 +1,63 @@
+"""Plans of services that call each other: their threads wait for each other, so they carry less than their busyness."""
+
+import numpy as np
+import pytest
+from horizon_cases import LIMITS, level, schedule_of
+
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.services.pools import CallRouting, ServiceTerms, pool_of, service_saturation
+from planner.horizon.ladder import ladder_of
+from planner.limits import MAX_UTILISATION
+from planner.plan_model import PlanModel
+
+SHOP = Topology("pair", (Operator("gate"), Operator("back")), (Stream("gate", "back"),))
+PROFILES = {"gate": OperatorProfile("gate", 0.2), "back": OperatorProfile("back", 0.3)}
+THREADS = {"gate": 2, "back": 1}
+SERVICES = ServiceTerms({name: pool_of(PROFILES[name], THREADS[name]) for name in THREADS}, CallRouting.RANDOM)
+"""A request holds a thread of the gate for .4 s, of which the back, at a replica by chance, takes .3 s."""
+MODEL = PlanModel(SHOP, PROFILES, services=SERVICES)
+RUNNING = {"gate": 1, "back": 2}
+MST_PER_S = 0.4 / 0.1025
+"""Of two requests at a gate of its own time .1 s and two backs of .15 s each: G(1) = .1 + .15 + .15 = .4 and G(2) =
+.1²/2 + .1 × .3 + 3 × .15² = .1025. By its busyness a gate carries 5 a second, two backs 6.67."""
+
+
+def _saturation_per_s(plan: PhysicalPlan) -> float:
+    found = service_saturation(SHOP, PROFILES, SERVICES.pools, plan.parallelism, {"gate": 1.0}, SERVICES.routing)
+    return found.mst_per_s["gate"]
+
+
+def test_ladder__of_services_carries_what_threads_that_wait_for_calls_let_through() -> None:
+    plans = [PhysicalPlan("pair", RUNNING)]
+    one = np.ones((1, 1))
+    assert ladder_of(plans, MODEL).capacity_per_s(one)[0, 0] == pytest.approx(MST_PER_S)
+    # Where a person bounds how busy a plan may be: the less of that and of 95 % of where its threads saturate.
+    assert ladder_of(plans, MODEL, 0.9).capacity_per_s(one)[0, 0] == pytest.approx(MAX_UTILISATION * MST_PER_S)
+    assert ladder_of(plans, MODEL, 0.5).capacity_per_s(one)[0, 0] == pytest.approx(0.5 * 5)
+
+
+def test_schedule__of_services_runs_no_plan_whose_threads_saturate_below_the_load() -> None:
+    load_per_s = 4.5  # 90 % busy, and 15 % beyond what the threads let through
+    made = schedule_of(
+        level([load_per_s] * 48, source="gate"),
+        RUNNING,
+        topology=SHOP,
+        profiles=PROFILES,
+        limits=LIMITS,
+        services=SERVICES,
+    )
+    (step,) = made.steps
+    assert _saturation_per_s(step.plan) * MAX_UTILISATION >= load_per_s
+    assert step.headroom_factor == pytest.approx(_saturation_per_s(step.plan) / load_per_s)
+    # Without threads the running plan carries it.
+    assert schedule_of(level([load_per_s] * 48, source="gate"), RUNNING, topology=SHOP, profiles=PROFILES).steps == ()
+
+
+def test_saturation_that_is_unknown__leaves_plans_as_busy_as_they_are() -> None:
+    overlapping = PROFILES | {"back": OperatorProfile("back", 0.6)}  # for longer than the gate is held
+    model = PlanModel(SHOP, overlapping, services=SERVICES)
+    assert ladder_of([PhysicalPlan("pair", RUNNING)], model).capacity_per_s(np.ones((1, 1)))[0, 0] == pytest.approx(
+        1 / 0.3
+    )

@@ -22,7 +22,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from modeling.latency.distribution import Station, latency_distribution, stations
-from modeling.latency.moments import LatencyRecursion, ManyLatencies, busiest_wait_s
+from modeling.latency.moments import LatencyRecursion, busiest_wait_s
+from modeling.latency.sink_times import ManyLatencies
 from modeling.latency.stream_delays import ManyDelays, StreamDelays
 from modeling.notes import notes
 from modeling.queueing.bursts import Arrivals

@@ -26,7 +26,8 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
-from modeling.latency.moments import LatencyRecursion, ManyLatencies, SinkTimes
+from modeling.latency.moments import LatencyRecursion
+from modeling.latency.sink_times import ManyLatencies, SinkTimes
 from modeling.latency.stream_delays import StreamDelays
 from modeling.queueing.bursts import Arrivals
 
@@ -137,7 +138,7 @@ def evaluate_scenarios(
     taken = np.full((*shape, len(topology.sources)), np.nan)
     limits: list[Callable[[], Sequence[Limit]]] = [tuple] * len(plans)
     sinks = [name for name in topology.order if not topology.outputs(name)]
-    times = {name: np.full((4, *shape), np.nan) for name in sinks} if options.latency else {}
+    times: dict[str, list[Floats]] = {name: [] for name in sinks} if options.latency else {}
     across = min(scenarios.count, SCENARIOS)
     nodes = 0 if options.site.network is None else len(options.site.network.nodes)
     at_once = max(1, CELLS // max(across, nodes**2))
@@ -156,11 +157,13 @@ def evaluate_scenarios(
             scale[at, of], first[at, of] = capacity.saturation(some, used)
             taken[at, of] = capacity.throughput_per_s(some, used)
             for name, sink in moments.items():
+                times[name] = times[name] or [np.full(shape, np.nan) for _ in sink.arrays]
                 for whole, each in zip(times[name], sink.arrays, strict=True):
                     whole[at, of] = each
     latency = None
     if options.latency:
-        by_sink = {name: SinkTimes.of(*each) for name, each in times.items()}
+        unknown = [np.full(shape, np.nan)] * 4
+        by_sink = {name: SinkTimes.of(*(each or unknown)) for name, each in times.items()}
         latency = ManyLatencies(by_sink, scale > 1, np.isnan(scale))
     return ManyEstimates(
         topology.order, topology.sources, np.moveaxis(utilisation, 0, 2), scale, first, taken, excuses, limits, latency

@@ -25,7 +25,7 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
 from modeling.inputs.windowed_output import WindowKind
 from modeling.latency.delay import Delay
-from modeling.latency.moments import ManyLatencies, SinkTimes
+from modeling.latency.sink_times import ManyLatencies, SinkTimes
 from modeling.queueing.bursts import Arrivals
 
 Counts = Mapping[str, int]

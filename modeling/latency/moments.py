@@ -5,23 +5,22 @@ modeling/queueing/queues.py and a sum of ladder heights, instead of solving the 
 moments, instead of whole distributions. Both propagate variability by modeling/latency/variability.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from dataclasses import dataclass, replace
+from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from modeling.arrays import Flags, Floats, Ints
-from modeling.errors import ModelError
+from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Topology
 from modeling.latency.kind_loads import KindLoads
+from modeling.latency.sink_times import CELLS, SinkTimes
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, Variability, kinds_of_plans
 from modeling.queueing.batches import firing_waits
@@ -30,125 +29,70 @@ from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.queueing.pauses import pause_waits
 from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
-from modeling.queueing.three_moments import TINY, ThreeMoments, mixture_quantile_s
+from modeling.queueing.three_moments import TINY, EvenTimes, ThreeMoments
 from modeling.queueing.two_moments import third_moment
-
-CELLS = 2**15
-"""Plans × kinds of instances × scenarios computed at once, so that they stay in a core's cache."""
 
 _SELDOM = 0.02
 """Lower bound on P(wait > 0) as a fraction of utilisation: the closed form may give 0 although some tuples wait."""
 
 
 @dataclass(frozen=True)
-class SinkTimes:
-    """Latency of the tuples at one sink; arrays of one shape. weight: their share of the tuples at all sinks."""
-
-    weight: Floats
-    times: ThreeMoments
-
-    @classmethod
-    def of(cls, weight: Floats, mean_s: Floats, deviation_s: Floats, skewness: Floats) -> "SinkTimes":
-        return cls(weight, ThreeMoments(mean_s, deviation_s, skewness))
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """The arguments for `of`."""
-        return self.weight, self.times.mean_s, self.times.deviation_s, self.times.skewness
-
-
-@dataclass(frozen=True)
-class ManyLatencies:
-    """Seconds from arrival until the last service at a sink, UNSTABLE if the plan does not carry the load.
-
-    All of one shape: that of utilisation without its last axis. stable: whether the load is carried. unknown: whether
-    the plan does not fit; its values are NaN.
-    """
-
-    sinks: Mapping[str, SinkTimes]
-    stable: Flags
-    unknown: Flags
-
-    def map(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "ManyLatencies":
-        """`change` applied to every array."""
-        sinks = {name: SinkTimes.of(*(change(each) for each in sink.arrays)) for name, sink in self.sinks.items()}
-        return ManyLatencies(sinks, change(self.stable), change(self.unknown))
-
-    @cached_property
-    def mean_s(self) -> Floats:
-        """Mean over the tuples at all sinks."""
-        return self._where_stable(np.asarray(sum(sink.weight * sink.times.mean_s for sink in self.sinks.values())))
-
-    @property
-    def p50_s(self) -> Floats:
-        return self.quantile_s(0.5)
-
-    @property
-    def p95_s(self) -> Floats:
-        return self.quantile_s(0.95)
-
-    @property
-    def p99_s(self) -> Floats:
-        return self.quantile_s(0.99)
-
-    def quantile_s(self, share: float, sink: str | None = None) -> Floats:
-        """Quantile `share` of the tuples at a sink, or at all sinks. Raises ModelError for a share outside (0, 1) and
-        an unknown sink.
-        """
-        if not 0 < share < 1:
-            raise ModelError(f"quantile {share} is not between 0 and 1; 0.99 is the p99")
-        if sink is not None and sink not in self.sinks:
-            raise ModelError(f"{sink!r} is no sink; sinks are {', '.join(self.sinks)}")
-        if sink not in self._known.setdefault(share, {}):
-            some = list(self.sinks.values()) if sink is None else [self.sinks[sink]]
-            # Mix the sinks' distributions, since some sinks are often much slower than others.
-            self._known[share][sink] = self._where_stable(_in_blocks(share, some, self.stable.shape))
-        return self._known[share][sink]
-
-    @cached_property
-    def _known(self) -> dict[float, dict[str | None, Floats]]:
-        return {}
-
-    def _where_stable(self, times_s: Floats) -> Floats:
-        return np.where(self.stable, times_s, np.where(self.unknown, np.nan, UNSTABLE))
-
-
-def _in_blocks(share: float, sinks: Sequence[SinkTimes], shape: tuple[int, ...]) -> Floats:
-    """mixture_quantile_s of arrays of one shape, in blocks that stay in a core's cache."""
-    flat = [[np.broadcast_to(each, shape).reshape(-1) for each in sink.arrays] for sink in sinks]
-    found = np.empty(flat[0][0].size)
-    for begin in range(0, found.size, CELLS):
-        at = slice(begin, begin + CELLS)
-        found[at] = mixture_quantile_s(share, [(w[at], ThreeMoments(m[at], d[at], s[at])) for w, m, d, s in flat])
-    return found.reshape(shape)
-
-
-@dataclass(frozen=True)
 class Moments:
-    """Raw moments of a time: E[T], E[T²], E[T³]."""
+    """Raw moments of a time: E[T], E[T²], E[T³]; of a time that only some tuples have, times their share, `chance`,
+    which is None for those of all tuples.
+    """
 
     first: Floats
     second: Floats
     third: Floats
+    chance: Floats | None = None
 
     @property
-    def arrays(self) -> tuple[Floats, Floats, Floats]:
-        return self.first, self.second, self.third
+    def arrays(self) -> tuple[Floats, ...]:
+        return (self.first, self.second, self.third, *([] if self.chance is None else [self.chance]))
 
     def __add__(self, other: "Moments") -> "Moments":
         """Moments of the sum of two independent times."""
+        if self.chance is not None or other.chance is not None:
+            return self._of_some(other)
         return Moments(
             self.first + other.first,
             self.second + 2 * self.first * other.first + other.second,
             self.third + 3 * (self.second * other.first + self.first * other.second) + other.third,
         )
 
+    def _of_some(self, other: "Moments") -> "Moments":
+        one, two = (1.0 if each.chance is None else each.chance for each in (self, other))
+        return Moments(
+            self.first * two + other.first * one,
+            self.second * two + 2 * self.first * other.first + other.second * one,
+            self.third * two + 3 * (self.second * other.first + self.first * other.second) + other.third * one,
+            np.asarray(one * two),
+        )
+
     def __mul__(self, weight: Floats) -> "Moments":
         """Weighted moments, which add up to those of a mixture."""
-        return Moments(self.first * weight, self.second * weight, self.third * weight)
+        return Moments(*(each * weight for each in self.arrays))
 
     def with_chance_of(self, other: "Moments") -> "Moments":
-        return Moments(self.first + other.first, self.second + other.second, self.third + other.third)
+        return Moments(*(one + two for one, two in zip(self.arrays, other.arrays, strict=True)))
+
+    def certain(self) -> "Moments":
+        """The same, as those of a share of 1."""
+        return self if self.chance is not None else replace(self, chance=np.ones((1, 1)))
+
+    def held_up(self, clear: "Moments") -> tuple[Floats, EvenTimes, ThreeMoments]:
+        """Of all tuples the share that is not `clear`, the times of these, and those of the clear ones."""
+        some = np.ones((1, 1)) if clear.chance is None else clear.chance
+        share = np.maximum(1 - some, 0.0)
+        late, others = (
+            Moments(*(np.maximum(each, 0.0) / np.maximum(part, 1e-12) for each in parts)).fitted()
+            for part, parts in (
+                (share, (one - two for one, two in zip(self.arrays, clear.arrays[:3], strict=True))),
+                (some, clear.arrays[:3]),
+            )
+        )
+        return share, EvenTimes(*late.arrays), others
 
     def fitted(self) -> ThreeMoments:
         mean = np.maximum(self.first, TINY)
@@ -171,7 +115,8 @@ class LatencyRecursion:
     """Processes operators in topological order, keeping only what later ones need.
 
     Under bursts, ages of tuples in bursts and of others are kept separate, since a burst delays tuples at each operator
-    in turn.
+    in turn. So are, behind operators that pause, those of the tuples that no pause has held up: few wait for pauses,
+    but for long.
     """
 
     def __init__(self, topology: Topology, shape: tuple[int, int], arrivals: Arrivals) -> None:
@@ -179,8 +124,9 @@ class LatencyRecursion:
         self._shape = shape
         self._variability = Variability(topology, arrivals)
         self._age: dict[str, _Ages] = {}
+        self._clear: dict[str, _Ages] = {}
         self._readers = {name: len(topology.outputs(name)) for name in topology.order}
-        self._sinks: dict[str, tuple[Floats, _Ages]] = {}
+        self._sinks: dict[str, tuple[Floats, _Ages, _Ages | None]] = {}
 
     def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> tuple[KindLoads, Arriving]:
         """Input of the operator's instances, and its variability. delays: by input stream, or of a source by its own
@@ -190,40 +136,55 @@ class LatencyRecursion:
         loads = KindLoads(flow, ALIKE)
         arriving, number = self._variability.take(flow, loads)
         profile = flow.profile
-        ages = _waited(loads, profile.shape, profile.all_pauses, arriving, number, self._shape[1])
-        weight = arriving.burst_weight
-        if self._topology.inputs(name):
-            before = self._before(flow, loads, delays, arriving)
-            ages = tuple(one + other for one, other in zip(before, ages, strict=True))
+        here, clear = _waited(loads, profile.shape, profile.all_pauses, arriving, number, self._shape[1])
+        upstream = {stream.upstream for stream in self._topology.inputs(name)}
+        if upstream:
+            before = self._before(flow, loads, delays, arriving, self._age)
+            if clear or upstream & self._clear.keys():
+                ages = {each: self._clear.get(each) or self._age[each].certain() for each in upstream}
+                clear = _sums(self._before(flow, loads, delays, arriving, ages), clear or here)
+            here = _sums(before, here)
         elif name in delays:
-            ages = tuple(age + two_moment(delays[name].mean_s, delays[name].cv2) for age in ages)
-        if self._topology.outputs(name):
-            self._age[name] = _Ages(ages, weight)
+            delay = two_moment(delays[name].mean_s, delays[name].cv2)
+            here, clear = (tuple(age + delay for age in ages) for ages in (here, clear))
+        weight = arriving.burst_weight
+        whole, others = _Ages(here, weight), _Ages(clear, weight) if clear else None
+        if not self._topology.outputs(name):
+            self._sinks[name] = loads.by_plan(flow.entering_per_s), whole, others
         else:
-            self._sinks[name] = loads.by_plan(flow.entering_per_s), _Ages(ages, weight)
+            self._age[name] = whole
+            if others is not None:
+                self._clear[name] = others
         for stream in self._topology.inputs(name):
             self._readers[stream.upstream] -= 1
             if not self._readers[stream.upstream]:
                 del self._age[stream.upstream]
+                self._clear.pop(stream.upstream, None)
         return loads, arriving
 
     def at_sinks(self) -> dict[str, SinkTimes]:
-        total = np.asarray(sum(rate for rate, _ in self._sinks.values()))
+        total = np.asarray(sum(rate for rate, _, _ in self._sinks.values()))
         some = np.where(total > 0, total, 1.0)
-        return {
-            name: SinkTimes(np.where(total > 0, rate / some, 1 / len(self._sinks)), ages.mixed().fitted())
-            for name, (rate, ages) in self._sinks.items()
-        }
+        found = {}
+        for name, (rate, ages, clear) in self._sinks.items():
+            weight, whole = np.where(total > 0, rate / some, 1 / len(self._sinks)), ages.mixed()
+            found[name] = SinkTimes(weight, whole.fitted(), None if clear is None else whole.held_up(clear.mixed()))
+        return found
 
     def _before(
-        self, flow: OperatorFlow, loads: KindLoads, delays: Mapping[str, ManyDelays], arriving: Arriving
+        self,
+        flow: OperatorFlow,
+        loads: KindLoads,
+        delays: Mapping[str, ManyDelays],
+        arriving: Arriving,
+        ages: Mapping[str, "_Ages"],
     ) -> tuple[Moments, ...]:
         """Age of the input tuples: streams weighted by rate, under bursts by that in bursts and by that between."""
         mixed: tuple[Moments, ...] | None = None
         streams, whole = self._topology.inputs(flow.name), arriving.burst_weight
         for stream in streams:
             bursting = arriving.burst_weights.get(stream.name)
-            ways = self._age[stream.upstream].entering(bursting)
+            ways = ages[stream.upstream].entering(bursting)
             if (delay := delays.get(stream.name)) is not None:
                 ways = tuple(way + two_moment(delay.mean_s, delay.cv2) for way in ways)
             if len(streams) > 1:
@@ -238,6 +199,10 @@ class LatencyRecursion:
             mixed = ways if mixed is None else tuple(a.with_chance_of(b) for a, b in zip(mixed, ways, strict=True))
         assert mixed is not None
         return mixed
+
+
+def _sums(before: Sequence[Moments], here: Sequence[Moments]) -> tuple[Moments, ...]:
+    return tuple(one + other for one, other in zip(before, here, strict=True))
 
 
 def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> float:
@@ -256,7 +221,9 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     )
     shape = flow.profile.shape
     queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
-    waits = _of_kinds(queues, shape, flow.profile.all_pauses, arriving, slice(None))
+    waits = _of_kinds(queues, shape, arriving, slice(None))
+    for each in flow.profile.all_pauses:
+        waits = [wait + _evenly_within(*pause_waits(queues.busy, each.share, each.length_s)) for wait in waits]
     ages = _Ages(tuple(waits), arriving.burst_weight)
     return float(ages.mixed().first.flat[0])
 
@@ -267,6 +234,9 @@ class _Ages:
 
     of: tuple[Moments, ...]
     weight: Floats | None
+
+    def certain(self) -> "_Ages":
+        return _Ages(tuple(age.certain() for age in self.of), self.weight)
 
     def mixed(self) -> Moments:
         if self.weight is None:
@@ -332,34 +302,52 @@ def _waited(
     arriving: Arriving,
     number: Ints,
     scenarios: int,
-) -> tuple[Moments, ...]:
+) -> tuple[tuple[Moments, ...], tuple[Moments, ...]]:
     """Moments of wait and service over the instances of an operator, shape (plans, scenarios); under bursts, of tuples
-    in bursts and of the others. number: equal for plans with equal input.
+    in bursts and of the others. Then those of the tuples that no pause holds up, nothing without pauses. number: equal
+    for plans with equal input.
     """
     once, of = rows_of([number])
     rows, given = loads.row[once], arriving.taken(once)
     every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
     # Compute once if many plans share a row; if few do, compute as needed, within a core's cache.
     shared = _Queues(*every, shape=shape) if 2 * len(loads.counts) < len(once) else None
-    found = np.empty((1 if arriving.levels is None else 2, 3, len(once), scenarios))
+    states = 1 if arriving.levels is None else 2
+    found = np.empty((states, 3, len(once), scenarios))
+    clear = np.empty((states if pauses else 0, 4, len(once), scenarios))
     block = max(1, CELLS // (loads.thin.shape[1] * scenarios))
     for begin in range(0, len(once), block):
         at = slice(begin, min(len(once), begin + block))
         queues = _Queues(*(each[rows[at]] for each in every), shape=shape) if shared is None else shared.at(rows[at])
-        for state, waits in enumerate(_of_kinds(queues, shape, pauses, given, at)):
-            for moment, each in zip(found[state, :, at], waits.arrays, strict=True):
-                np.einsum("pkn,pkn->pn", queues.weight, np.broadcast_to(each, queues.weight.shape), out=moment)
-    ages = [Moments(*each) for each in found]
-    if loads.service_s.shape[1] == 1:
-        served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0], shape)
-        ages = [age + served for age in ages]
-    return tuple(Moments(*(each[of] for each in age.arrays)) for age in ages)
+        for state, waits in enumerate(_of_kinds(queues, shape, given, at)):
+            others = waits.certain()
+            for each in pauses:
+                chance, longest_s = pause_waits(queues.busy, each.share, each.length_s)
+                waits, others = waits + _evenly_within(chance, longest_s), others * (1 - chance)
+            _over_kinds(waits, queues.weight, found[state, :, at])
+            if pauses:
+                _over_kinds(others, queues.weight, clear[state, :, at])
+    served = two_moment(loads.service_s[rows, 0], loads.cv2[rows, 0], shape)
+
+    def ages(waits: Floats) -> tuple[Moments, ...]:
+        some = [Moments(*each) for each in waits]
+        if loads.service_s.shape[1] == 1:
+            some = [wait + served for wait in some]
+        return tuple(Moments(*(each[of] for each in age.arrays)) for age in some)
+
+    return ages(found), ages(clear)
 
 
-def _of_kinds(
-    queues: _Queues, shape: ServiceShape | None, pauses: Sequence[Pauses], arriving: Arriving, at: slice
-) -> list[Moments]:
-    """Moments by kind of instance, shape (plans, kinds, scenarios); including service if kinds differ in it."""
+def _over_kinds(moments: Moments, weight: Floats, found: Floats) -> None:
+    """Means over kinds of instances, written to `found`, shape (moments, plans, scenarios)."""
+    for mean, each in zip(found, moments.arrays, strict=True):
+        np.einsum("pkn,pkn->pn", weight, np.broadcast_to(each, weight.shape), out=mean)
+
+
+def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> list[Moments]:
+    """Moments by kind of instance, shape (plans, kinds, scenarios), without pauses; including service if kinds differ
+    in it.
+    """
     more = arriving.at(at, queues.thin, queues.busy, queues.cs2)
     if arriving.batches:
         # Whole batches are the customers.
@@ -376,9 +364,6 @@ def _of_kinds(
     if arriving.batches:
         within = _within_batches(queues, shape, arriving, at)
         waits = [wait + within for wait in waits]
-    for each in pauses:
-        held_up = _evenly_within(*pause_waits(queues.busy, each.share, each.length_s))
-        waits = [wait + held_up for wait in waits]
     if queues.service_s.shape[1] > 1:
         one = two_moment(queues.service_s, queues.cs2, shape)
         waits = [wait + one for wait in waits]

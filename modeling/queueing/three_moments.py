@@ -43,6 +43,10 @@ class ThreeMoments:
     deviation_s: Floats
     skewness: Floats
 
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        return self.mean_s, self.deviation_s, self.skewness
+
     def quantile_s(self, share: float) -> Floats:
         """Quantile `share` (0 < share < 1), never below 0.
 
@@ -108,6 +112,30 @@ class ThreeMoments:
         middle, root = x + 1.5 * y**2 + 3 * y, np.sqrt((x + 1.5 * y**2 - 3 * y) ** 2 + 18 * y**3)
         slow, fast = (middle + root) / (6 * y), np.maximum((middle - root) / (6 * y), 0.0)
         return _Phases((1 - fast) / (slow - fast), slow * mean, fast * mean)
+
+
+@dataclass(frozen=True)
+class EvenTimes(ThreeMoments):
+    """Times that are spread evenly between two ends, like waits for the end of a pause: uniform without skewness, and
+    as other times from a skewness of 1 on.
+
+    >>> one = EvenTimes(np.array(2.0), np.array(3**-0.5), np.array(0.0))  # between 1 and 3
+    >>> float(one.quantile_s(0.75).round(3)), float(one.survival(np.array(2.5)).round(3))
+    (2.5, 0.25)
+    """
+
+    def quantile_s(self, share: float) -> Floats:
+        even_s = self.mean_s + self.deviation_s * (2 * share - 1) * 3**0.5
+        return np.asarray(super().quantile_s(share) * (1 - self._even) + np.maximum(even_s, 0.0) * self._even)
+
+    def survival(self, time_s: Floats) -> Floats:
+        deviations = (time_s - self.mean_s) / np.maximum(self.deviation_s, TINY)
+        even = np.clip((1 - deviations / 3**0.5) / 2, 0.0, 1.0)
+        return np.asarray(super().survival(time_s) * (1 - self._even) + even * self._even)
+
+    @property
+    def _even(self) -> Floats:
+        return np.asarray(np.maximum(1 - np.abs(self.skewness), 0.0))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from modeling.inputs.scale_efficiency import ScaleEfficiency
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
-from modeling.latency.moments import ManyLatencies
+from modeling.latency.sink_times import ManyLatencies
 from modeling.remedies import combined_change, excuses
 
 Profiles = dict[str, OperatorProfile]

@@ -17,7 +17,8 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.latency.delay import Delay, buffer_timeout_delay
 from modeling.latency.distribution import latency_distribution, stations
-from modeling.latency.moments import ManyLatencies, two_moment
+from modeling.latency.moments import two_moment
+from modeling.latency.sink_times import ManyLatencies
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.rescaling.drain import drained, lags_s

@@ -54,6 +54,33 @@ def test_latencies__contain_recurring_pauses(utilisation: float, pauses: Pauses)
     assert told.latency.p95_s == pytest.approx(np.quantile(took_s, 0.95), rel=0.15)
     many = evaluate_many(ONE, _profiles(pauses=pauses), [PLAN], {"work": load_per_s})
     assert many.latency.mean_s[0, 0] == pytest.approx(told.latency_s, rel=1e-9)
+    # What the search compares: the few tuples that a pause holds up decide the p95.
+    assert many.latency.p95_s[0, 0] == pytest.approx(np.quantile(took_s, 0.95), rel=0.15)
+
+
+@pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8])
+def test_many_plans__wait_for_pauses_of_several_operators_as_one_plan_does(utilisation: float) -> None:
+    arms = (Stream("in", "left"), Stream("in", "right"), Stream("left", "out"), Stream("right", "out"))
+    diamond = Topology("diamond", tuple(map(Operator, ("in", "left", "right", "out"))), arms)
+    pauses = {"in": None, "left": Pauses(10, 0.1), "right": None, "out": Pauses(30, 2)}
+    profiles = {name: OperatorProfile(name, SERVICE_S, pauses=each) for name, each in pauses.items()}
+    plans = [PhysicalPlan("diamond", {"in": 1, "left": 1, "right": 1, "out": count}) for count in (2, 3)]
+    load_per_s = utilisation / SERVICE_S
+    latency = evaluate_many(diamond, profiles, plans, {"in": load_per_s}).latency
+    assert latency is not None
+    for number, plan in enumerate(plans):
+        alone = evaluate(diamond, profiles, plan, {"in": load_per_s}, percentiles=True).latency
+        assert alone is not None
+        assert latency.mean_s[number, 0] == pytest.approx(alone.mean_s, rel=0.03)
+        assert latency.p95_s[number, 0] == pytest.approx(alone.p95_s, rel=0.12)
+        assert latency.quantile_s(0.95, "out")[number, 0] == latency.p95_s[number, 0]
+
+
+def test_plans_that_all_do_not_fit__have_no_latency_with_pauses_either() -> None:
+    misfit = PhysicalPlan("one", {"work": 1, "other": 1})
+    many = evaluate_many(ONE, _profiles(pauses=Pauses(10, 0.5)), [misfit], {"work": 1.0})
+    assert many.latency is not None
+    assert np.isnan(many.latency.p95_s[0, 0])
 
 
 def test_latencies__contain_collections_whose_length_was_measured() -> None:

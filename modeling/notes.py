@@ -119,6 +119,7 @@ def notes(
         )
     found += [
         *_of_joins(topology, profiles),
+        *_of_calls(topology, profiles),
         *_of_batches(topology, profiles, by_name),
         *_of_features(topology, profiles),
     ]
@@ -221,6 +222,18 @@ def _of_joins(topology: Topology, profiles: Profiles) -> Iterator[str]:
         if len(keyed) > 1 and not profiles[name].windowed:
             streams = " and ".join(stream.name for stream in keyed)
             yield f"{name} reads {streams} by key: if it joins them, waits for partners are left out of latencies"
+
+
+def _of_calls(topology: Topology, profiles: Profiles) -> Iterator[str]:
+    """Operators whose own work and calls take turns in being what the other waits for."""
+    for name in topology.order:
+        profile = profiles[name]
+        lost = 0.0 if profile.calls is None else profile.calls.lost_share(profile.service_s)
+        if lost >= LOSS:
+            yield (
+                f"own work and calls of {name} are about as long, and each waits for the other: where both vary, up to "
+                f"{lost:.0%} less gets through than said, and latencies are longer; raise calls.concurrency"
+            )
 
 
 def _of_batches(topology: Topology, profiles: Profiles, flows: dict[str, OperatorFlow]) -> Iterator[str]:

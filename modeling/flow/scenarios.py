@@ -61,7 +61,11 @@ class Parameters:
         return None if profile.calls is None else own_s
 
     def cv2(self, profile: OperatorProfile) -> Floats:
-        """Squared variation of service times within a stream, shape (scenarios or 1,)."""
+        """Squared variation of service times within a stream, of calls where these bound an instance, shape (scenarios
+        or 1,).
+        """
+        if profile.calls is not None and profile.calls.bound(profile.service_s):
+            return np.array([profile.calls.call_cv2])
         return self.service_cv2.get(profile.operator, np.array([profile.service_cv2]))
 
     def output_ratio(self, profile: OperatorProfile, stream: str, entering: str) -> Floats:

@@ -59,6 +59,7 @@ class Station:
     E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels, squares: of the fluctuating rate
     of work and, where streams have unlike service times, of squared ones, as single values. burst_weight: share of the
     tuples that arrive in bursts, None without bursts; burst_weights: of those of each stream. pauses: of each instance.
+    waiting: share of those who would wait for one server that do, by kind; less than 1 where several calls are at once.
     """
 
     per_s: float
@@ -76,6 +77,7 @@ class Station:
     burst_weight: float | None = None
     burst_weights: Mapping[str, float] = field(default_factory=dict)
     pauses: tuple[Pauses, ...] = ()
+    waiting: Floats | None = None
 
     def waits(self) -> "list[Kind]":
         """Waits and services at each kind of instance."""
@@ -91,6 +93,8 @@ class Station:
         else:
             wait_s = float(klb_waits_s(rho, customer_s, ca2, cs2))
             waits = _burst_lattices(burst_waits(rho, wait_s * (1 - rho) / max(rho, 1e-12), self.levels, self.squares))
+        if self.waiting is not None:
+            waits = tuple(_seldom(wait, float(self.waiting[number])) for wait in waits)
         sizes = tuple(
             (each.part, each.regular, Batches(each.sizes.mean[number], each.sizes.of_tuple[number]))
             for each in self.batches
@@ -146,6 +150,13 @@ class Kind:
             others = [each for at, each in enumerate(beside) if at != number]
             found = found + part * sizes.transform(service) * np.prod(others, axis=0)
         return np.asarray(found)
+
+
+def _seldom(wait: Lattice, share: float) -> Lattice:
+    """A wait that only a share of the tuples have."""
+    mass = wait.mass * share
+    mass[0] += 1 - share
+    return Lattice(wait.step_s, mass)
 
 
 def _evenly_within(chance: float, longest_s: float, step_s: float) -> Transform:
@@ -226,6 +237,9 @@ def stations(
             None if arriving.burst_weight is None else float(arriving.burst_weight.flat[0]),
             {name: float(each.flat[0]) for name, each in arriving.burst_weights.items()},
             flow.profile.all_pauses,
+            None
+            if (calls := flow.profile.calls) is None
+            else of_kinds(calls.waiting_share(flow.profile.service_s, loads.by_plan(loads.busy))),
         )
     return found
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
-from modeling.inputs.pauses import Pauses
+from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Topology
 from modeling.latency.kind_loads import KindLoads
 from modeling.latency.sink_times import CELLS, SinkTimes
@@ -136,7 +136,7 @@ class LatencyRecursion:
         loads = KindLoads(flow, ALIKE)
         arriving, number = self._variability.take(flow, loads)
         profile = flow.profile
-        here, clear = _waited(loads, profile.shape, profile.all_pauses, arriving, number, self._shape[1])
+        here, clear = _waited(loads, profile, arriving, number, self._shape[1])
         upstream = {stream.upstream for stream in self._topology.inputs(name)}
         if upstream:
             before = self._before(flow, loads, delays, arriving, self._age)
@@ -221,7 +221,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     )
     shape = flow.profile.shape
     queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
-    waits = _of_kinds(queues, shape, arriving, slice(None))
+    waits = _of_kinds(queues, flow.profile, arriving, slice(None))
     for each in flow.profile.all_pauses:
         waits = [wait + _evenly_within(*pause_waits(queues.busy, each.share, each.length_s)) for wait in waits]
     ages = _Ages(tuple(waits), arriving.burst_weight)
@@ -297,8 +297,7 @@ class _Queues:
 
 def _waited(
     loads: KindLoads,
-    shape: ServiceShape | None,
-    pauses: Sequence[Pauses],
+    profile: OperatorProfile,
     arriving: Arriving,
     number: Ints,
     scenarios: int,
@@ -307,6 +306,7 @@ def _waited(
     in bursts and of the others. Then those of the tuples that no pause holds up, nothing without pauses. number: equal
     for plans with equal input.
     """
+    shape, pauses = profile.shape, profile.all_pauses
     once, of = rows_of([number])
     rows, given = loads.row[once], arriving.taken(once)
     every = (loads.busy, loads.cv2, loads.service_s, loads.thin, loads.weight)
@@ -319,7 +319,7 @@ def _waited(
     for begin in range(0, len(once), block):
         at = slice(begin, min(len(once), begin + block))
         queues = _Queues(*(each[rows[at]] for each in every), shape=shape) if shared is None else shared.at(rows[at])
-        for state, waits in enumerate(_of_kinds(queues, shape, given, at)):
+        for state, waits in enumerate(_of_kinds(queues, profile, given, at)):
             others = waits.certain()
             for each in pauses:
                 chance, longest_s = pause_waits(queues.busy, each.share, each.length_s)
@@ -344,10 +344,11 @@ def _over_kinds(moments: Moments, weight: Floats, found: Floats) -> None:
         np.einsum("pkn,pkn->pn", weight, np.broadcast_to(each, weight.shape), out=mean)
 
 
-def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> list[Moments]:
+def _of_kinds(queues: _Queues, profile: OperatorProfile, arriving: Arriving, at: slice) -> list[Moments]:
     """Moments by kind of instance, shape (plans, kinds, scenarios), without pauses; including service if kinds differ
     in it.
     """
+    shape = profile.shape
     more = arriving.at(at, queues.thin, queues.busy, queues.cs2)
     if arriving.batches:
         # Whole batches are the customers.
@@ -361,6 +362,9 @@ def _of_kinds(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, a
     if (in_bursts := arriving.burst_waits(at, queues.busy, waits[0].first)) is not None:
         moments = [in_bursts.moment(power) for power in (1, 2, 3)]
         waits = [Moments(*(each[state] for each in moments)) for state in (0, 1)]
+    if profile.calls is not None:
+        share = profile.calls.waiting_share(profile.service_s, queues.busy)
+        waits = [wait * share for wait in waits]
     if arriving.batches:
         within = _within_batches(queues, shape, arriving, at)
         waits = [wait + within for wait in waits]

@@ -77,7 +77,7 @@ class StreamDelays:
             found[flow.name] = ManyDelays(*(np.full((1, 1), each) for each in (before.mean_s, before.variance_s2)))
         if self._calls and (calls := flow.profile.calls) is not None:
             called_s = calls.beside_s(flow.profile.service_s)
-            variance_s2 = calls.call_cv2 * called_s**2
+            variance_s2 = calls.beside_variance_s2(flow.profile.service_s, flow.profile.service_cv2)
             found = {
                 name: ManyDelays(each.mean_s + called_s, each.variance_s2 + variance_s2) for name, each in found.items()
             }

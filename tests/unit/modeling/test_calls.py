@@ -1,7 +1,9 @@
 """Calls to another system, of which an instance makes several at once."""
 
+import heapq
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from modeling.calibration.calibrated import calibrated
@@ -48,11 +50,60 @@ def test_latency__includes_the_call() -> None:
     assert many.latency.mean_s[0, 0] == pytest.approx(estimate.latency_s)
 
 
+def simulated_s(calls: Calls, service_s: float, load_per_s: float, rng: np.random.Generator) -> list[float]:
+    """Sojourns of tuples that one thread works on before each waits for one of so many calls; all exponential."""
+    free, began, took = [0.0] * calls.concurrency, 0.0, []
+    gaps, own = rng.exponential(1 / load_per_s, 200_000), rng.exponential(service_s, 200_000)
+    for at, work_s, call_s in zip(np.cumsum(gaps), own, rng.exponential(calls.call_s, 200_000), strict=True):
+        began = max(max(began, at) + work_s, free[0])
+        heapq.heapreplace(free, began + call_s)
+        took.append(began + call_s - at)
+    return took[10_000:]
+
+
+@pytest.mark.parametrize("utilisation", [0.5, 0.8])
+@pytest.mark.parametrize("concurrency", [2, 10, 100])
+def test_latency__is_that_of_several_calls_at_once(concurrency: int, utilisation: float) -> None:
+    calls = Calls(concurrency, 0.1)
+    one, alone = Topology("one", (Operator("enrich"),), ()), PhysicalPlan("one", {"enrich": 1})
+    profiles = {"enrich": OperatorProfile("enrich", calls.least_s / 50, calls=calls)}
+    load_per_s = utilisation / calls.least_s
+    took_s = simulated_s(calls, calls.least_s / 50, load_per_s, np.random.default_rng(1))
+    told = evaluate(one, profiles, alone, {"enrich": load_per_s}, percentiles=True)
+    assert told.latency is not None
+    assert told.latency.mean_s == pytest.approx(np.mean(took_s), rel=0.05)
+    assert told.latency_s == pytest.approx(np.mean(took_s), rel=0.05)
+    assert told.latency.p95_s == pytest.approx(np.quantile(took_s, 0.95), rel=0.08)
+    many = evaluate_many(one, profiles, [alone], {"enrich": [load_per_s]})
+    assert many.latency is not None
+    assert many.latency.p95_s[0, 0] == pytest.approx(np.quantile(took_s, 0.95), rel=0.08)
+    # What waits there is no service: 100 ms and a fiftieth of a server's time.
+    assert told.operators["enrich"].wait_s == pytest.approx(np.mean(took_s) - 0.1 - calls.least_s / 50, abs=0.005)
+
+
+def test_work_about_as_long_as_a_call__is_said_to_get_less_through() -> None:
+    # 50 ms of work and one call of 100 ms at once: a tuple each max(work, call), 1 / .1167 s
+    calls, rng = Calls(1, 0.1), np.random.default_rng(1)
+    took_s = simulated_s(calls, 0.05, 1e3, rng)
+    assert 1e3 / (1 + np.diff(took_s).mean() * 1e3) == pytest.approx(10 * (1 - calls.lost_share(0.05)), rel=0.01)
+    enrich = OperatorProfile("enrich", 0.05, calls=calls)
+
+    def noted(enrich: OperatorProfile) -> list[str]:
+        notes = evaluate(CHAIN, {**PROFILES, "enrich": enrich}, plan(), {"read": 1.0}).notes
+        return [note for note in notes if "each waits for the other" in note]
+
+    (note,) = noted(enrich)
+    assert "up to 14% less" in note
+    assert not noted(PROFILES["enrich"])
+    assert not noted(replace(enrich, calls=Calls(10, 0.1)))
+
+
 def test_calls_of_constant_time__hardly_vary() -> None:
     constant = {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002, calls=Calls(10, 0.1, 0.0))}
     estimate = evaluate(CHAIN, constant, plan(), {"read": 20.0}, percentiles=True)
     assert estimate.latency is not None
-    assert estimate.latency.p95_s == pytest.approx(0.13, rel=0.15)
+    # Two of ten calls are in use, so none waits for one: 100 ms, and the p95 of two exponential services of 1 ms.
+    assert estimate.latency.p95_s == pytest.approx(0.1 + 0.0047, abs=0.001)
 
 
 def test_waiting_for_a_call__takes_no_core() -> None:

@@ -6,15 +6,18 @@ costs hardly more than one backtest.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import APART_S, empty_table, recent_at, replayed
 from forecasting.deployed import joint_forecast
 from forecasting.errors import ForecastError
+from forecasting.events.calendar import EventCalendar
+from forecasting.events.recurring_days import with_past_days
 from forecasting.forecast import HORIZONS_S
 from forecasting.forecaster import Forecaster
-from forecasting.models.time_grid import DAY_S
+from forecasting.models.time_grid import DAY_S, oldest
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles, peak_quantiles_per_s
 from forecasting.selection import DEPLOYED, Ensembles, Weights
@@ -80,6 +83,16 @@ def prequential_origins(series: ArrivalSeries, count: int, longest_horizon_s: in
     apart = APART_S // series.window_s
     teaching = {first - number * apart for number in range(1, TEACHING_ORIGINS + 1) if first - number * apart >= least}
     return Origins(tuple(sorted(scored | teaching)), first)
+
+
+def prequential_calendar(calendar: EventCalendar, series: ArrivalSeries, origins: Origins) -> EventCalendar:
+    """The calendar with what days before the first reported origin say; ratios are of those that no origin learns from.
+
+    calendar: of the series.
+    """
+    known = oldest(series, origins.told_from)
+    start = max(series.start, oldest(series, origins.at[0]).end - timedelta(seconds=MAX_HISTORY_S))
+    return with_past_days(calendar, known, start, series.end).calendar
 
 
 def prequential(

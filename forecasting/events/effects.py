@@ -81,7 +81,7 @@ class EventEffects:
 
 
 @dataclass(frozen=True)
-class _Occurrence:
+class Occurrence:
     """log_ratio: of actual to usual load. weight: 1 if observed from beginning to end under load."""
 
     log_ratio: float
@@ -129,9 +129,9 @@ def _outages(calendar: EventCalendar) -> tuple[tuple[datetime, datetime], ...]:
     return tuple((event.start, event.end) for event in calendar.events if event.kind is EventKind.OUTAGE)
 
 
-def _ratio(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
+def _ratio(event: Event, seen: Mapping[Event, Occurrence]) -> float:
     """The observed ratio as far as the event was observed, the expected ratio for the rest."""
-    expected = _expected(event, {other: occurrence for other, occurrence in seen.items() if other != event})
+    expected = expected_ratio(event, {other: occurrence for other, occurrence in seen.items() if other != event})
     if event not in seen:
         return expected
     own = seen[event]
@@ -141,27 +141,27 @@ def _ratio(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
     return min(round(ratio, 9), MAX_RATIO)
 
 
-def _expected(event: Event, seen: Mapping[Event, _Occurrence]) -> float:
+def expected_ratio(event: Event, seen: Mapping[Event, Occurrence]) -> float:
     """The expected ratio, from the declared ratio and from other occurrences."""
     alike = [o for other, o in seen.items() if (other.kind, other.label) == (event.kind, event.label)]
     if event.ratio is not None:
         beforehand = math.log(max(event.ratio, MIN_RATIO))
         return math.exp(_steadied(alike, beforehand)) if alike else event.ratio
     kindred = [
-        _Occurrence(o.log_ratio, KINDRED * o.weight)
+        Occurrence(o.log_ratio, KINDRED * o.weight)
         for other, o in seen.items()
         if other.kind is event.kind is not EventKind.OTHER and other.label != event.label
     ]
     return math.exp(_steadied(alike, _steadied(kindred, 0.0)))
 
 
-def _steadied(occurrences: Sequence[_Occurrence], beforehand: float) -> float:
+def _steadied(occurrences: Sequence[Occurrence], beforehand: float) -> float:
     """Mean log ratio of the occurrences and one further occurrence at the prior."""
     total = sum(o.weight * o.log_ratio for o in occurrences) + beforehand
     return total / (sum(o.weight for o in occurrences) + 1)
 
 
-def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, _Occurrence]:
+def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, Occurrence]:
     """The observed effect of each past event; events without usable windows are left out."""
     series, shown = _walled(series, past)
     if not shown:
@@ -181,7 +181,7 @@ def _occurrences(series: ArrivalSeries, past: Sequence[Event]) -> dict[Event, _O
 
 def _occurrence(
     event: Event, series: ArrivalSeries, calm: ArrivalSeries, crowd: Floats, level: WeeklyLevel, hours: OpenHours
-) -> _Occurrence | None:
+) -> Occurrence | None:
     window_s, size = series.window_s, series.counts.size
     first = math.floor((event.start - series.start).total_seconds() / window_s)
     last = math.ceil((event.end - series.start).total_seconds() / window_s)
@@ -209,7 +209,7 @@ def _occurrence(
     start = series.start + timedelta(seconds=first * window_s)
     whole *= height * covered_shares(start, window_s, last - first, event.start, event.end)
     share = min(1.0, expected / float(whole.sum()))
-    return _Occurrence(math.log(ratio) / together, share * expected / (expected + STEADYING_EVENTS))
+    return Occurrence(math.log(ratio) / together, share * expected / (expected + STEADYING_EVENTS))
 
 
 def _usual(series: ArrivalSeries, level: WeeklyLevel, hours: OpenHours, of: slice) -> Floats:

@@ -15,7 +15,13 @@ from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
 from forecasting.local_time import zone
 from forecasting.prediction_file import write_predictions
-from forecasting.prequential import Predicted, prequential, prequential_horizons_s, prequential_origins
+from forecasting.prequential import (
+    Predicted,
+    prequential,
+    prequential_calendar,
+    prequential_horizons_s,
+    prequential_origins,
+)
 from forecasting.prequential_scores import prequential_scores
 from forecasting.selection import DEPLOYED
 from forecasting.terms import affordable_paths
@@ -77,8 +83,9 @@ def backtest(
         if not calendar.events and not as_json:
             plain(f"no event of {events} concerns {series.source} between {series.start} and {series.end}")
     horizons_s = prequential_horizons_s(series)
-    forecasters = all_forecasters(calendar, prophet=prophet)
     chosen = prequential_origins(series, origins, max(horizons_s))
+    calendar = prequential_calendar(calendar, series, chosen)
+    forecasters = all_forecasters(calendar, prophet=prophet)
     steps = max(horizons_s) // series.window_s
     refusals: dict[str, str] = {}
     told: list[Predicted] = []

@@ -17,7 +17,9 @@ from forecasting.arrivals.history import UTC_NAME, ArrivalHistory, ArrivalSeries
 from forecasting.arrivals.store import read_history
 from forecasting.drift import ForecastDrift, horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError, TrackingError
+from forecasting.events.calendar import Event
 from forecasting.events.effects import without_outages
+from forecasting.events.recurring_days import with_past_days
 from forecasting.fleet import ForecastResult, ForecastTask, forecast_each
 from forecasting.folder import put_in_place
 from forecasting.forecast import HORIZONS_S, Forecast
@@ -50,6 +52,9 @@ Progress = Callable[[str], None]
 
 MAX_WATCHED = 50
 """Number of sources up to which each forecast first reads past ones, to demote models that began to lose."""
+
+A_MONTH = timedelta(days=31)
+"""Holidays up to its end tell which working day is its last."""
 
 UNRECORDED = ".unrecorded"
 """Folder of trained models until MLflow has all of them: a refresh must never name a version that is not there."""
@@ -185,11 +190,13 @@ def wanted_forecast(
     until = min(whole.end, now)
     # One step more, since the first and the last one may be cut.
     span = timedelta(days=wanted.train_days, seconds=wanted.step_s)
-    series = whole.between(max(whole.start, until - span), until)
     # A model trained now is used until its refit.
     reach = now + timedelta(seconds=wanted.horizon_s + wanted.refit_s)
-    calendar = event_calendar(request.events, series.start, reach).of_source(source)
-    series = without_outages(series, calendar)
+    declared = event_calendar(request.events, whole.start, reach + A_MONTH).of_source(source)
+    known = without_outages(whole.between(whole.start, until), declared)
+    series = known.between(max(whole.start, until - span), until)
+    past = with_past_days(declared, known, series.start, reach)
+    calendar = past.calendar
     terms = ForecastTerms(
         wanted.step_s, wanted.horizon_s, HORIZONS_S, wanted.paths, wanted.origins, wanted.seed, wanted.prophet
     )
@@ -222,10 +229,16 @@ def wanted_forecast(
         train=False,
         folder=workspace.settings.forecasts_dir.resolve() / request.topology / f"{now:%Y%m%dT%H%M%S}-{name}-{identity}",
         history_snapshot=history.snapshot,
+        notes=tuple(_told_found(event) for event in past.added if event.end > now),
         timezone=series.timezone,
         lent=lent,
     )
     return Wanted(identity, order, None if fresh is None else fresh.model_version, series, lent.shapes)
+
+
+def _told_found(event: Event) -> str:
+    ratio = "" if event.ratio is None else f", {event.ratio:.2g} times the usual load"
+    return f"{event.start:%Y-%m-%d %H:%M} UTC: {event.label}{ratio}, which stood out on past days"
 
 
 def _data_digest(series: ArrivalSeries, now: datetime, step_s: int, lent: Lent) -> str:
@@ -280,7 +293,9 @@ def _made_batch(
     held = {source: _past_scores(of_source) for source, of_source in drifts.items()}
     orders = [
         replace(
-            one.order, notes=held.get(one.order.source, ()), trained=_unrecorded(one.order.trained, one.version is None)
+            one.order,
+            notes=(*one.order.notes, *held.get(one.order.source, ())),
+            trained=_unrecorded(one.order.trained, one.version is None),
         ).with_run(one.version is None, demoted[one.order.source], batch.run_id, one.version or batch.model_version)
         for one in wanted
     ]

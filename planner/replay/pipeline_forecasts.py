@@ -21,6 +21,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.drift import horizons_to_demote
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.events.calendar import EventCalendar
+from forecasting.events.recurring_days import MAX_DAYS, with_past_days
 from forecasting.forecast import Forecast
 from forecasting.forecast_file import read_forecast, write_forecast
 from forecasting.forecasters import all_forecasters
@@ -207,9 +208,14 @@ class PipelineForecasts:
 
     def _events(self, source: str, train_s: float) -> EventCalendar:
         """Events that affect what one training learns from or forecasts."""
-        start = datetime.fromtimestamp(train_s, UTC) - timedelta(days=self._train_days)
-        reach = datetime.fromtimestamp(train_s + self._refit_s + self._terms.horizon_s, UTC)
-        return self._calendar.of_source(source).between(start, reach)
+        at = datetime.fromtimestamp(train_s, UTC)
+        start = at - timedelta(days=self._train_days)
+        reach = at + timedelta(seconds=self._refit_s + self._terms.horizon_s)
+        calendar = self._calendar.of_source(source)
+        known = known_at(self._series[source], at, MAX_DAYS, calendar)
+        if known is None:
+            return calendar.between(start, reach)
+        return with_past_days(calendar, known, start, reach).calendar
 
     def _key(self, source: str, train_s: float) -> str:
         """Digest of everything that a training's forecasts depend on, except their times, which are in the file

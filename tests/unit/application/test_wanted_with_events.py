@@ -1,6 +1,6 @@
 """What the forecast job asks for where the topology file knows of events: their calendar, and outages left out."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +60,22 @@ def test_another_calendar__is_another_forecast_and_learnt_anew(
 
 def test_events_that_are_out_of_reach__make_no_other_forecast(tmp_path: Path) -> None:
     assert wanted(tmp_path, BEYOND).identity == wanted(tmp_path).identity
+
+
+def test_a_day_of_the_month_that_stood_out_before__is_in_the_calendar_and_told(tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    firsts = [(start + timedelta(days=number)).day == 1 for number in range(180)]
+    counts = 1000.0 * np.repeat(np.where(firsts, 3.0, 1.0), 24)
+    series = ArrivalSeries("day-and-night", "receive", start, 3600, counts)
+    path = tmp_path / "topology.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(TOPOLOGY) | {"forecast": {"step_s": 3600}}))
+    request = ForecastRequest.of(read_topology_file(path), series.end, "")
+    history = ArrivalHistory("day-and-night", {"receive": series})
+    order = wanted_forecast(Workspace(Settings(home=tmp_path, topologies=tmp_path)), request, history, "receive").order
+    *_, coming = order.calendar.events
+    assert (coming.start, coming.label) == (datetime(2026, 7, 1, tzinfo=UTC), "day 1 of the month")
+    # Four firsts, from February to May, lie before the 56 days up to the 30th of June.
+    assert coming.ratio == pytest.approx(3 ** (4 / 5), rel=0.02)
+    assert order.notes == (
+        "2026-07-01 00:00 UTC: day 1 of the month, 2.4 times the usual load, which stood out on past days",
+    )

@@ -15,7 +15,7 @@ import numpy as np
 
 from forecasting.arrays import Flags, Floats, Ints
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
-from forecasting.events.calendar import Event, EventCalendar, EventKind
+from forecasting.events.calendar import MAX_RATIO, Event, EventCalendar, EventKind
 from forecasting.events.effects import MIN_RATIO, Occurrence, expected_ratio
 from forecasting.local_time import local_days, on_the_wall, on_wall_grid, zone
 from forecasting.models.time_grid import DAY_S, newest
@@ -83,7 +83,7 @@ def _expecting(event: Event, seen: Mapping[Event, Occurrence]) -> Event:
     if event.ratio is not None or event.kind is EventKind.OUTAGE:
         return event
     alike = any(other.label == event.label or other.kind is event.kind is not EventKind.OTHER for other in seen)
-    return replace(event, ratio=round(expected_ratio(event, seen), 4)) if alike else event
+    return replace(event, ratio=round(min(expected_ratio(event, seen), MAX_RATIO), 4)) if alike else event
 
 
 class _DayRecord:
@@ -155,14 +155,21 @@ class _DayRecord:
         return found
 
     def ratio(self, days: Flags, label: str, before: int) -> float | None:
-        """The mean ratio of the occurrences that began before a day, steadied by one of 1; None without any."""
+        """The mean ratio of the occurrences that began before a day, None without any.
+
+        A smaller load than usual is steadied by one usual occurrence; a larger one is not, as too low costs more.
+        """
         if label == YEARS_END:
             at, values = self._years_ends()
         else:
             at = np.flatnonzero(days & ~self.declared & ~self.years_end & np.isfinite(self.log_ratio))
             values = self.log_ratio[at]
         values = values[at < before][-NEWEST:]
-        return round(max(math.exp(values.sum() / (values.size + 1)), MIN_RATIO), 4) if values.size else None
+        if not values.size:
+            return None
+        total = float(values.sum())
+        ratio = math.exp(total / (values.size + (total < 0)))
+        return round(min(max(ratio, MIN_RATIO), MAX_RATIO), 4)
 
     def events(self, label: str, days: Flags) -> list[Event]:
         """An event for each run of days."""

@@ -37,10 +37,16 @@ def first_of_the_month(day: date) -> float:
     return 3.0 if day.day == 1 else 1.0
 
 
-def test_a_day_of_the_month__is_expected_to_be_what_it_was_steadied_by_one_as_usual() -> None:
-    # Of the firsts before the eight weeks from 2024-09-05, the six newest count: 6/7 of log 3.
+def test_a_busy_day_of_the_month__is_expected_to_be_as_it_was() -> None:
     assert expected(hourly(date(2024, 10, 31), first_of_the_month)) == {
-        "day 1 of the month 11-01": pytest.approx(3 ** (6 / 7), rel=0.02)
+        "day 1 of the month 11-01": pytest.approx(3.0, rel=0.02)
+    }
+
+
+def test_a_quiet_day_of_the_month__is_steadied_by_one_as_usual() -> None:
+    # Of the firsts before the eight weeks from 2024-09-05, the six newest count: 6/7 of log 0.25.
+    assert expected(hourly(date(2024, 10, 31), lambda day: 0.25 if day.day == 1 else 1.0)) == {
+        "day 1 of the month 11-01": pytest.approx(0.25 ** (6 / 7), rel=0.03)
     }
 
 

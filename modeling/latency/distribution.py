@@ -19,6 +19,7 @@ from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Topology
 from modeling.latency.delay import Delay
 from modeling.latency.kind_loads import KindLoads
+from modeling.latency.leaving import Leaving, leaving
 from modeling.latency.variability import Variability
 from modeling.queueing.batches import Batches, as_customers, firing_waits
 from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
@@ -60,6 +61,7 @@ class Station:
     of work and, where streams have unlike service times, of squared ones, as single values. burst_weight: share of the
     tuples that arrive in bursts, None without bursts; burst_weights: of those of each stream. pauses: of each instance.
     waiting: share of those who would wait for one server that do, by kind; less than 1 where several calls are at once.
+    leaving: of the output streams that inputs make unlike numbers of.
     """
 
     per_s: float
@@ -78,6 +80,7 @@ class Station:
     burst_weights: Mapping[str, float] = field(default_factory=dict)
     pauses: tuple[Pauses, ...] = ()
     waiting: Floats | None = None
+    leaving: Mapping[str, Leaving] = field(default_factory=dict)
 
     def waits(self) -> "list[Kind]":
         """Waits and services at each kind of instance."""
@@ -130,13 +133,18 @@ class Kind:
             within += (size + 8 * np.sqrt(size) + 12 * varied) * self.service_s
         return within + sum(longest_s for _, longest_s in self.pauses)
 
-    def passed(self, step_s: float) -> list[Transform]:
-        """Transforms of wait plus service, one per wait."""
-        service = np.fft.rfft(service_lattice(self.service_s, self.service_cv2, self.shape, step_s, SIZE).mass)
-        spent = service * self._within_batches(service, step_s) if self.batches else service
+    def passed(self, step_s: float, of: Leaving | None = None) -> list[Transform]:
+        """Transforms of wait plus service, one per wait. of: the tuples that pass; None: all."""
+        service = self._service(step_s, self.service_s, self.service_cv2)
+        spent = service if of is None else self._service(step_s, self.service_s * _one(of.work), _one(of.cv2))
+        if self.batches:
+            spent = spent * self._within_batches(service, step_s)
         for chance, longest_s in self.pauses:
             spent = spent * _evenly_within(chance, longest_s, step_s)
         return [np.fft.rfft(wait.on(step_s, SIZE).mass) * spent for wait in self.waits]
+
+    def _service(self, step_s: float, mean_s: float, cv2: float) -> Transform:
+        return np.fft.rfft(service_lattice(mean_s, cv2, self.shape, step_s, SIZE).mass)
 
     def _within_batches(self, service: Transform, step_s: float) -> Transform:
         """Waits for members of the tuple's own batch, and waits of other tuples for a regular batch."""
@@ -150,6 +158,11 @@ class Kind:
             others = [each for at, each in enumerate(beside) if at != number]
             found = found + part * sizes.transform(service) * np.prod(others, axis=0)
         return np.asarray(found)
+
+
+def _one(each: Floats) -> float:
+    """The value of one plan under one load."""
+    return float(each.flat[0])
 
 
 def _seldom(wait: Lattice, share: float) -> Lattice:
@@ -240,6 +253,7 @@ def stations(
             None
             if (calls := flow.profile.calls) is None
             else of_kinds(calls.waiting_share(flow.profile.service_s, loads.by_plan(loads.busy))),
+            leaving(flow, loads),
         )
     return found
 
@@ -265,18 +279,26 @@ def latency_distribution(
     reached: dict[str, list[Transform]] = {}
     for name in topology.order:
         station = operators[name]
-        before = []
-        for stream in topology.inputs(name):
-            part, bursting = station.parts[stream.name], station.burst_weights.get(stream.name)
-            ways = _entering(reached[stream.upstream], operators[stream.upstream].burst_weight, bursting)
-            rates = (part,) if bursting is None else (part * bursting, part * (1 - bursting))
-            before.append((rates, [_delayed(way, added.get(stream.name), step_s) for way in ways]))
-        # A slower instance has both longer waits and longer services.
-        passed = _mixed([((kind.weight,) * len(kind.waits), kind.passed(step_s)) for kind in own[name]])
-        if before:
-            reached[name] = [one * other for one, other in zip(_mixed(before), passed, strict=True)]
-        else:
-            reached[name] = [_delayed(way, added.get(name), step_s) for way in passed]
+
+        def departed(of: Leaving | None, name: str = name, station: Station = station) -> list[Transform]:
+            before = []
+            for stream in topology.inputs(name):
+                part = station.parts[stream.name] if of is None else _one(of.parts[stream.name])
+                bursting = station.burst_weights.get(stream.name)
+                ways = _entering(reached[stream.name], operators[stream.upstream].burst_weight, bursting)
+                rates = (part,) if bursting is None else (part * bursting, part * (1 - bursting))
+                before.append((rates, [_delayed(way, added.get(stream.name), step_s) for way in ways]))
+            # A slower instance has both longer waits and longer services.
+            passed = _mixed([((kind.weight,) * len(kind.waits), kind.passed(step_s, of)) for kind in own[name]])
+            if not before:
+                return [_delayed(way, added.get(name), step_s) for way in passed]
+            return [one * other for one, other in zip(_mixed(before), passed, strict=True)]
+
+        usual = departed(None)
+        reached[name] = usual
+        for stream in topology.outputs(name):
+            unlike = station.leaving.get(stream.name)
+            reached[stream.name] = usual if unlike is None else departed(unlike)
     sinks = [name for name in topology.order if not topology.outputs(name)]
     # Without arrivals there is no delay.
     sinks = [name for name in sinks if operators[name].per_s > 0] or sinks

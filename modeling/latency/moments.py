@@ -20,6 +20,7 @@ from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Topology
 from modeling.latency.kind_loads import KindLoads
+from modeling.latency.leaving import Leaving, leaving
 from modeling.latency.sink_times import CELLS, SinkTimes
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, Variability, kinds_of_plans
@@ -60,6 +61,14 @@ class Moments:
             self.second + 2 * self.first * other.first + other.second,
             self.third + 3 * (self.second * other.first + self.first * other.second) + other.third,
         )
+
+    def less(self, other: "Moments") -> "Moments":
+        """The other part of a sum of independent times, none below 0."""
+        some = 1.0 if self.chance is None else self.chance
+        first = np.maximum(self.first - some * other.first, 0.0)
+        second = np.maximum(self.second - 2 * first * other.first - some * other.second, 0.0)
+        third = self.third - 3 * (second * other.first + first * other.second) - some * other.third
+        return Moments(first, second, np.maximum(third, 0.0), self.chance)
 
     def _of_some(self, other: "Moments") -> "Moments":
         one, two = (1.0 if each.chance is None else each.chance for each in (self, other))
@@ -125,41 +134,29 @@ class LatencyRecursion:
         self._variability = Variability(topology, arrivals)
         self._age: dict[str, _Ages] = {}
         self._clear: dict[str, _Ages] = {}
-        self._readers = {name: len(topology.outputs(name)) for name in topology.order}
         self._sinks: dict[str, tuple[Floats, _Ages, _Ages | None]] = {}
 
     def take(self, flow: OperatorFlow, delays: Mapping[str, ManyDelays]) -> tuple[KindLoads, Arriving]:
         """Input of the operator's instances, and its variability. delays: by input stream, or of a source by its own
         name, if any.
         """
-        name = flow.name
         loads = KindLoads(flow, ALIKE)
         arriving, number = self._variability.take(flow, loads)
-        profile = flow.profile
-        here, clear = _waited(loads, profile, arriving, number, self._shape[1])
-        upstream = {stream.upstream for stream in self._topology.inputs(name)}
-        if upstream:
-            before = self._before(flow, loads, delays, arriving, self._age)
-            if clear or upstream & self._clear.keys():
-                ages = {each: self._clear.get(each) or self._age[each].certain() for each in upstream}
-                clear = _sums(self._before(flow, loads, delays, arriving, ages), clear or here)
-            here = _sums(before, here)
-        elif name in delays:
-            delay = two_moment(delays[name].mean_s, delays[name].cv2)
-            here, clear = (tuple(age + delay for age in ages) for ages in (here, clear))
-        weight = arriving.burst_weight
-        whole, others = _Ages(here, weight), _Ages(clear, weight) if clear else None
-        if not self._topology.outputs(name):
-            self._sinks[name] = loads.by_plan(flow.entering_per_s), whole, others
-        else:
-            self._age[name] = whole
-            if others is not None:
-                self._clear[name] = others
-        for stream in self._topology.inputs(name):
-            self._readers[stream.upstream] -= 1
-            if not self._readers[stream.upstream]:
-                del self._age[stream.upstream]
-                self._clear.pop(stream.upstream, None)
+        here = _waited(loads, flow.profile, arriving, number, self._shape[1])
+        usual = self._departed(flow, loads, delays, arriving, here, None)
+        unlike = {
+            name: self._departed(flow, loads, delays, arriving, here, of) for name, of in leaving(flow, loads).items()
+        }
+        for stream in self._topology.inputs(flow.name):
+            del self._age[stream.name]
+            self._clear.pop(stream.name, None)
+        outputs = self._topology.outputs(flow.name)
+        if not outputs:
+            self._sinks[flow.name] = loads.by_plan(flow.entering_per_s), *usual
+        for stream in outputs:
+            self._age[stream.name], clear = unlike.get(stream.name, usual)
+            if clear is not None:
+                self._clear[stream.name] = clear
         return loads, arriving
 
     def at_sinks(self) -> dict[str, SinkTimes]:
@@ -171,34 +168,76 @@ class LatencyRecursion:
             found[name] = SinkTimes(weight, whole.fitted(), None if clear is None else whole.held_up(clear.mixed()))
         return found
 
-    def _before(
+    def _departed(
         self,
         flow: OperatorFlow,
         loads: KindLoads,
         delays: Mapping[str, ManyDelays],
         arriving: Arriving,
-        ages: Mapping[str, "_Ages"],
-    ) -> tuple[Moments, ...]:
-        """Age of the input tuples: streams weighted by rate, under bursts by that in bursts and by that between."""
-        mixed: tuple[Moments, ...] | None = None
-        streams, whole = self._topology.inputs(flow.name), arriving.burst_weight
-        for stream in streams:
-            bursting = arriving.burst_weights.get(stream.name)
-            ways = ages[stream.upstream].entering(bursting)
-            if (delay := delays.get(stream.name)) is not None:
-                ways = tuple(way + two_moment(delay.mean_s, delay.cv2) for way in ways)
-            if len(streams) > 1:
-                part = loads.part(stream.name)
-                parts: tuple[Floats, ...] = (part,)
-                if bursting is not None and whole is not None:
-                    parts = (
-                        part * bursting / np.maximum(whole, 1e-12),
-                        part * (1 - bursting) / np.maximum(1 - whole, 1e-12),
-                    )
-                ways = tuple(way * each for way, each in zip(ways, parts, strict=True))
-            mixed = ways if mixed is None else tuple(a.with_chance_of(b) for a, b in zip(mixed, ways, strict=True))
-        assert mixed is not None
-        return mixed
+        spent: tuple[tuple[Moments, ...], tuple[Moments, ...]],
+        of: Leaving | None,
+    ) -> tuple["_Ages", "_Ages | None"]:
+        """Ages of the tuples that leave, and of those that no pause held up, None if none pauses. spent: here, of both.
+        of: None for output that all input makes alike.
+        """
+        here, clear = spent
+        weight, names = arriving.burst_weight, [stream.name for stream in self._topology.inputs(flow.name)]
+        if of is not None:
+            here, clear = (_served_otherwise(ages, loads, of, flow.profile.shape) for ages in spent)
+            if weight is not None:
+                weight = np.asarray(sum(of.parts[name] * each for name, each in arriving.burst_weights.items()))
+        if names:
+            parts = {name: loads.part(name) for name in names} if of is None else of.parts
+            before = _before(parts, self._age, delays, arriving.burst_weights, weight)
+            if clear or any(name in self._clear for name in names):
+                ages = {name: self._clear.get(name) or self._age[name].certain() for name in names}
+                clear = _sums(_before(parts, ages, delays, arriving.burst_weights, weight), clear or here)
+            here = _sums(before, here)
+        elif flow.name in delays:
+            delay = two_moment(delays[flow.name].mean_s, delays[flow.name].cv2)
+            here, clear = (tuple(age + delay for age in ages) for ages in (here, clear))
+        return _Ages(here, weight), _Ages(clear, weight) if clear else None
+
+
+def _before(
+    part_of: Mapping[str, Floats],
+    ages: Mapping[str, "_Ages"],
+    delays: Mapping[str, ManyDelays],
+    bursts: Mapping[str, Floats],
+    whole: Floats | None,
+) -> tuple[Moments, ...]:
+    """Age of the tuples of several streams: weighted by their parts, under bursts by those in bursts (bursts: of each
+    stream, whole: of all) and by those between.
+    """
+    mixed: tuple[Moments, ...] | None = None
+    for name, part in part_of.items():
+        bursting = bursts.get(name)
+        ways = ages[name].entering(bursting)
+        if (delay := delays.get(name)) is not None:
+            ways = tuple(way + two_moment(delay.mean_s, delay.cv2) for way in ways)
+        if len(part_of) > 1:
+            parts: tuple[Floats, ...] = (part,)
+            if bursting is not None and whole is not None:
+                parts = (
+                    part * bursting / np.maximum(whole, 1e-12),
+                    part * (1 - bursting) / np.maximum(1 - whole, 1e-12),
+                )
+            ways = tuple(way * each for way, each in zip(ways, parts, strict=True))
+        mixed = ways if mixed is None else tuple(a.with_chance_of(b) for a, b in zip(mixed, ways, strict=True))
+    assert mixed is not None
+    return mixed
+
+
+def _served_otherwise(
+    ages: tuple[Moments, ...], loads: KindLoads, of: Leaving, shape: ServiceShape | None
+) -> tuple[Moments, ...]:
+    """Times with the services of some tuples in place of those of all input."""
+    mean_s = loads.by_plan((loads.weight * loads.service_s).sum(axis=1))
+    usual, own = (
+        two_moment(mean_s, loads.by_plan(loads.cv2[:, 0]), shape),
+        two_moment(mean_s * of.work, of.cv2, shape),
+    )
+    return tuple(age.less(usual) + own for age in ages)
 
 
 def _sums(before: Sequence[Moments], here: Sequence[Moments]) -> tuple[Moments, ...]:

@@ -25,7 +25,7 @@ from forescale.jobs.evaluation import Evaluation, Terms, evaluation
 from forescale.jobs.evaluation_load import EvaluatedLoad, evaluated_load
 from forescale.jobs.ranking import Ranking, ranking
 from forescale.situation.decision_grounds import variation_grounds
-from forescale.situation.grounds import grounds, warm_up_grounds
+from forescale.situation.grounds import change_grounds, grounds
 from forescale.situation.situation import Situation
 from forescale.wiring.service_terms import service_terms
 from modeling.errors import ModelError
@@ -111,7 +111,11 @@ def evaluate(
     learned = None if running is None else situation.learned
     terms = Terms(
         load=loads[0],
-        where=replace(where, site=site_of_plans(shape, where.site, placed)),
+        where=replace(
+            where,
+            site=site_of_plans(shape, where.site, placed),
+            rescale=where.rescale if running is None else situation.rescale,
+        ),
         targets=Targets(
             max_utilisation=planning.max_utilisation,
             max_latency_s=planning.max_p95_latency_s,
@@ -127,7 +131,7 @@ def evaluate(
     variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)
     stands_on = (*grounds(situation), *variation)
     if learned is not None:
-        stands_on = (*stands_on, *warm_up_grounds(situation, learned))
+        stands_on = (*stands_on, *change_grounds(situation))
     if len(plans) == 1:
         name = next(iter(plans))
         by_load = [_evaluated(shape, profiles, plans, replace(terms, load=each)) for each in loads]

@@ -195,8 +195,9 @@ def site_of(entry: SiteEntry, engine: Engine) -> SiteFile:
         },
     )
     given = entry.rescale
-    speeds = {"save_s_per_gib": given.save_s_per_gib, "restore_s_per_gib": given.restore_s_per_gib}
-    declared = declared_for(engine) if given.restart_s is None else declared_rescale(given.restart_s, **speeds)
+    usual, told = declared_for(engine), given.model_dump(exclude_unset=True, exclude_none=True)
+    names = ("restart_s", "save_s_per_gib", "restore_s_per_gib")
+    declared = declared_rescale(**{name: told.get(name, getattr(usual, name)) for name in names})
     measured = [MeasuredRescale(**one.model_dump()) for one in given.measured]
     checkpoints = None if entry.checkpoints is None else Checkpoints(**entry.checkpoints.model_dump())
     prices = SitePrices(

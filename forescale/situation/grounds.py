@@ -38,6 +38,15 @@ def rescale_grounds(situation: Situation) -> tuple[Ground, ...]:
     return tuple(known)
 
 
+def change_grounds(situation: Situation) -> tuple[Ground, ...]:
+    """Of what `Situation.rescale` says of a change, and of the warm-up after it. Raises LedgerError."""
+    known = rescale_grounds(situation)
+    if situation.site_times_rescales:
+        place = situation.site.provenance
+        known = tuple(replace(each, provenance=place) if each.quantity is Quantity.DOWNTIME else each for each in known)
+    return tuple(each for each in known if each.quantity is not Quantity.LEAD)
+
+
 def measured_grounds(known: Iterable[Ground], at: datetime, looks: int) -> tuple[Ground, ...]:
     """With service times of the running job's metrics, if there are looks at it, instead of those known before."""
     if not looks:

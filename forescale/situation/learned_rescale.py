@@ -10,6 +10,7 @@ from forescale.situation.past import Past
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.rescaling.rescale_model import DECLARED_NOISE, RescaleModel, declared_rescale
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from planner.clusters.engine_terms import EngineTerms
 from planner.decision_basis import LearnedFacts, WarmUpFacts
@@ -32,6 +33,19 @@ class LearnedPlanning:
     warmed: LearnedWarmUp
     facts: LearnedFacts
     restore: StateRestore = NO_RESTORE
+
+    @property
+    def rescale(self) -> RescaleModel:
+        """How long changes take, as planned with: learnt, or declared."""
+        if self.learned.model is not None:
+            return self.learned.model
+        known = self.learned.downtime.deployments
+        error = DECLARED_NOISE / known**0.5 if known else 1.0
+        speed = self.restore.s_per_gib
+        model = declared_rescale(
+            self.planning.downtime_s, save_s_per_gib=0.0, restore_s_per_gib=speed, relative_error=error
+        )
+        return replace(model, measured=known)
 
     @property
     def engine(self) -> EngineTerms:

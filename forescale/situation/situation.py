@@ -27,6 +27,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Topology
+from modeling.rescaling.rescale_model import RescaleModel
 from planner.horizon.budget import Budget
 from planner.ledger.ledger import Ledger
 from planner.limits import Limits
@@ -135,6 +136,17 @@ class Situation:
         """Downtime, lead time, warm-up and the restore of state, as past deployments teach. Raises LedgerError."""
         profiles, site = self.profiles, self.site.file
         return learned_planning(self.config, self.topology, profiles, site, self.past)
+
+    @property
+    def site_times_rescales(self) -> bool:
+        """Whether `rescale` is the site file's: of one that an option gives, else while no deployment has taught it."""
+        is_given = self.site.provenance.origin is Origin.GIVEN
+        return self.site.file.rescales_known and (is_given or not self.learned.learned.downtime.deployments)
+
+    @property
+    def rescale(self) -> RescaleModel:
+        """How long a change of plan takes. Raises LedgerError."""
+        return self.site.file.rescale if self.site_times_rescales else self.learned.rescale
 
     @property
     def budget(self) -> Budget:

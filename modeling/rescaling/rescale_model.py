@@ -19,6 +19,9 @@ from modeling.rescaling.recovery import check_numbers
 DECLARED_WEIGHT = 2.0
 """Weight of the declared noise in measurements: it stabilises a fit to one or two of them, and fades after ten."""
 
+DECLARED_NOISE = 0.25
+"""Assumed standard deviation of one rescale, as a fraction of its downtime."""
+
 
 @dataclass(frozen=True)
 class RescaleModel:
@@ -92,7 +95,7 @@ def declared_rescale(
     save_s_per_gib: float = 10.0,
     restore_s_per_gib: float = 10.0,
     relative_error: float = 1.0,
-    noise: float = 0.25,
+    noise: float = DECLARED_NOISE,
 ) -> RescaleModel:
     """A declared model, before any measurement; 10 s per GiB is about 100 MiB/s.
 

@@ -23,6 +23,7 @@ from modeling.inputs.targets import ANY, Targets, latency_target
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
 from modeling.rescaling.plan_change import PlanChange, downtimes_s
+from modeling.rescaling.warm_up import WARM, WarmUp
 from modeling.uncertainty.parameter_draws import ParameterDraws
 from modeling.uncertainty.violation import Violations, violations
 
@@ -137,15 +138,14 @@ def candidates(
     busiest = np.full((len(plans), len(loads), len(topology.order)), -1)
     if fitting:
         busiest[fitting] = _busiest(topology, profiles, [plans[number] for number in fitting], loads, site)
-    downtime_s = np.zeros(len(plans))
+    downtime_s, warm_ups = np.zeros(len(plans)), list[WarmUp]()
     waiting = np.array([(backlog or {}).get(source, 0.0) for source in topology.sources])
     waiting_s = _waits_s(estimates, loads, waiting)
     if change is not None and fitting:
         state_gib = {name: profiles[name].state_gib for name in topology.order}
         downtime_s[fitting] = downtimes_s(topology, state_gib, change, [plans[number] for number in fitting])
         changed = np.array([plan.plan_id != change.current.plan_id for plan in plans])
-        # An upper bound of the lag: what a warm-up loses counts as lost before it begins.
-        downtime_s += np.where(changed, change.warm_up.whole_lost_s, 0.0)
+        warm_ups = [change.warm_up if each else WARM for each in changed]
         waiting_s += np.where(changed[:, None], change.replayed_s, 0.0) / np.nan_to_num(
             estimates.headroom_factor, nan=np.inf
         )
@@ -158,6 +158,7 @@ def candidates(
         draws,
         targets,
         downtime_s=downtime_s,
+        warm_ups=warm_ups,
         backlog_s=waiting_s,
         arrival_cv2=arrival_cv2,
         site=site,

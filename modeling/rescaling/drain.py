@@ -13,6 +13,10 @@ import numpy.typing as npt
 from modeling.arrays import Floats
 from modeling.errors import ModelError
 from modeling.rescaling.recovery import check_numbers, checked_numbers
+from modeling.rescaling.warm_up import WarmUp
+
+COLD_PARTS, MAX_PARTS = 16, 512
+"""Parts of a warm-up, and most parts of a step, in which the lag of a job that warms up is a straight line."""
 
 MAX_WAIT_S = 1e8
 """Three years: a longer wait by the first step's rate means that the earlier rate was different."""
@@ -131,6 +135,28 @@ def lags_s(busy: npt.ArrayLike, step_s: float, waiting_s: npt.ArrayLike = 0.0) -
     [10.0, 40.0, 10.0]
     """
     return reflected(waiting_s, (np.asarray(busy, dtype=np.float64) - 1) * step_s)
+
+
+def share_late_cold(
+    busy: Floats, step_s: float, down_s: Floats, queued_s: Floats, warm_up: WarmUp, max_lag_s: float
+) -> Floats:
+    """Share of each step in which arriving tuples wait longer than max_lag_s for a job that is down and then warms up.
+
+    busy: as in lags_s, shape (…, steps). down_s, queued_s: downtime and seconds of work waiting at time 0, shape (…). A
+    tuple waits for the rest of the downtime, the work before it, and what the warm-up loses until that is done.
+    """
+    lost_s = warm_up.whole_lost_s
+    # As if all were lost before the start: exact once the job is warm.
+    waiting_s = down_s + queued_s + lost_s
+    late = share_late(lags_s(busy, step_s, waiting_s) - max_lag_s, (busy - 1) * step_s)
+    steps = min(busy.shape[-1], int(np.ceil((float(down_s.max()) + warm_up.warm_s) / step_s)))
+    count = int(np.clip(np.ceil(step_s / warm_up.warm_s * COLD_PARTS), 1, MAX_PARTS))
+    parts, fine_s = np.repeat(busy[..., :steps], count, axis=-1), step_s / count
+    come_s = reflected(queued_s, parts * fine_s)
+    lag_s = np.maximum(lags_s(parts, fine_s, waiting_s) - lost_s + warm_up.lost_in_work_s(come_s), 0.0)
+    fine = share_late(lag_s - max_lag_s, np.diff(lag_s, axis=-1))
+    late[..., :steps] = fine.reshape(*late.shape[:-1], steps, count).mean(axis=-1)
+    return late
 
 
 def reflected(begun: npt.ArrayLike, change: Floats) -> Floats:

@@ -14,6 +14,8 @@ from modeling.errors import ModelError
 
 CONSTANTS = 4.0
 """Time constants of the curve until the speed counts as full: 98 % of what lacked at the start is there by then."""
+_POINTS = 1025
+"""Moments of a warm-up between which what it costs is a straight line."""
 LEAST_SHARE = 0.01
 """A job at no speed at all is down, not warming up."""
 
@@ -66,6 +68,20 @@ class WarmUp:
     def whole_lost_s(self) -> float:
         """Seconds of work at full speed that one warm-up costs."""
         return float(self.lost_s(self.warm_s))
+
+    def lost_in_work_s(self, work_s: npt.ArrayLike) -> Floats:
+        """Seconds lost until so many seconds of work at full speed are done.
+
+        >>> cold = WarmUp(0.25, 120.0)
+        >>> cold.lost_in_work_s(30.0 - cold.lost_s(30.0)).round(1).tolist(), cold.lost_in_work_s(1e6).round(1).tolist()
+        (14.2, 22.1)
+        """
+        work = np.asarray(work_s, dtype=np.float64)
+        if not self.takes_time:
+            return np.zeros_like(work)
+        up_s = np.linspace(0.0, self.warm_s, _POINTS)
+        lost_s = self.lost_s(up_s)
+        return np.asarray(np.interp(work, up_s - lost_s, lost_s))
 
     def lost_by_second(self) -> Floats:
         """lost_s at 0, 1, 2 … seconds after the start, until nothing more is lost: what compiled loops take."""

@@ -17,7 +17,8 @@ from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.targets import ANY, Targets, latency_target
 from modeling.inputs.topology import Topology
 from modeling.queueing.bursts import Arrivals
-from modeling.rescaling.drain import lags_s, share_late
+from modeling.rescaling.drain import lags_s, share_late, share_late_cold
+from modeling.rescaling.warm_up import WarmUp
 from modeling.uncertainty.parameter_draws import ParameterDraws
 
 CELLS = 2**22
@@ -50,6 +51,7 @@ def violations(
     targets: Targets,
     *,
     downtime_s: npt.ArrayLike = 0.0,
+    warm_ups: Sequence[WarmUp] = (),
     backlog_s: npt.ArrayLike = 0.0,
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
@@ -60,7 +62,8 @@ def violations(
     source belongs with path m of the others. For several loads, shape (loads, paths, steps). Each path is paired with a
     draw, cyclically if their numbers differ; the draws are the same for all plans and loads, so that differences
     between these are not random. downtime_s: nothing is processed from time 0 on for this long. backlog_s: backlog at
-    time 0, in seconds of full work. Both are one number, one per plan, or one per plan and load.
+    time 0, in seconds of full work. Both are one number, one per plan, or one per plan and load. warm_ups: of each plan
+    after its downtime; without any, all are warm.
 
     The lag is that of a FIFO fluid queue (Reich 1958; modeling/rescaling/drain.py), which grows by the shortage at the
     fullest limit. This is exact for one source, or if one limit is always the fullest; with alternating bottlenecks it
@@ -80,7 +83,8 @@ def violations(
     names = (*targets.names, ANY)
     probability = {name: np.full((len(plans), count), np.nan) for name in names}
     seconds = {name: np.full((len(plans), count), np.nan) for name in names}
-    waiting_s = np.broadcast_to(_per_load(downtime_s) + _per_load(backlog_s), (len(plans), count))
+    queued_s = np.broadcast_to(_per_load(backlog_s), (len(plans), count))
+    waiting_s = np.broadcast_to(_per_load(downtime_s) + queued_s, (len(plans), count))
     if not (np.isfinite(waiting_s) & (waiting_s >= 0)).all():
         raise ModelError("violations: downtime_s and backlog_s are finite numbers of seconds, not below 0")
     options = EvaluationOptions(latency=bool(targets.latency_bounds_s), arrival_cv2=arrival_cv2, site=site)
@@ -88,7 +92,8 @@ def violations(
     for begin in range(0, len(plans), at_once):
         at = slice(begin, min(len(plans), begin + at_once))
         estimates = evaluate_scenarios(topology, profiles, plans[at], scenarios, options)
-        late = _late(estimates, targets, (at.stop - begin, count, samples, steps), step_s, waiting_s[at])
+        shape = (at.stop - begin, count, samples, steps)
+        late = _late(estimates, targets, shape, step_s, waiting_s[at], warm_ups[at], queued_s[at])
         # If several targets are each missed for part of a step, at least the longest part is missed.
         late[ANY] = np.max(np.stack(list(late.values())), axis=0) if late else np.zeros((at.stop - begin, count, 1, 1))
         fits = np.array([number not in estimates.excuses for number in range(at.stop - begin)])[:, None]
@@ -102,7 +107,13 @@ def violations(
 
 
 def _late(
-    estimates: ManyEstimates, targets: Targets, shape: tuple[int, ...], step_s: float, waiting_s: Floats
+    estimates: ManyEstimates,
+    targets: Targets,
+    shape: tuple[int, ...],
+    step_s: float,
+    waiting_s: Floats,
+    warm_ups: Sequence[WarmUp],
+    queued_s: Floats,
 ) -> dict[str, Floats]:
     """By target the share of each step in which it is missed, of this shape (plans, loads, samples, steps)."""
     found: dict[str, Floats] = {}
@@ -121,6 +132,11 @@ def _late(
     if targets.max_lag_s is not None:
         lag_s = lags_s(busy, step_s, waiting_s[:, :, None])
         found["lag"] = share_late(lag_s - targets.max_lag_s, (busy - 1) * step_s)
+        for plan, warm_up in enumerate(warm_ups):
+            if warm_up.takes_time:
+                down_s = np.broadcast_to(waiting_s[plan, :, None] - queued_s[plan, :, None], shape[1:3])
+                queued = np.broadcast_to(queued_s[plan, :, None], shape[1:3])
+                found["lag"][plan] = share_late_cold(busy[plan], step_s, down_s, queued, warm_up, targets.max_lag_s)
     return found
 
 

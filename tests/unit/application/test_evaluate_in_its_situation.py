@@ -196,3 +196,40 @@ def test_packed__is_what_the_situation_s_packer_makes(home: Path) -> None:
     plan = PhysicalPlan("pair", {"read": 1, "count": 4})
     assert situation.packed(plan).packing == situation.placing.pack(plan.parallelism)
     assert situation.packed(situation.packed(plan)) == situation.packed(plan)
+
+
+def test_evaluate_from__takes_as_long_as_planning_counts_on(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    (home / "pair.yaml").write_text(TOPOLOGY + "planning: {downtime_s: 47}\n")
+    (home / "runs.yaml").write_text("topology: pair\nparallelism: {read: 1, count: 2}\n")
+    change = ("--from", str(home / "runs.yaml"))
+    answer = evaluated(capsys, home, *change)
+    assert answer["rescale"]["downtime_s"] == 47
+    assert ground(answer, "downtime")["origin"] == "declared"
+    # The site of an option says how fast state is read, and nothing of restarts: these take Flink's usual 10 s.
+    (home / "pair.yaml").write_text(TOPOLOGY.replace("count: {", "count: {state_gib: 5, "))
+    (home / "slow.yaml").write_text("rescale: {restore_s_per_gib: 60}\n")
+    answer = evaluated(capsys, home, *change, "--site", str(home / "slow.yaml"))
+    assert answer["rescale"]["downtime_s"] == pytest.approx(10 + 5 * 60)
+    assert ground(answer, "downtime")["origin"] == "given"
+
+
+def test_a_lag_target__is_missed_as_the_longest_lag_after_a_cold_start_says(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    # 30 s down, and 33 s of work lost while the new plan warms up, in part beside the backlog: 60 s are never waited.
+    planning = "planning: {downtime_s: 30, warm_up_s: 180, max_lag_s: 60}\n"
+    (home / "pair.yaml").write_text(TOPOLOGY + planning)
+    (home / "runs.yaml").write_text("topology: pair\nparallelism: {read: 1, count: 2}\n")
+    plan = str(home / "plan.yaml")
+    arguments = (str(home / "pair.yaml"), "--plan", plan, "--load", "read=1800", "--from", str(home / "runs.yaml"))
+    answer = json.loads(run(capsys, "model", "evaluate", *arguments, "--json"))[plan]
+    assert 30 < answer["rescale"]["peak_lag_s"] < 40
+    assert answer["violation"]["targets"]["lag"]["probability"] == 0
+    lower = planning.replace("60", "30")
+    (home / "pair.yaml").write_text(TOPOLOGY + lower)
+    answer = json.loads(run(capsys, "model", "evaluate", *arguments, "--json"))[plan]
+    assert answer["violation"]["targets"]["lag"]["probability"] == 1
+    # Ranked, it is told the same.
+    both = run(capsys, "model", "evaluate", *arguments, "--plan", str(home / "runs.yaml"), "--json")
+    (same,) = [each for each in json.loads(both)["ranking"] if each["plan"] == plan]
+    assert same["probability"] == 1

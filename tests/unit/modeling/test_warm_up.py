@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modeling.errors import ModelError
+from modeling.rescaling.drain import COLD_PARTS, MAX_PARTS, share_late_cold
 from modeling.rescaling.recovery import catch_up_s, recovery
 from modeling.rescaling.warm_up import NEW_JVM, WARM, WarmUp
 
@@ -78,3 +79,19 @@ def test_recovery__of_a_job_that_carries_its_load_even_cold_has_nothing_to_catch
 def test_warm_up__that_cannot_be_is_refused(share: float, warm_s: float) -> None:
     with pytest.raises(ModelError, match="warm-up: "):
         WarmUp(share, warm_s)
+
+
+@given(CURVES, st.floats(0.05, 0.95), st.floats(1.0, 120.0), st.floats(5.0, 3600.0))
+def test_lag__of_a_job_that_warms_up_passes_a_target_exactly_up_to_the_longest_wait(
+    curve: WarmUp, busy: float, downtime_s: float, step_s: float
+) -> None:
+    longest_s = float(recovery(busy, 1.0, downtime_s, warm_up=curve).peak_lag_s)
+    steps = np.full((1, int(np.ceil(2 * (downtime_s + curve.warm_s) / step_s)) + 1), busy)
+    nothing = np.zeros(1)
+
+    def late(max_lag_s: float) -> bool:
+        return bool((share_late_cold(steps, step_s, nothing + downtime_s, nothing, curve, max_lag_s) > 0).any())
+
+    part_s = max(step_s / MAX_PARTS, curve.warm_s / COLD_PARTS)
+    assert late(longest_s * 0.98 - part_s / 4)
+    assert not late(longest_s * 1.02)

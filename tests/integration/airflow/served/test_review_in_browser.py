@@ -1,7 +1,8 @@
 """The review form of a real Airflow, answered with a mouse in a real browser."""
 
+import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import psutil
 import pytest
@@ -91,13 +92,30 @@ def test_form__takes_an_edit_in_its_one_field(running, asked):
 
 
 @contextmanager
-def stopped(process):
-    """Not one instruction of it is run in this context."""
+def stopped(process, database):
+    """Not one instruction of it is run in this context. It is stopped between two transactions: nobody else could write
+    to the SQLite file until the end of one that it has begun.
+    """
     process.suspend()
     try:
+        while being_written(database):
+            process.resume()
+            time.sleep(0.05)
+            process.suspend()
         yield
     finally:
         process.resume()
+
+
+def being_written(database):
+    """Whether a transaction of somebody else holds the file for a second: Airflow's take much less."""
+    with closing(sqlite3.connect(database, timeout=1.0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            return True
+        connection.execute("ROLLBACK")
+        return False
 
 
 def review_task(client, run_id):
@@ -133,7 +151,7 @@ def test_answer__is_kept_though_airflow_takes_its_task_for_killed(running):
         run_id = client.trigger("plan", {"topology": topology})
         review = until(lambda run_id=run_id: review_task(client, run_id))
         if begins(client, run_id, review, executor):
-            with stopped(scheduler):
+            with stopped(scheduler, running.service.home / "airflow.db"):
                 unseen = at_work_on(review, executor)  # so that its end is not seen either
                 until(lambda run_id=run_id: client.open_reviews("plan", run_id))
                 until(lambda: all("<idle>" in worker for worker in workers(running)))

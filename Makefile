@@ -39,8 +39,9 @@ unit: setup ## unit tests, properties, contracts and doctests, without the slow 
 test: setup ## every check and every test
 	@bash scripts/tools.sh s3 kubernetes jdk chromium kafka prometheus storm flink_autoscaler flink_kafka systemd keda & tools=$$!; \
 	[ -d tests/__pycache__ ] || $(COMPILE) >/dev/null 2>&1 & compiled=$$!; \
-	$(MAKE) --no-print-directory check || { kill $$tools $$compiled; exit 1; }; \
-	wait $$compiled; \
+	.venv/bin/python tests/spark_classes.py >/dev/null 2>&1 & classes=$$!; \
+	$(MAKE) --no-print-directory check || { kill $$tools $$compiled $$classes; exit 1; }; \
+	wait $$compiled $$classes; \
 	wait $$tools || [ "$$CI" != true ] # tests without their tool are skipped; in CI they fail
 	@.venv/bin/pytest -q -n 5 --dist loadgroup --no-loadscope-reorder # groups and order are tests/conftest.py's; half of the time is waiting for servers, so five for two cores
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestModule
 from copied_store import copied_stores
+from spark_classes import options
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
 # What has been imported by now has read its own; the workers, which run nearly all tests, inherit these.
@@ -15,6 +16,7 @@ for _name, _value in {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
+    "SPARK_SUBMIT_OPTS": options(),
 }.items():
     os.environ.setdefault(_name, _value)
 

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import httpx
 import pyspark
+from spark_classes import options
 
 LOOPBACK = "127.0.0.1"
 SPARK_HOME = Path(pyspark.__file__).parent
 # The quickest start and the least memory; and no door for whole drivers, which would be at a fixed port.
 _DAEMON = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-Dspark.master.rest.enabled=false"]
+_DAEMON += options().split()
 
 
 class SparkClusterError(RuntimeError):
@@ -111,7 +113,7 @@ def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[by
     }
     with log.open("wb") as output:
         return subprocess.Popen(
-            [*with_us, java(), *_DAEMON, "-cp", f"{SPARK_HOME}/jars/*", *command],
+            [*with_us, java(), *_DAEMON, "-cp", _class_path(), *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -119,6 +121,11 @@ def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[by
             cwd=folder,
             process_group=0,
         )
+
+
+def _class_path() -> str:
+    """In the order of Spark's own scripts, of which the archive of its classes is."""
+    return ":".join([*map(str, SPARK_HOME.glob("jars/slf4j-api-*.jar")), f"{SPARK_HOME}/jars/*"])
 
 
 def _free_ports(number: int) -> list[int]:

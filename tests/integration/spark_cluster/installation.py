@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spark_classes import options
 from spark_cluster import LOOPBACK, SPARK_HOME
 
 from forescale.submitted import build_history
@@ -19,7 +20,7 @@ from forescale.submitted import build_history
 SETTINGS = {
     # Small and soon started.
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {options()}".strip(),
     # Nothing starts before both executors are there.
     "spark.cores.max": "2",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
@@ -118,7 +119,7 @@ class Installation:
         ours = ("FORESCALE_", "SPARK_", "PYSPARK_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         # Drivers that live for seconds repay no better compiler.
-        quick = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+        quick = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1", "SPARK_SUBMIT_OPTS": options()}
         return kept | quick | {"FORESCALE_HOME": str(self.folder), "FORESCALE_TOPOLOGIES": str(self.folder)}
 
     def _started(self, command: list[str], environment: dict[str, str]) -> Running:

@@ -53,7 +53,7 @@ class SparkCluster:
     def alive_workers(self) -> int:
         return int(httpx.get(f"{self.page}/json/", timeout=5, trust_env=False).json()["aliveworkers"])
 
-    def wait_for_workers(self, number: int, within_s: float = 60) -> None:
+    def wait_for_workers(self, number: int, within_s: float = 240) -> None:
         """Raises SparkClusterError when they have not registered within_s seconds."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline and all(process.poll() is None for process in self.processes.values()):

@@ -4,21 +4,23 @@ each as it reaches the product, tried as `wild_inputs` says.
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 from bad_kinds import NOISE
 from canaries import canaries_in
-from odd_server import json_of, odd_server
-from wild_inputs import ODD, PASSWORD, Wild, fields, leaves, replaced
+from odd_server import json_of, odd_server, of_status
+from wild_inputs import ODD, PASSWORD, Wild, fields, leaves, replaced, server_inputs
 
 from engines.kubernetes.identity import Identity
 from engines.kubernetes.resources import DEPLOYMENT
 from engines.kubernetes.server import KubernetesServer
 from forecasting.arrivals.coverage import status_codes
+from forecasting.tracking.mlflow_tracker import MlflowTracker
 from forescale.files.topology import TopologyConfig, topology_of_text
 from forescale.settings import SETTINGS_FILE, Settings
 from forescale.wiring.arrivals import arrival_source, steady_source
@@ -98,6 +100,56 @@ def _answered(kind: str, odd: object, answer: Any, sense: Callable[[Any], bool])
 
 def _most(read: Any) -> int:
     return max(int(told.counts.max(initial=0)) for told in read.sources.values())
+
+
+# Stores of histories and of models
+
+LISTINGS = (
+    "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>",
+    "<IsTruncated>true</IsTruncated>",
+    "<Contents><Key>../../etc</Key></Contents>",
+    "<Contents>a</Contents>",
+    "<Contents><Key>history/topology=calls/_manifest.json</Key><Size>lots</Size></Contents>",
+    "<Contents><Key>history/topology=calls/_manifest.json</Key><LastModified>never</LastModified></Contents>",
+    "<CommonPrefixes><Prefix>../..</Prefix></CommonPrefixes>",
+    "<CommonPrefixes/>",
+    "<Contents>" * 3000 + "</Contents>" * 3000,
+)
+XML = (
+    *(f"<ListBucketResult><Name>bucket</Name>{within}</ListBucketResult>" for within in LISTINGS),
+    "<a/>", "<?xml version='1.0'?>", "<Error/>", "<Error><Code/></Error>", "<Error><Code>NoSuchKey</Code></Error>",
+    "<Error><Code>PreconditionFailed</Code></Error>", "<Error><Code>SlowDown</Code></Error>",
+    "<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><ListBucketResult><Name>&x;</Name></ListBucketResult>",
+    "<!DOCTYPE a [<!ENTITY b 'bbbbbbbbbb'><!ENTITY c '&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;'>]>"
+    "<ListBucketResult><Name>&d;</Name></ListBucketResult>",
+)  # fmt: skip
+"""Answers in the place of an object store's."""
+
+
+def s3_inputs(asks: Mapping[str, Callable[[str, Path], Any]]) -> Iterator[Wild]:
+    """None of these is a history, or a place for one."""
+    wilds = [*server_inputs(asks)]
+    for name, ask in asks.items():
+        for text, status in product(XML, (200, 404, 412, 500)):
+
+            def take(folder: Path, text: str = text, status: int = status, ask: Any = ask) -> Any:
+                with odd_server(of_status(status, text.encode(), "application/xml", ETag='"1"')) as url:
+                    return ask(url, folder)
+
+            wilds.append(Wild(f"{status} of a store to {name}", text, take))
+    for wild in wilds:
+        yield Wild(wild.kind, wild.value, wild.take, lambda _: False)
+
+
+def tracker_inputs() -> Iterator[Wild]:
+    """None of these is MLflow, so nothing is read from it, or thought to be kept there."""
+    asks = {
+        "MLflow, of a champion": lambda tracker: tracker.champion("calls"),
+        "MLflow, of a decision": lambda tracker: tracker.link_decision("0" * 32, {"step": "1"}),
+    }
+    on = {name: lambda url, folder, ask=ask: ask(MlflowTracker(url)) for name, ask in asks.items()}  # type: ignore[misc]
+    for wild in server_inputs(on):
+        yield Wild(wild.kind, wild.value, wild.take, lambda _: False)
 
 
 # Files that hold secrets

@@ -46,6 +46,14 @@ _FILE_REMEDIES = {
 ARTIFACTS_S = 300.0
 """Longest time of a call that moves artifacts."""
 
+_NOWHERE = "nowhere"
+"""An experiment that need not exist: MLflow says so in its own words, or gives its id. Its answers to changes prove
+nothing, being as empty as those of any other program.
+"""
+
+HURRIED_S, HURRIED_FOR_S = 1.0, 60.0
+"""Longest time of a call soon after one that ran out: closing what is left open does not add a full wait to each."""
+
 
 def connected_client(uri: str) -> "MlflowClient":
     """A client of the store at a URI; a fresh SQLite store is created.
@@ -78,9 +86,14 @@ def connected_client(uri: str) -> "MlflowClient":
                 client = cast("MlflowClient", BoundedClient(client, uri, FIRST_USE_S if served else ANSWER_TIMEOUT_S))
             # Importing MLflow takes seconds, which are not the server's.
             with altogether(f"MLflow at {without_credentials(uri)}", FIRST_USE_S if served else left_s):
-                client.search_experiments(max_results=1)
+                found = client.get_experiment_by_name(_NOWHERE)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise refused(uri, "opening the store", error) from None
+    if found is not None and not found.experiment_id:
+        raise TrackingError(
+            f"MLflow at {without_credentials(uri)} answers as no MLflow does; another program or a proxy may stand in "
+            "its place: correct FORESCALE_MLFLOW_URI"
+        )
     return client
 
 
@@ -217,6 +230,7 @@ class BoundedClient:
         self._client = client
         self._place = f"MLflow at {without_credentials(uri)}"
         self._call_s = call_s
+        self._hurried_until_s = 0.0
 
     def __getattr__(self, name: str) -> Any:
         called = getattr(self._client, name)
@@ -225,8 +239,12 @@ class BoundedClient:
         longest_s = ARTIFACTS_S if "artifact" in name else self._call_s
 
         def bounded(*values: Any, **named: Any) -> Any:
-            most_s = left_s(longest_s)
-            with waiting(self._place, most_s):
-                return within(most_s, partial(called, *values, **named))
+            most_s = left_s(HURRIED_S if time.monotonic() < self._hurried_until_s else longest_s)
+            try:
+                with waiting(self._place, most_s):
+                    return within(most_s, partial(called, *values, **named))
+            except TimeoutError:
+                self._hurried_until_s = time.monotonic() + HURRIED_FOR_S
+                raise
 
         return bounded

@@ -6,7 +6,7 @@ never contain credentials.
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeVar
@@ -25,8 +25,9 @@ CHUNK_BYTES = 2**18
 """Bytes that must come, or be taken, in each further ANSWER_S."""
 CONNECTIONS = 8
 """Objects that one reader reads concurrently."""
-LATE = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"})
-"""Error codes for a condition that does not hold or an object that does not exist."""
+_CONDITION_FAILED = ("PreconditionFailed", "ConditionalRequestConflict")
+LATE = {"IfNoneMatch": _CONDITION_FAILED, "IfMatch": (*_CONDITION_FAILED, "NoSuchKey")}
+"""Error codes of a put whose condition does not hold; an object whose version is asked for may have gone."""
 _REGION = "us-east-1"
 _KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _RIGHTS = "the keys need s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject there"
@@ -64,10 +65,12 @@ class _Connection:
         return as_quoted([secret for secret in (frozen.secret_key, frozen.token) if secret])
 
 
-def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_bytes: int = 0) -> Answer:
+def answer_of(
+    directory: S3Directory, ask: Callable[[Any], Answer], *, sent_bytes: int = 0, expected: Collection[str] = ()
+) -> Answer:
     """The result of `ask` called with the client. sent_bytes: of the request's body.
 
-    Raises HistoryStoreError if the store does not answer or refuses. Error codes in LATE are raised unchanged
+    Raises HistoryStoreError if the store does not answer or refuses. Error codes in `expected` are raised unchanged
     (botocore's ClientError), for `refusal_code`.
     """
     connection = _connected(directory)
@@ -89,7 +92,7 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_byte
         raise foreign_answer(directory, "answers in a shape that no object store has") from None
     except ClientError as error:
         code = refusal_code(error)
-        if code in LATE:
+        if code in expected:
             raise
         cause = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
         remedy = _REMEDIES.get(code, _ELSE)
@@ -99,6 +102,8 @@ def answer_of(directory: S3Directory, ask: Callable[[Any], Answer], *, sent_byte
             raise _store_error(directory, connection, f"is not asked ({error})", _KEYS) from None
         remedy = "start it, or correct AWS_ENDPOINT_URL_S3"
         raise _store_error(directory, connection, f"does not answer ({error})", remedy) from None
+    except (ValueError, LookupError, TypeError):  # of botocore's parsers
+        raise foreign_answer(directory, "answers with values that no object store has") from None
 
 
 def foreign_answer(directory: S3Directory, what: str) -> HistoryStoreError:

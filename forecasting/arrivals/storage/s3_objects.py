@@ -33,7 +33,9 @@ class S3Objects:
         """Content and version. Raises FileNotFoundError, and OSError for more than max_bytes."""
 
         try:
-            response = answer_of(self.directory, lambda client: client.get_object(**self._named(name)))
+            response = answer_of(
+                self.directory, lambda client: client.get_object(**self._named(name)), expected=["NoSuchKey"]
+            )
             version = self._version(response, name)
             body = response["Body"]
             parts, size = [], 0
@@ -54,10 +56,15 @@ class S3Objects:
         """condition: IfMatch (a version) or IfNoneMatch ("*"). Returns False if it did not hold."""
         put = {**self._named(name), "Body": content, **condition}
         try:
-            response = answer_of(self.directory, lambda client: client.put_object(**put), sent_bytes=len(content))
+            response = answer_of(
+                self.directory,
+                lambda client: client.put_object(**put),
+                sent_bytes=len(content),
+                expected=[code for of, codes in LATE.items() if of in condition for code in codes],
+            )
             self._version(response, name)
         except Exception as error:
-            if refusal_code(error) not in LATE:
+            if not refusal_code(error):
                 raise
             return False
         return True
@@ -129,12 +136,14 @@ class S3Objects:
         more: dict[str, str] = {}
         while True:
             page = answer_of(self.directory, partial(_page, {**params, **more}))
-            if not ("Name" in page or "KeyCount" in page):
+            further = {"ContinuationToken": page.get("NextContinuationToken", "")} if page.get("IsTruncated") else {}
+            stuck = further and (further == more or not further["ContinuationToken"])
+            if stuck or not _is_listing(page, params["Prefix"]):
                 raise foreign_answer(self.directory, "answers a listing with something else")
             yield page
-            if not page.get("IsTruncated"):
+            if not further:
                 return
-            more = {"ContinuationToken": page["NextContinuationToken"]}
+            more = further
 
     def _named(self, name: str) -> dict[str, str]:
         return {"Bucket": self.directory.bucket, "Key": self._key(name)}
@@ -151,6 +160,14 @@ def _server_time(page: Any) -> datetime:
     """The store's clock, which also stamps objects; this machine's if the answer has no date."""
     date_header = page["ResponseMetadata"]["HTTPHeaders"].get("date")
     return datetime.now(UTC) if date_header is None else parsedate_to_datetime(date_header).astimezone(UTC)
+
+
+def _is_listing(page: Mapping[str, Any], beginning: str) -> bool:
+    """Whether an answer lists objects, each with what a store tells of it, and none but those asked for."""
+    objects, folders = page.get("Contents", ()), page.get("CommonPrefixes", ())
+    whole = all(held.keys() >= {"Key", "Size", "ETag", "LastModified"} for held in objects)
+    names = [*(held.get("Key", "") for held in objects), *(held.get("Prefix", "") for held in folders)]
+    return ("Name" in page or "KeyCount" in page) and whole and all(name.startswith(beginning) for name in names)
 
 
 def _page(params: Mapping[str, Any], client: Any) -> Any:

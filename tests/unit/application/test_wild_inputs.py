@@ -7,18 +7,25 @@ from typing import Any
 
 import pytest
 import yaml
+from contract.history_batches_contract import DAY, START, told
 from wild_answers import (
     ARRIVALS,
     address_inputs,
     kubeconfig_inputs,
     read_arrivals,
+    s3_inputs,
     sample_inputs,
     secret_file_inputs,
     settings_file_inputs,
+    tracker_inputs,
 )
 from wild_inputs import NAME, PASSWORD, Wild, server_inputs, trial, wild_inputs
 from wild_sections import good_sections, section_inputs
 
+from forecasting.arrivals.storage import s3_client, s3_folder
+from forecasting.arrivals.storage.directory import S3Directory
+from forecasting.arrivals.storage.s3_objects import S3Objects
+from forecasting.arrivals.store import read_history, write_history
 from forescale.files.topology import topology_of_text
 from forescale.local.airflow.client import AirflowClient
 from forescale.settings import Settings
@@ -124,3 +131,38 @@ def test_servers_of_arrivals__that_answer_in_any_shape_are_named(name: str, tmp_
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_servers__that_answer_in_any_shape_are_named(name: str, tmp_path: Path) -> None:
     assert faults(list(server_inputs({name: state_of(CLUSTERS[name])})), tmp_path) == []
+
+
+@pytest.mark.slow
+def test_stores_of_histories__that_answer_in_any_shape_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("botocore")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
+        monkeypatch.setenv(name, "true")
+    directory = S3Directory("bucket", "history")
+
+    def at(use: Callable[[], object]) -> Callable[[str, Path], object]:
+        def ask(url: str, folder: Path) -> object:
+            monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+            s3_client._connection.cache_clear()
+            s3_folder._checked_once.cache_clear()
+            return use()
+
+        return ask
+
+    asks = {
+        "a reader": at(lambda: read_history(directory, "calls")),
+        "a writer": at(lambda: write_history(told(0, 1), directory, "calls", START, START + DAY)),
+        "a list": at(lambda: list(S3Objects(directory).names("topology=calls", older_than_s=5))),
+        "a list of topologies": at(lambda: S3Objects(directory).folders("")),
+    }
+    assert faults(random.Random(SEED).sample(list(s3_inputs(asks)), 40), tmp_path) == []
+    s3_client._connection.cache_clear()
+    s3_folder._checked_once.cache_clear()
+
+
+@pytest.mark.mlflow
+@pytest.mark.slow
+def test_trackers__that_answer_in_any_shape_are_named(tmp_path: Path) -> None:
+    assert faults(random.Random(SEED).sample(list(tracker_inputs()), 60), tmp_path) == []

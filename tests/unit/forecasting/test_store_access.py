@@ -4,6 +4,7 @@ import socket
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 from canaries import canaries_in, canary, url_with
@@ -21,7 +22,7 @@ from odd_server import (
 from engines import bounded_answer
 from forecasting.errors import TrackingError
 from forecasting.tracking import store_access
-from forecasting.tracking.store_access import connected_client, store_errors
+from forecasting.tracking.store_access import BoundedClient, connected_client, store_errors
 from forescale.settings import Settings
 
 URI = url_with(canary("mlflow_uri"))
@@ -60,6 +61,28 @@ def test_a_tracking_server_that_answers_oddly__is_named_soon(
         with pytest.raises(TrackingError, match=rf"MLflow at {url}: opening the store failed \(.*({reason})"):
             connected_client(url)
         assert time.monotonic() - began_s < 10  # importing MLflow takes 3, on a busy machine more
+
+
+class _Slow:
+    """A client of which every call takes a tenth of a second."""
+
+    def set_tag(self, run_id: str, key: str, value: str) -> str:
+        time.sleep(0.1)
+        return value
+
+
+def test_calls_after_one_that_ran_out__wait_no_full_time_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_access, "HURRIED_S", 0.01)
+    client: Any = BoundedClient(_Slow(), "http://127.0.0.1:9", 5.0)  # type: ignore[arg-type]
+    assert client.set_tag("1", "a", "kept") == "kept"
+    monkeypatch.setattr(client, "_call_s", 0.02)
+    with pytest.raises(TimeoutError, match=r"no answer within 0.02 s"):
+        client.set_tag("1", "a", "b")
+    with pytest.raises(TimeoutError, match=r"no answer within 0.01 s"):
+        client.set_tag("1", "a", "b")
+    monkeypatch.setattr(client, "_call_s", 5.0)
+    monkeypatch.setattr(client, "_hurried_until_s", time.monotonic())
+    assert client.set_tag("1", "a", "kept again") == "kept again"
 
 
 def test_a_database_that_refuses_or_never_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

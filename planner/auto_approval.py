@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.wording import count_of
-from planner.review_cause import ReviewCause, ReviewCauseKind
 from planner.scaling_schedule import AlternativeKind, ScalingSchedule
+from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind
 
 
 @dataclass(frozen=True)
@@ -44,18 +43,19 @@ class ApprovalBounds:
             return ReviewCause(ReviewCauseKind.MAX_STEP, changes, self.max_step)
         return None
 
-    def within(self, schedule: ScalingSchedule) -> str:
-        """Describe how a schedule stays within the bounds."""
-        parts = []
+    def within(self, schedule: ScalingSchedule) -> StepCause:
+        """How a schedule stays within the bounds."""
+        kept = []
         if self.max_step is not None:
-            parts.append(f"at most {count_of(self.max_step, 'instance')} a step")
+            kept.append(ReviewCause(ReviewCauseKind.MAX_STEP, bound=self.max_step))
         if self.max_cost_instance_hours is not None:
-            parts.append(f"{_more_h(schedule):.3g} of {self.max_cost_instance_hours:.3g} instance-hours over holding")
+            kept.append(ReviewCause(ReviewCauseKind.COST, _more_h(schedule), self.max_cost_instance_hours))
         if self.max_cost_price is not None and (more := _more_price(schedule)) is not None:
-            parts.append(f"a price of {more:.3g} of {self.max_cost_price:.3g} over holding")
+            kept.append(ReviewCause(ReviewCauseKind.PRICE, more, self.max_cost_price))
         if self.max_violation_probability is not None:
-            parts.append(f"violation with {schedule.violation_probability:.0%} of {self.max_violation_probability:.0%}")
-        return f"within planning.auto_approve: {', '.join(parts)}"
+            probability = schedule.violation_probability
+            kept.append(ReviewCause(ReviewCauseKind.PROBABILITY, probability, self.max_violation_probability))
+        return StepCause(StepCauseKind.WITHIN_BOUNDS, bounds=tuple(kept))
 
 
 def instances_changed(replaces: PhysicalPlan, plan: PhysicalPlan) -> int:

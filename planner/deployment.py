@@ -28,6 +28,7 @@ from planner.floor_step import FloorStep
 from planner.ledger.entries import Outcome, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import UNDER_WAY, WAITING, StepState
+from planner.step_cause import StepCause, StepCauseKind, Why
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Deployment:
 
     step_id: str
     state: StepState
-    detail: str
+    why: Why
 
     @property
     def undone(self) -> bool:
@@ -102,27 +103,26 @@ def deploy_step(
     attempt = _Attempt(ledger, cluster, clock, by, patience, floor)
     setter = attempt.setter
     if step.state in WAITING:
-        refused = _admitted(step, ledger, clock.now(), by)
-        if refused is not None:
-            return refused
+        not_admitted = _admitted(step, ledger, clock.now(), by)
+        if not_admitted is not None:
+            return not_admitted
         if floor is not None:
             step = floor.resolved(StepState.DUE)
-        ledger.transition(
-            step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=clock.now(), by=by, why="asked the cluster"
-        )
+        asked = StepCause(StepCauseKind.ASKED)
+        ledger.transition(step.id, expected=StepState.DUE, to=StepState.DEPLOYING, at=clock.now(), by=by, why=asked)
     elif again:
         taken_up = _taken_up(step, attempt)
         if taken_up is not None:
             return taken_up
     else:
-        return Deployment(step_id, step.state, step.reason or f"the step is {step.state}")
+        return Deployment(step_id, step.state, step.why)
     answer = applied_by(setter, step.plan, expected=step.replaces, latest=step.expires_at)
     if floor is not None:
         step, answer = floor.asked_again(step, answer)
     if isinstance(answer, Refusal):
         # A step that is taken up again may have changed something in its first attempt.
-        refused_as = "refused when it was taken up again" if again else "refused, nothing changed"
-        return _ended(step, StepState.ROLLED_BACK, f"{refused_as}: {answer.reason}", ledger, clock.now(), by)
+        refused = StepCause(StepCauseKind.REFUSED_AGAIN if again else StepCauseKind.REFUSED, detail=answer.reason)
+        return _ended(step, StepState.ROLLED_BACK, refused, ledger, clock.now(), by)
     watch = None
     if patience.catch_up_s > 0:
         watch = CatchUpWatch(cluster, backlogs or cluster.backlogs, _capacity_per_s(step, ledger))
@@ -131,17 +131,19 @@ def deploy_step(
         result = floor.kept(step, result)
     if isinstance(result, Verified):
         _record(step, _measured(answer, result, asked_once=not again), result, ledger)
-        downtime = "" if result.downtime_s is None else f" after {result.downtime_s:.2g} s of downtime"
-        detail = f"runs since {result.running_since:%Y-%m-%d %H:%M:%S} UTC{downtime}"
-        if floor is not None:
-            detail = f"{result.plan.brief()} {detail}; the floor is {ledger.planned(step).brief()}"
-        if answer.note:
-            detail = f"{detail}; {answer.note}"
-        ended = _ended(step, StepState.VERIFIED, detail, ledger, clock.now(), by)
+        runs = StepCause(
+            StepCauseKind.RUNS,
+            at=result.running_since,
+            downtime_s=result.downtime_s,
+            plan={} if floor is None else dict(result.plan.parallelism),
+            floor={} if floor is None else dict(ledger.planned(step).parallelism),
+            detail=answer.note,
+        )
+        ended = _ended(step, StepState.VERIFIED, runs, ledger, clock.now(), by)
         if watch is not None:
             _record_catch_up(step, watch, result.running_since, ledger, clock, patience)
         return ended
-    return _rolled_back(step, answer, result.reason, attempt)
+    return _rolled_back(step, answer, StepCause(StepCauseKind.FAILED, detail=result.reason), attempt)
 
 
 def refuse_shadow(step: StepEntry) -> None:
@@ -156,14 +158,15 @@ def refuse_shadow(step: StepEntry) -> None:
 def _admitted(step: StepEntry, ledger: Ledger, now: datetime, by: str) -> Deployment | None:
     """Move an approved step whose time has come to `due`, or return why not."""
     if now >= step.expires_at:
-        why = f"it is {now:%Y-%m-%d %H:%M} UTC, and the step was only good until {step.expires_at:%Y-%m-%d %H:%M}"
-        return _ended(step, StepState.EXPIRED, why, ledger, now, by)
+        late = StepCause(StepCauseKind.TOO_LATE, at=now, until=step.expires_at)
+        return _ended(step, StepState.EXPIRED, late, ledger, now, by)
     if step.state is StepState.PROPOSED:
         raise PlanError(f"step {step.id} is not approved; approve its schedule, or veto it")
     if now < step.deploy_at:
         raise PlanError(f"step {step.id} is due at {step.deploy_at}, and it is {now}; wait until then")
     if step.state in (StepState.APPROVED, StepState.WITHHELD):
-        ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why="its time has come")
+        due = StepCause(StepCauseKind.DUE)
+        ledger.transition(step.id, expected=step.state, to=StepState.DUE, at=now, by=by, why=due)
     return None
 
 
@@ -171,12 +174,12 @@ def _taken_up(step: StepEntry, attempt: _Attempt) -> Deployment | None:
     """The end of a deployment that was cut short; None if the cluster is to be asked again."""
     ledger, by, now = attempt.ledger, attempt.by, attempt.clock.now()
     if step.state is StepState.UNDOING:
-        ledger.resume(step.id, expected=step.state, at=now, by=by, why=step.reason)
-        return _undone(step, Accepted(step.plan, step.replaces, now), step.reason, attempt)
+        ledger.resume(step.id, expected=step.state, at=now, by=by, why=step.why)
+        return _undone(step, Accepted(step.plan, step.replaces, now), step.why, attempt)
     if now > step.expires_at and _never_asked(step, attempt):
-        late = f"cut short before the cluster took it, and its time has gone by at {step.expires_at}; nothing changed"
+        late = StepCause(StepCauseKind.NEVER_ASKED, until=step.expires_at)
         return _ended(step, StepState.ROLLED_BACK, late, ledger, now, by, never_asked=True)
-    ledger.resume(step.id, expected=step.state, at=now, by=by, why="taken up again after it was cut short")
+    ledger.resume(step.id, expected=step.state, at=now, by=by, why=StepCause(StepCauseKind.RESUMED))
     return None
 
 
@@ -242,7 +245,7 @@ def _hold(clock: Clock, patience: Patience, watch: CatchUpWatch | None, since: d
             clock.wait(min(left_s, patience.poll_s))
 
 
-def _rolled_back(step: StepEntry, accepted: Accepted, why: str, attempt: _Attempt) -> Deployment:
+def _rolled_back(step: StepEntry, accepted: Accepted, why: StepCause, attempt: _Attempt) -> Deployment:
     """Undo what was accepted. The ledger records first that undoing has begun, so that another attempt resumes it."""
     ledger, clock, by = attempt.ledger, attempt.clock, attempt.by
     try:
@@ -253,26 +256,27 @@ def _rolled_back(step: StepEntry, accepted: Accepted, why: str, attempt: _Attemp
     return _undone(step, accepted, why, attempt)
 
 
-def _undone(step: StepEntry, accepted: Accepted, why: str, attempt: _Attempt) -> Deployment:
+def _undone(step: StepEntry, accepted: Accepted, why: Why, attempt: _Attempt) -> Deployment:
     """The end of a step in state UNDOING."""
-    detail = f"{why}; {_undo(accepted, attempt)}"
-    return _ended(step, StepState.ROLLED_BACK, detail, attempt.ledger, attempt.clock.now(), attempt.by)
+    failed = why if isinstance(why, str) else why.detail
+    ended = replace(_undo(accepted, attempt), detail=failed)
+    return _ended(step, StepState.ROLLED_BACK, ended, attempt.ledger, attempt.clock.now(), attempt.by)
 
 
-def _undo(accepted: Accepted, attempt: _Attempt) -> str:
+def _undo(accepted: Accepted, attempt: _Attempt) -> StepCause:
     answer = attempt.setter.undo(accepted)
     if isinstance(answer, Refusal):
-        return f"could not be undone: {answer.reason}"
+        return StepCause(StepCauseKind.NOT_UNDONE, more=answer.reason)
     back = _awaited(attempt.setter, attempt.clock, answer, attempt.patience)
     if isinstance(back, Verified):
-        return f"undone, {answer.plan.brief()} runs again"
-    return f"undoing it failed too: {back.reason}"
+        return StepCause(StepCauseKind.UNDONE, plan=dict(answer.plan.parallelism))
+    return StepCause(StepCauseKind.UNDOING_FAILED, more=back.reason)
 
 
 def _ended(
     step: StepEntry,
     state: StepState,
-    detail: str,
+    why: StepCause,
     ledger: Ledger,
     now: datetime,
     by: str,
@@ -282,10 +286,10 @@ def _ended(
     kept = state is StepState.EXPIRED or step.state is StepState.UNDOING
     before = step.state if kept else StepState.DEPLOYING
     try:
-        ledger.transition(step.id, expected=before, to=state, at=now, by=by, why=detail, never_asked=never_asked)
+        ledger.transition(step.id, expected=before, to=state, at=now, by=by, why=why, never_asked=never_asked)
     except LedgerError as error:
         return _ended_by_another(step, before, ledger, error)
-    return Deployment(step.id, state, detail)
+    return Deployment(step.id, state, why)
 
 
 def _ended_by_another(step: StepEntry, before: StepState, ledger: Ledger, error: LedgerError) -> Deployment:
@@ -293,7 +297,7 @@ def _ended_by_another(step: StepEntry, before: StepState, ledger: Ledger, error:
     current = ledger.step(step.id)
     if current.state is before:
         raise error
-    return Deployment(step.id, current.state, current.reason)
+    return Deployment(step.id, current.state, current.why)
 
 
 def _measured(accepted: Accepted, verified: Verified, *, asked_once: bool) -> dict[str, float]:

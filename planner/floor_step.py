@@ -30,6 +30,7 @@ from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 from planner.limits import raised_within
+from planner.step_cause import StepCause, StepCauseKind
 
 MAX_LOOKED_BACK = 200
 """Number of verified steps that are searched for forescale's own raises."""
@@ -74,16 +75,21 @@ class FloorStep:
         verified = [each for each, _ in reversed(outcomes) if each.schedule_id is not None]
         if scaler is not None:
             verified = [replace(each, plan=scaler.bound_of(each.plan)) for each in verified]
-        made = floored(replaces, floor, own_raises(verified), self.max_instances)
-        on = "what runs" if scaler is None else "the bound of the cluster's scaler"
+        plan = floored(replaces, floor, own_raises(verified), self.max_instances)
         return self.ledger.assume(
             step.id,
             expected=expected,
-            plan=made.plan,
+            plan=plan,
             replaces=replaces,
             at=self.clock.now(),
             by=self.by,
-            why="; ".join([f"floor {floor.brief()} on {on}", *([made.why] if made.why else [])]),
+            why=StepCause(
+                StepCauseKind.FLOORED,
+                plan=dict(plan.parallelism),
+                floor=dict(floor.parallelism),
+                bound=self.max_instances,
+                of_scaler=scaler is not None,
+            ),
         )
 
     def asked_again(self, step: StepEntry, answer: Accepted | Refusal) -> tuple[StepEntry, Accepted | Refusal]:
@@ -124,14 +130,6 @@ class OwnRaise:
     before: int
 
 
-@dataclass(frozen=True)
-class Floored:
-    """The plan to run, and why it differs from the floor; `why` is empty if it does not."""
-
-    plan: PhysicalPlan
-    why: str
-
-
 def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
     """Raises by operator, for the operators whose count is forescale's own as far as is known.
 
@@ -149,7 +147,9 @@ def own_raises(verified: Iterable[StepEntry]) -> dict[str, OwnRaise]:
     return own
 
 
-def floored(running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRaise], max_instances: int) -> Floored:
+def floored(
+    running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRaise], max_instances: int
+) -> PhysicalPlan:
     """The plan to run over a floor. If max_instances are too few, the operator that lacks the largest share comes
     first.
     """
@@ -157,18 +157,7 @@ def floored(running: PhysicalPlan, floor: PhysicalPlan, own: Mapping[str, OwnRai
         name: _lowered(count, floor.parallelism[name], own.get(name)) for name, count in running.parallelism.items()
     }
     wanted = {name: max(count, floor.parallelism[name]) for name, count in counts.items()}
-    plan = raised_within(counts, wanted, max_instances)
-    above = [f"{name} {count}" for name, count in plan.items() if count > floor.parallelism[name]]
-    short = [f"{name} {count} of {wanted[name]}" for name, count in plan.items() if count < wanted[name]]
-    why = [
-        *(
-            [f"{', '.join(above)} above the floor {'is' if len(above) == 1 else 'are'} not forescale's to lower"]
-            if above
-            else []
-        ),
-        *([f"planning.max_instances of {max_instances} leaves room for {', '.join(short)}"] if short else []),
-    ]
-    return Floored(PhysicalPlan(running.topology, plan), "; ".join(why))
+    return PhysicalPlan(running.topology, raised_within(counts, wanted, max_instances))
 
 
 def _lowered(count: int, floor: int, own: OwnRaise | None) -> int:

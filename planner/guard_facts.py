@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from planner.codec import Codec
 from planner.errors import LedgerError
+from planner.step_cause import StepCause
 
 
 class SymptomKind(StrEnum):
@@ -107,7 +108,7 @@ class ReasonKind(StrEnum):
     """observed, bound: tuples per second that come, and that the action was sized for."""
     STILL_ILL = "still ill"
     NOT_DEPLOYED = "not deployed"
-    """state: of the step, detail: its reason."""
+    """state, cause: of the step, or detail: its reason in words."""
     UNFORESEEN = "unforeseen"
     """Of a step that waits, as the next two. observed: seconds for which the guard's scale-up, unknown to the step's
     forecast, still settles.
@@ -168,6 +169,7 @@ class Reason:
     at: datetime | None = None
     detail: str = ""
     need: Need | None = None
+    cause: StepCause | None = None
 
 
 class GuardState(StrEnum):

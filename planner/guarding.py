@@ -26,6 +26,7 @@ from planner.ledger.entries import GuardAction, StepEntry
 from planner.ledger.guard_records import GUARD
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import UNDER_WAY, WAITING, Maker, StepState
+from planner.step_cause import StepCause, StepCauseKind
 from planner.withheld_steps import withheld_because
 
 ADVISED_AGAIN = timedelta(hours=1)
@@ -146,7 +147,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
     """The action after its step has ended; closed if the step was not verified."""
     step = ledger.step(str(opened.step_id))
     if step.state in WAITING and not guarded.acts:
-        why = "the guard only advises now (planning.guard.mode, planning.mode)"
+        why = StepCause(StepCauseKind.GUARD_ADVISES)
         ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=clock.now(), by=GUARD, why=why)
     elif step.state in (*WAITING, *UNDER_WAY):
         with guarded.alone(step.id) as alone:
@@ -162,7 +163,7 @@ def _deployed(opened: GuardAction, guarded: Guarded, ledger: Ledger, cluster: Cl
         return opened
     failed = step.state is StepState.ROLLED_BACK and not step.never_asked
     kind = VerdictKind.INEFFECTIVE if failed else VerdictKind.MOOT
-    reason = Reason(ReasonKind.NOT_DEPLOYED, state=step.state.value, detail=step.reason)
+    reason = Reason(ReasonKind.NOT_DEPLOYED, state=step.state.value, detail=step.reason, cause=step.cause)
     verdict = Verdict(kind, reason, {})
     return _closed(opened, verdict, guarded, ledger, clock.now())
 

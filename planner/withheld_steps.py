@@ -15,6 +15,7 @@ from planner.guard_facts import ActionKind, Reason
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import TO_DEPLOY, StepState
+from planner.step_cause import StepCause, StepCauseKind
 
 
 def withheld_because(
@@ -56,7 +57,7 @@ def withhold(step: StepEntry, reason: Reason, ledger: Ledger, now: datetime, by:
     """Record once that a step waits and why."""
     if step.state is StepState.WITHHELD:
         return
-    why = "the job needs what the step would take away"
+    why = StepCause(StepCauseKind.NEEDED)
     try:
         ledger.transition(step.id, expected=step.state, to=StepState.WITHHELD, at=now, by=by, why=why, withheld=reason)
     except LedgerError:

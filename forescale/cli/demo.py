@@ -12,6 +12,7 @@ from forescale.cli.forecast_run import horizon_text
 from forescale.cli.installation import settings_of
 from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.report.kit.schedule_words import schedule_words
+from forescale.report.kit.step_reasons import reason_words
 from forescale.settings import Settings
 from modeling.wording import count_of
 from planner.scaling_schedule import AlternativeKind
@@ -149,7 +150,7 @@ def _summary(result: Any) -> dict[str, Any]:
                 "needed_from": scheduled.needed_from.isoformat(),
                 "plan": step.plan.brief(),
                 "state": str(step.state),
-                "detail": step.reason,
+                "detail": reason_words(step),
             }
             for step, scheduled in zip(result.steps, schedule.steps, strict=True)
         ],

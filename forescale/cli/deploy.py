@@ -3,19 +3,21 @@
 import getpass
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.options import Override, TopologyName, completed, only_topology, topology_names
 from forescale.cli.output import AsJson, console, plain, say_json
+from forescale.codec import to_json
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.plain_numbers import typed_count
 
 if TYPE_CHECKING:
     from forescale.situation.workspace import Workspace
+    from planner.deployment import Deployment
 
 
 def due(context: typer.Context, topology: TopologyName, as_json: AsJson = False) -> None:
@@ -24,17 +26,18 @@ def due(context: typer.Context, topology: TopologyName, as_json: AsJson = False)
     By cron, without Airflow.
     """
     from forescale.jobs.deploy import deploy_due
+    from forescale.report.kit.step_reasons import why_words
 
     workspace = workspace_of(context)
     done = deploy_due(workspace, topology)
     if as_json:
-        say_json(done)
+        say_json({**to_json(done), "deployed": [_fields(each) for each in done.deployed]})
     else:
         for step_id in done.expired:
             plain(f"{step_id}: expired")
         for deployment in done.deployed:
             plan = workspace.ledger.step(deployment.step_id).plan.brief()
-            plain(f"{deployment.step_id} ({plan}): {deployment.state}, {deployment.detail}")
+            plain(f"{deployment.step_id} ({plan}): {deployment.state}, {why_words(deployment.why)}")
         for step_id, why in done.failed.items():
             plain(f"{step_id}: {why}")
         for why in done.held.values():
@@ -92,14 +95,22 @@ def now(
 
 def _deployed(workspace: "Workspace", step_id: str, *, as_json: bool) -> None:
     from forescale.jobs.deploy import deploy
+    from forescale.report.kit.step_reasons import why_words
 
     with console.status(f"deploying step {step_id}"):
         deployment = deploy(workspace, step_id)
     if as_json:
-        say_json(deployment)
+        say_json(_fields(deployment))
     else:
         plan = workspace.ledger.step(step_id).plan.brief()
-        plain(f"step {step_id} ({plan}) is {deployment.state}: {deployment.detail}")
+        plain(f"step {step_id} ({plan}) is {deployment.state}: {why_words(deployment.why)}")
+
+
+def _fields(deployment: "Deployment") -> dict[str, Any]:
+    """For JSON: its cause as a fact and, as `detail`, in words."""
+    from forescale.report.kit.step_reasons import why_words
+
+    return {**to_json(deployment), "detail": why_words(deployment.why)}
 
 
 def _parallelism(workspace: "Workspace", topology: str, file: Path | None, given: list[str]) -> dict[str, int]:

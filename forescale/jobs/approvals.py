@@ -7,7 +7,7 @@ from planner.auto_approval import ApprovalBounds
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
-from planner.review_cause import ReviewCause, ReviewCauseKind
+from planner.step_cause import ReviewCause, ReviewCauseKind
 
 AUTO_APPROVE = "auto_approve"
 """Name of the approver in the ledger."""

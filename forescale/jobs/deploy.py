@@ -8,6 +8,7 @@ from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.locks import deployment_lock
 from forescale.jobs.step_to_deploy import StepToDeploy
 from forescale.report.kit.guard_words import reason_words
+from forescale.report.kit.step_reasons import why_words
 from forescale.situation.known_guard import known_guard
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
@@ -70,7 +71,7 @@ def _deployed(workspace: Workspace, step_id: str) -> Deployment:
         floor_within=planning.max_instances if planning.floor and not planning.served else None,
     )
     if deployment.undone:
-        raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {deployment.detail}")
+        raise DeploymentFailed(f"step {step_id} ({step.plan.brief()}): {why_words(deployment.why)}")
     return deployment
 
 

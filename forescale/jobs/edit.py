@@ -21,6 +21,7 @@ from forescale.jobs.proposed_schedule import ProposedSchedule, proposed
 from forescale.jobs.report import write_schedule_report
 from forescale.jobs.rungs import recorded_basis
 from forescale.report.kit.schedule_words import ledger_words
+from forescale.report.kit.step_reasons import reason_words
 from forescale.situation.workspace import Workspace
 from planner.deployment import refuse_shadow
 from planner.edit_facts import Edit, ExpectedValues
@@ -31,6 +32,7 @@ from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import WAITING, StepState
 from planner.scaling_schedule import ScalingSchedule
+from planner.step_cause import StepCause, StepCauseKind
 
 
 def edit(
@@ -94,9 +96,9 @@ def edit(
     if approve:
         edited = _edit_of(entry).step - 1
         own = ledger.steps(schedule_id=entry.id)
-        reason = f"approved with the edit by {by}" + (f": {why}" if why else "")
+        cause = StepCause(StepCauseKind.EDITED, by=by, detail=why)
         only = {own[at].id for at in {edited, *also_approved}}
-        ledger.approve_schedule(entry.id, at=now, by=by, why=reason, only=only)
+        ledger.approve_schedule(entry.id, at=now, by=by, why=cause, only=only)
     entry = ledger.schedule(entry.id)
     last_day = day_before(workspace, situation, entry)
     written = write_schedule_report(workspace, situation, entry, forecasts, last_day=last_day)
@@ -182,7 +184,7 @@ def _check_open(step: StepEntry, now: datetime) -> None:
         raise PlanError(f"step {step.id}: it could be deployed until {step.expires_at:%Y-%m-%d %H:%M} UTC; plan again")
     if step.state not in (StepState.PROPOSED, StepState.APPROVED):
         raise PlanError(
-            f"step {step.id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({step.reason}); only a "
+            f"step {step.id} is {step.state} since {step.updated_at:%Y-%m-%d %H:%M} UTC ({reason_words(step)}); only a "
             "proposed or approved step can be edited: `forescale plan list` shows them"
         )
 

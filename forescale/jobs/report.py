@@ -20,6 +20,7 @@ from forescale.jobs.rungs import recorded_basis
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import decision_picture, render_report
 from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.step_reasons import reason_words
 from forescale.situation.past import accrued_days, past_minutes
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
@@ -107,7 +108,7 @@ def _track_outcomes(workspace: Workspace, made: ScheduleEntry) -> None:
     last = [each.id for each in ledger.schedules(made.schedule.topology, limit=_TRACKED_SCHEDULES)]
     for schedule_id in dict.fromkeys((made.id, *last)):
         ended = ledger.steps(schedule_id=schedule_id, states=(StepState.VERIFIED, StepState.ROLLED_BACK))
-        if tags := {f"outcome {step.position}": f"{step.state}: {step.reason}" for step in ended}:
+        if tags := {f"outcome {step.position}": f"{step.state}: {reason_words(step)}" for step in ended}:
             for run_id in dict.fromkeys(forecast.run_id for forecast in ledger.forecasts_of(schedule_id)):
                 workspace.tracker.link_decision(run_id, tags)
 

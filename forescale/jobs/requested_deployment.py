@@ -16,6 +16,7 @@ from planner.edit_facts import LimitPassed
 from planner.edited_steps import check_bounds, check_override, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import Change, Present
+from planner.step_cause import StepCause, StepCauseKind
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +62,7 @@ def request_deployment(
         expires_at=deploy_at + GOOD_FOR,
         at=now,
         by=by,
-        why=f"asked for by {by}"
-        + (f" ({why.strip()})" if why.strip() else "")
-        + (f", which overrides: {'; '.join(map(str, passed))}" if passed else ""),
+        why=StepCause(StepCauseKind.ASKED_FOR, by=by, detail=why.strip(), limits=passed),
     )
     return StepToDeploy(step_id, ledger.step(step_id).deploy_at)
 

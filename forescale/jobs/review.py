@@ -30,9 +30,8 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
                 f"schedule {schedule_id} is not approved: topology {made.schedule.topology!r} is in shadow mode; set "
                 "planning.mode: act in its file and plan again"
             )
-        ledger.approve_schedule(schedule_id, at=now, by=by, why=why or f"approved by {by}")
+        ledger.approve_schedule(schedule_id, at=now, by=by, why=why)
     else:
         for step in ledger.steps(schedule_id=schedule_id, states=WAITING):
-            reason = why or f"vetoed by {by}"
-            ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=now, by=by, why=reason)
+            ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=now, by=by, why=why)
     return ReviewedSchedule(schedule_id, {step.id: step.state for step in ledger.steps(schedule_id=schedule_id)})

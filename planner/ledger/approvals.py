@@ -13,7 +13,7 @@ from planner.ledger.schedule_rows import is_newest, schedule_row_of
 from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
 from planner.ledger.tables import ScheduleTable, StepEventTable, StepTable
 from planner.ledger.transitions import ask_because, move_step, step_row
-from planner.review_cause import ReviewCause
+from planner.step_cause import ReviewCause, StepCause, StepCauseKind
 
 INHERITED = "earlier approval"
 """Approver, in the ledger, of a step that inherits the approval of an equal one."""
@@ -49,10 +49,11 @@ class Approvals:
                 standing.remove(nearest)
                 first, by, _ = given
                 expected, to = StepState.APPROVED, StepState.SUPERSEDED
-                why = f"step {step.id} is the same and takes its place"
+                why = StepCause(StepCauseKind.SAME_STEP, step=step.id)
                 move_step(session, nearest.id, expected=expected, to=to, at=at, by=INHERITED, why=why)
                 expected, to = StepState.PROPOSED, StepState.APPROVED
-                why = f"approved before by {by}, as step {first.id} at {first.deploy_at:%a %H:%M}: {step.reason}"
+                kind, detail = StepCauseKind.APPROVED_BEFORE, step.reason
+                why = StepCause(kind, by=by, step=first.id, at=first.deploy_at, detail=detail)
                 how = Approval.INHERITED
                 move_step(session, step.id, expected=expected, to=to, at=at, by=INHERITED, why=why, approval=how)
                 inherited.append(step.id)
@@ -152,7 +153,7 @@ def replace_by_hand(session: Session, step: StepEntry, *, at: datetime, by: str)
     )
     for other in [step_entry(each) for each in session.scalars(waiting.with_for_update())]:
         if not other.replaces.same_parallelism(step.plan):
-            why = f"{step.plan.brief()} was deployed by hand (step {step.id}): decide anew"
+            why = StepCause(StepCauseKind.BY_HAND, plan=dict(step.plan.parallelism), step=step.id)
             move_step(session, other.id, expected=other.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
 
 

@@ -20,6 +20,7 @@ from planner.ledger.tables import (
     StepTable,
 )
 from planner.ledger.transitions import move_step, take_back
+from planner.step_cause import StepCause, StepCauseKind
 
 AHEAD = timedelta(minutes=5)
 """Clocks of machines that share a ledger differ by less."""
@@ -70,7 +71,7 @@ class ClockJumps:
             apart = {row.id for row in schedules}
             session.flush()
             for step in session.scalars(_waiting(topology).where(StepTable.schedule_id.in_(apart))).all():
-                why = "made while a clock was ahead: decide anew"
+                why = StepCause(StepCauseKind.CLOCK_AHEAD)
                 state = StepState(step.state)
                 move_step(session, step.id, expected=state, to=StepState.SUPERSEDED, at=now, by=by, why=why)
             waiting = []
@@ -79,7 +80,7 @@ class ClockJumps:
                 before = StepState(str(event.from_state))
                 if step.schedule_id in apart | replaced or step.expires_at <= now or before not in WAITING:
                     continue
-                why = f"{step.state} while a clock was ahead ({event.at:%Y-%m-%d %H:%M} UTC); it is {before} again"
+                why = StepCause(StepCauseKind.CLOCK_RIGHT, state=step.state, at=event.at)
                 take_back(session, step.id, expected=StepState(step.state), to=before, at=now, by=by, why=why)
                 waiting.append(step.id)
             _forget_ahead(session, topology, now + AHEAD)
@@ -96,7 +97,7 @@ def return_schedule(session: Session, row: ScheduleTable, made_at: datetime, *, 
         StepTable.schedule_id == row.id, StepTable.state == StepState.SUPERSEDED.value
     )
     for step_id in session.scalars(called_off).all():
-        why = "decided again at the right time"
+        why = StepCause(StepCauseKind.DECIDED_AGAIN)
         expected, to = StepState.SUPERSEDED, StepState.SHADOW if row.shadow else StepState.PROPOSED
         take_back(session, step_id, expected=expected, to=to, at=made_at, by=by, why=why)
 

@@ -21,9 +21,9 @@ from planner.ledger.tables import (
     StepEventTable,
     StepTable,
 )
-from planner.review_cause import REVIEW_CAUSE, ReviewCause
 from planner.scaling_schedule import ScalingSchedule
 from planner.schedule_json import numbers_from_json, plan_from_json, schedule_from_json
+from planner.step_cause import REVIEW_CAUSE, STEP_CAUSE, ReviewCause, StepCause, Why
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class ScheduleEntry:
 class StepEntry:
     """One step and its state. schedule_id is None for a step of a person or of the guard.
 
-    reason: why it is in its state. attempt: number of deployments begun. moved: why it replaces another plan than its
+    reason: why it is in its state, in words of a person or of an earlier release; cause: the same as a fact, None
+    beside words. attempt: number of deployments begun. moved: why it replaces another plan than its
     schedule says. asked_because: why a person has to approve it, as earlier releases worded it. never_asked: it was
     rolled back before the cluster was asked. withheld: why it last waited; None if it never did, and for releases that
     kept that in words, as its reason. review_cause: why a person has to approve it; None if no rule was asked.
@@ -92,11 +93,19 @@ class StepEntry:
     never_asked: bool = False
     withheld: Reason | None = None
     review_cause: ReviewCause | None = None
+    cause: StepCause | None = None
+
+    @property
+    def why(self) -> Why:
+        """Why it is in its state."""
+        return self.reason if self.cause is None else self.cause
 
 
 @dataclass(frozen=True)
 class StepEvent:
-    """One transition. from_state is None for the first. approval: how, for the move to `approved`."""
+    """One transition. from_state is None for the first. approval: how, for the move to `approved`. cause, why: as cause
+    and reason of a step.
+    """
 
     step_id: str
     from_state: StepState | None
@@ -105,6 +114,7 @@ class StepEvent:
     by: str
     why: str
     approval: Approval | None = None
+    cause: StepCause | None = None
 
 
 @dataclass(frozen=True)
@@ -252,6 +262,7 @@ def step_entry(row: StepTable) -> StepEntry:
         waits = {
             "withheld": REASON.from_json(row.withheld) if row.withheld else None,
             "review_cause": REVIEW_CAUSE.from_json(row.review_cause) if row.review_cause else None,
+            "cause": _cause(row),
         }
         return StepEntry(**_columns(StepEntry, row) | plans | kinds | waits)
 
@@ -260,7 +271,11 @@ def step_event(row: StepEventTable) -> StepEvent:
     with reading_row(row):
         before = None if row.from_state is None else StepState(row.from_state)
         approval = Approval(row.approval) if row.approval else None
-        return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why, approval)
+        return StepEvent(row.step_id, before, StepState(row.to_state), row.at, row.by, row.why, approval, _cause(row))
+
+
+def _cause(row: StepTable | StepEventTable) -> StepCause | None:
+    return STEP_CAUSE.from_json(row.cause) if row.cause else None
 
 
 def outcome(row: OutcomeTable) -> Outcome:

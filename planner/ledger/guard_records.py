@@ -22,6 +22,7 @@ from planner.ledger.stored_rows import damaged_rows, entries_of, reading_row
 from planner.ledger.tables import GuardActionTable, GuardBlacklistTable, GuardLookTable
 from planner.ledger.transitions import add_step
 from planner.schedule_json import numbers_to_json
+from planner.step_cause import StepCause, StepCauseKind
 
 GUARD = "guard"
 """The guard's name in the ledger."""
@@ -64,7 +65,7 @@ class GuardRecords:
                     "wait until it is judged"
                 )
             times = {"deploy_at": at, "expires_at": expires_at, "at": at}
-            why = f"{action.kind}: {action.diagnosis.kind}"
+            why = StepCause(StepCauseKind.GUARD_ACTS, action=action.kind, diagnosis=action.diagnosis.kind)
             add_step(session, lone_step_row(step_id, plan, replaces, Maker.GUARD, by=GUARD, why=why, **times))
             row = _action_row(step_id, plan.topology, action, at, GuardState.OPEN, step_id)
             session.add(row)

@@ -65,13 +65,13 @@ from planner.ledger.transitions import (
     move_step,
     note_never_asked,
     note_withheld,
-    remark,
     step_row,
     supersede_all,
     supersede_others,
 )
 from planner.scaling_schedule import Alternative, ScalingSchedule
 from planner.schedule_json import numbers_to_json, schedule_to_json
+from planner.step_cause import StepCause, StepCauseKind, Why
 
 if TYPE_CHECKING:
     from planner.ledger.guard_records import GuardRecords
@@ -255,7 +255,7 @@ class Ledger:
         *,
         at: datetime,
         by: str,
-        why: str,
+        why: Why,
         only: Collection[str] | None = None,
         how: Approval = Approval.PERSON,
     ) -> None:
@@ -323,7 +323,7 @@ class Ledger:
         expires_at: datetime,
         at: datetime,
         by: str,
-        why: str,
+        why: Why,
     ) -> str:
         """Store a step that a person requested, which approves it; no schedule supersedes it. Returns its id.
 
@@ -404,11 +404,12 @@ class Ledger:
         if topology is not None:
             query = query.where(StepTable.topology == topology)
         with self._database.session() as session:
-            expired = [(row.id, StepState(row.state)) for row in session.scalars(query.with_for_update())]
-            for step_id, state in expired:
-                why = "its time had gone by before it was deployed"
+            rows = session.scalars(query.with_for_update())
+            expired = [(row.id, StepState(row.state), row.expires_at) for row in rows]
+            for step_id, state, expires_at in expired:
+                why = StepCause(StepCauseKind.TOO_LATE, at=now, until=expires_at)
                 move_step(session, step_id, expected=state, to=StepState.EXPIRED, at=now, by=by, why=why)
-        return [step_id for step_id, _ in expired]
+        return [step_id for step_id, *_ in expired]
 
     def transition(
         self,
@@ -418,7 +419,7 @@ class Ledger:
         to: StepState,
         at: datetime,
         by: str,
-        why: str,
+        why: Why,
         never_asked: bool = False,
         withheld: Reason | None = None,
     ) -> StepEntry:
@@ -449,7 +450,7 @@ class Ledger:
         replaces: PhysicalPlan,
         at: datetime,
         by: str,
-        why: str,
+        why: Why,
     ) -> StepEntry:
         """Replace the plans that a step deploys and replaces; its schedule keeps the original ones.
 
@@ -473,13 +474,7 @@ class Ledger:
             return step.plan
         return self.schedule(step.schedule_id).schedule.steps[step.position - 1].plan
 
-    def remark(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> StepEntry:
-        """Change the reason of a step that stays in its state. Raises LedgerError unless it is in that state."""
-        with self._database.session() as session:
-            remark(session, step_id, expected=expected, at=at, by=by, why=why)
-            return step_entry(step_row(session, step_id))
-
-    def resume(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> StepEntry:
+    def resume(self, step_id: str, *, expected: StepState, at: datetime, by: str, why: Why) -> StepEntry:
         """Count another attempt at a step whose deployment was cut short."""
         with self._database.session() as session:
             begin_again(session, step_id, expected=expected, at=at, by=by, why=why)

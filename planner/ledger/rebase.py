@@ -15,6 +15,7 @@ from planner.ledger.entries import StepEntry, step_entry
 from planner.ledger.step_state import WAITING, Moved, StepState
 from planner.ledger.tables import StepTable
 from planner.ledger.transitions import assume, move_step
+from planner.step_cause import StepCause, StepCauseKind
 
 
 def rebase_steps(
@@ -52,8 +53,8 @@ def _rebase(
             return
         assumed = step.plan
         if runs is after and step.plan.same_parallelism(after):
-            why = f"the guard has put {after.brief()} in place of {before.brief()}: decide anew"
-            move_step(session, step.id, expected=step.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
+            put = StepCause(StepCauseKind.GUARD_PLAN, plan=dict(after.parallelism), before=dict(before.parallelism))
+            move_step(session, step.id, expected=step.state, to=StepState.SUPERSEDED, at=at, by=by, why=put)
             continue
         plan = step.plan
         if adds and _raises(plan, after):
@@ -61,7 +62,7 @@ def _rebase(
         if not (runs.same_parallelism(step.replaces) and plan.same_parallelism(step.plan)):
             against = runs is after and _takes_back(plan, before, after)
             moved = Moved.AGAINST_GUARD if against else Moved.BY_GUARD
-            why = step.reason
+            why = step.why
             assume(session, step.id, expected=step.state, plan=plan, replaces=runs, at=at, by=by, why=why, moved=moved)
         runs = plan
 

@@ -18,6 +18,7 @@ from planner.ledger.step_state import Maker, StepState
 from planner.ledger.tables import ScheduleTable, StepTable
 from planner.scaling_schedule import ScalingSchedule, ScheduledStep
 from planner.schedule_json import basis_to_json, plan_to_json, schedule_to_json
+from planner.step_cause import Why, because
 
 _WORDS = frozenset({"recorded", "bottleneck", "reason", "remedy"})
 """Fields of a schedule, its steps, alternatives and excuses that say in words what other fields hold."""
@@ -131,7 +132,7 @@ def lone_step_row(
     expires_at: datetime,
     at: datetime,
     by: str,
-    why: str,
+    why: Why,
 ) -> StepTable:
     """A step without a schedule, approved by whoever made it."""
     return StepTable(
@@ -144,7 +145,7 @@ def lone_step_row(
         plan=plan_to_json(plan),
         replaces=plan_to_json(replaces),
         state=StepState.APPROVED.value,
-        reason=why,
+        **because(why),
         updated_at=at,
         updated_by=by,
         attempt=0,

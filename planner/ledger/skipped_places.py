@@ -9,6 +9,7 @@ from planner.ledger.entries import StepEntry, step_entry
 from planner.ledger.step_state import TO_DEPLOY, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
 from planner.ledger.transitions import assume, move_step, step_row
+from planner.step_cause import StepCause, StepCauseKind
 
 
 def take_skipped_places(session: Session, step_id: str, *, at: datetime, by: str) -> StepEntry:
@@ -31,7 +32,7 @@ def take_skipped_places(session: Session, step_id: str, *, at: datetime, by: str
         if not withheld:
             moved = Moved.PAST_EXPIRED
         if earlier.state is StepState.WITHHELD:
-            why = f"step {step.id} takes its place, which was withheld"
+            why = StepCause(StepCauseKind.STEP_AFTER, step=step.id)
             move_step(session, earlier.id, expected=earlier.state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
         replaces = earlier.replaces
     if replaces.same_parallelism(step.replaces):
@@ -44,7 +45,7 @@ def take_skipped_places(session: Session, step_id: str, *, at: datetime, by: str
         replaces=replaces,
         at=at,
         by=by,
-        why=step.reason,
+        why=step.why,
         moved=moved,
     )
     return step_entry(step_row(session, step.id))

@@ -87,7 +87,8 @@ class ScheduleForecastTable(Base):
 class StepTable(Base):
     """moved: why it replaces another plan than its schedule says, empty if it does not. asked_because: why a person has
     to approve it, as earlier releases worded it. never_asked: it was rolled back before the cluster was asked.
-    withheld: why it last waited; review_cause: why a person has to approve it; empty objects without a reason.
+    withheld: why it last waited; review_cause: why a person has to approve it; cause: why it is in its state; empty
+    objects without a reason. reason: the cause in words of a person, or of an earlier release.
     """
 
     __tablename__ = "steps"
@@ -111,6 +112,7 @@ class StepTable(Base):
     never_asked: Mapped[bool] = mapped_column(server_default=false())
     withheld: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     review_cause: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
+    cause: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
     __table_args__ = (
         Index(None, "topology", "state", "deploy_at"),
@@ -119,7 +121,7 @@ class StepTable(Base):
 
 
 class StepEventTable(Base):
-    """approval: how, for the move to `approved`; empty for any other."""
+    """approval: how, for the move to `approved`; empty for any other. cause, why: as cause and reason of a step."""
 
     __tablename__ = "step_events"
 
@@ -131,6 +133,7 @@ class StepEventTable(Base):
     by: Mapped[str]
     why: Mapped[str]
     approval: Mapped[str] = mapped_column(server_default=text("''"))
+    cause: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
 
 class OutcomeTable(Base):

@@ -11,8 +11,8 @@ from planner.errors import LedgerError
 from planner.guard_facts import REASON, Reason
 from planner.ledger.step_state import FOLLOWS, Approval, Maker, Moved, StepState
 from planner.ledger.tables import StepEventTable, StepTable
-from planner.review_cause import REVIEW_CAUSE, ReviewCause
 from planner.schedule_json import plan_to_json
+from planner.step_cause import REVIEW_CAUSE, STEP_CAUSE, ReviewCause, StepCause, StepCauseKind, Why, because
 
 
 def add_step(session: Session, step: StepTable) -> None:
@@ -21,7 +21,8 @@ def add_step(session: Session, step: StepTable) -> None:
     session.flush()
     state = StepState(step.state)
     approval = Approval.PERSON if state is StepState.APPROVED and step.made_by == Maker.PERSON.value else None
-    _write_down(session, step.id, None, state, step.updated_at, step.updated_by, step.reason, approval)
+    why = STEP_CAUSE.from_json(step.cause) if step.cause else step.reason
+    _write_down(session, step.id, None, state, step.updated_at, step.updated_by, why, approval)
 
 
 def move_step(
@@ -32,7 +33,7 @@ def move_step(
     to: StepState,
     at: datetime,
     by: str,
-    why: str,
+    why: Why,
     approval: Approval | None = None,
 ) -> None:
     """One UPDATE that matches the step only in its expected state. approval: how, for a move to APPROVED. Raises
@@ -41,7 +42,7 @@ def move_step(
     if to not in FOLLOWS[expected]:
         allowed = ", ".join(sorted(FOLLOWS[expected])) or "nothing: it is final"
         raise LedgerError(f"step {step_id}: {to!s} does not follow {expected!s}; what may follow is {allowed}")
-    changes: dict[str, object] = {"state": to.value, "reason": why, "updated_at": at, "updated_by": by}
+    changes: dict[str, object] = {"state": to.value, "updated_at": at, "updated_by": by} | because(why)
     if to is StepState.DEPLOYING:
         changes["attempt"] = StepTable.attempt + 1
     _change(session, step_id, expected, changes)
@@ -49,17 +50,18 @@ def move_step(
 
 
 def take_back(
-    session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: str
+    session: Session, step_id: str, *, expected: StepState, to: StepState, at: datetime, by: str, why: Why
 ) -> None:
     """Return a step that was called off by mistake to a waiting state. Raises LedgerError unless it is expected."""
-    _change(session, step_id, expected, {"state": to.value, "reason": why, "updated_at": at, "updated_by": by})
+    changes = {"state": to.value, "updated_at": at, "updated_by": by}
+    _change(session, step_id, expected, changes | because(why))
     _write_down(session, step_id, expected, to, at, by, why)
 
 
-def begin_again(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
+def begin_again(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: Why) -> None:
     """Begin another attempt at a deployment that was cut short. Raises LedgerError unless the step is in that state."""
-    changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by, "reason": why}
-    _change(session, step_id, expected, changes)
+    changes: dict[str, object] = {"attempt": StepTable.attempt + 1, "updated_at": at, "updated_by": by}
+    _change(session, step_id, expected, changes | because(why))
     _write_down(session, step_id, expected, expected, at, by, why)
 
 
@@ -87,19 +89,13 @@ def assume(
     replaces: PhysicalPlan,
     at: datetime,
     by: str,
-    why: str,
+    why: Why,
     moved: Moved | None = None,
 ) -> None:
     """Replace the plans that a step deploys and replaces. Raises LedgerError unless it is in the expected state."""
     changes: dict[str, object] = {"plan": plan_to_json(plan), "replaces": plan_to_json(replaces)}
     changes |= {"moved": moved.value} if moved is not None else {}
-    _change(session, step_id, expected, changes | {"updated_at": at, "updated_by": by, "reason": why})
-    _write_down(session, step_id, expected, expected, at, by, why)
-
-
-def remark(session: Session, step_id: str, *, expected: StepState, at: datetime, by: str, why: str) -> None:
-    """Change the reason of a step that stays in its state. Raises LedgerError unless it is in that state."""
-    _change(session, step_id, expected, {"reason": why, "updated_at": at, "updated_by": by})
+    _change(session, step_id, expected, changes | {"updated_at": at, "updated_by": by} | because(why))
     _write_down(session, step_id, expected, expected, at, by, why)
 
 
@@ -126,7 +122,7 @@ def supersede_others(
     if due_from is not None:
         earlier = earlier.where(StepTable.deploy_at >= due_from)
     for step in session.scalars(earlier.with_for_update()).all():
-        why = f"schedule {schedule_id} takes its place"
+        why = StepCause(StepCauseKind.OTHER_SCHEDULE, schedule=schedule_id)
         state = StepState(step.state)
         move_step(session, step.id, expected=state, to=StepState.SUPERSEDED, at=at, by=by, why=why)
 
@@ -134,7 +130,7 @@ def supersede_others(
 def supersede_all(session: Session, schedule_id: str, *, at: datetime, by: str) -> None:
     """Call off every step of a schedule whose steps have not touched the cluster."""
     for step in session.scalars(select(StepTable).where(StepTable.schedule_id == schedule_id)).all():
-        why = "a schedule that was made later had been recorded before"
+        why = StepCause(StepCauseKind.LATER_SCHEDULE)
         move_step(session, step.id, expected=StepState(step.state), to=StepState.SUPERSEDED, at=at, by=by, why=why)
 
 
@@ -160,7 +156,7 @@ def _change(session: Session, step_id: str, expected: StepState, changes: dict[s
         return
     row = step_row(session, step_id)
     raise LedgerError(
-        f"step {step_id} is {row.state} since {row.updated_at:%Y-%m-%d %H:%M:%S} UTC ({row.updated_by}: {row.reason}), "
+        f"step {step_id} is {row.state} since {row.updated_at:%Y-%m-%d %H:%M:%S} UTC (by {row.updated_by}), "
         f"not {expected!s} as expected; read it again and decide again"
     )
 
@@ -172,9 +168,11 @@ def _write_down(
     after: StepState,
     at: datetime,
     by: str,
-    why: str,
+    why: Why,
     approval: Approval | None = None,
 ) -> None:
     states = {"from_state": None if before is None else before.value, "to_state": after.value}
     how = "" if approval is None else approval.value
-    session.add(StepEventTable(step_id=step_id, **states, at=at, by=by, why=why, approval=how))
+    told = because(why)
+    told["why"] = told.pop("reason")
+    session.add(StepEventTable(step_id=step_id, **states, at=at, by=by, approval=how, **told))

@@ -42,7 +42,7 @@ class FaultContract:
         case = cases.new()
         told = case.run()
         assert told is not None
-        assert told.state is StepState.VERIFIED, told.detail
+        assert told.state is StepState.VERIFIED, told.why
         assert case.bench.asked() == dict(case.bench.after.parallelism)
         assert case.bench.changes()
 
@@ -78,7 +78,7 @@ class FaultContract:
             told = case.ended(what)
             case.is_consistent(told, what)
             if fault not in case.bench.refuses:
-                assert told.state is StepState.VERIFIED, f"{what}: {told.detail}"
+                assert told.state is StepState.VERIFIED, f"{what}: {told.why}"
                 assert case.bench.changes() == whole.changes, what
 
     def test_killed_and_then_changed_by_somebody_else__is_left_to_them(self, cases: "Cases") -> None:
@@ -90,11 +90,11 @@ class FaultContract:
             case.bench.others_ask()
             made = case.bench.changes()
             told = case.ended(f"{kind} {number} {name}")
-            assert case.bench.asked() == dict(case.bench.other.parallelism), f"{kind} {number} {name}: {told.detail}"
+            assert case.bench.asked() == dict(case.bench.other.parallelism), f"{kind} {number} {name}: {told.why}"
             assert case.bench.changes() == made, f"{kind} {number} {name}"
             # A floor is laid on what is there now, and so holds there.
             refused = told.state is StepState.ROLLED_BACK or case.bench.floor_within is not None
-            assert done or refused, f"{kind} {number} {name}: {told.detail}"
+            assert done or refused, f"{kind} {number} {name}: {told.why}"
 
     def test_changed_by_somebody_else_meanwhile__is_left_to_them_but_between_a_look_and_its_request(
         self, cases: "Cases"
@@ -161,7 +161,7 @@ class Cases:
         case, wire = self.new(stuck=stuck), Wire()
         told = case.run(wire)
         assert told is not None
-        assert told.state is (StepState.ROLLED_BACK if stuck else StepState.VERIFIED), told.detail
+        assert told.state is (StepState.ROLLED_BACK if stuck else StepState.VERIFIED), told.why
         return Whole(wire.calls, case.bench.changes())
 
 
@@ -211,10 +211,10 @@ class Case:
 
     def ends(self, state: StepState, what: str) -> None:
         told = self.ended(what)
-        assert told.state is state, f"{what}: {told.detail}"
+        assert told.state is state, f"{what}: {told.why}"
 
     def is_consistent(self, told: Deployment, what: str) -> None:
         """The plan after is asked for where the step is verified, that before everywhere else."""
         plan = self.bench.after if told.state is StepState.VERIFIED else self.bench.before
-        assert self.bench.asked() == dict(plan.parallelism), f"{what}: {told.state}, {told.detail}"
+        assert self.bench.asked() == dict(plan.parallelism), f"{what}: {told.state}, {told.why}"
         assert told.state is not StepState.DEPLOYING, what

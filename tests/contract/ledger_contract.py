@@ -15,7 +15,7 @@ from planner.decision_basis import CalibrationFacts, DecisionBasis
 from planner.errors import LedgerError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
-from planner.review_cause import ReviewCause, ReviewCauseKind
+from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind
 
 PROPOSED, APPROVED, DUE, DEPLOYING = StepState.PROPOSED, StepState.APPROVED, StepState.DUE, StepState.DEPLOYING
 
@@ -163,7 +163,7 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
             by_hand: APPROVED,
             f"{second}-1": APPROVED,
         }
-        assert ledger.step(f"{first}-3").reason == f"schedule {second} takes its place"
+        assert ledger.step(f"{first}-3").why == StepCause(StepCauseKind.OTHER_SCHEDULE, schedule=second)
 
     def test_approve_schedule__of_an_outdated_schedule_changes_nothing(self, ledger: Ledger) -> None:
         first = ledger.record_schedule(schedule_of(3))
@@ -221,7 +221,13 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
         assert inherited == []
         assert [step.state for step in ledger.steps(schedule_id=second)] == [APPROVED, PROPOSED, PROPOSED, PROPOSED]
         step = ledger.step(f"{second}-1")
-        assert step.reason == f"approved before by anna, as step {first}-1 at Mon 13:00: the morning's calls come"
+        assert step.why == StepCause(
+            StepCauseKind.APPROVED_BEFORE,
+            by="anna",
+            step=f"{first}-1",
+            at=ledger.step(f"{first}-1").deploy_at,
+            detail="the morning's calls come",
+        )
         assert (step.updated_by, ledger.approvals.approver(step.id)) == ("earlier approval", "anna")
         assert ledger.step(f"{first}-1").state is StepState.SUPERSEDED
         assert [other.id for other in ledger.approvals.standing(second)] == [f"{first}-2"]
@@ -258,7 +264,8 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
         assert ledger.schedule(schedule_id).replaced_by == by_hand
         first, second = ledger.steps(schedule_id=schedule_id)
         assert (first.state, second.state) == (StepState.VERIFIED, StepState.SUPERSEDED)
-        assert "was deployed by hand" in second.reason
+        plan = ledger.step(by_hand).plan.parallelism
+        assert second.why == StepCause(StepCauseKind.BY_HAND, plan=plan, step=by_hand)
 
     def test_a_verified_plan_of_a_person__leaves_the_schedule_that_has_it_in_place(self, ledger: Ledger) -> None:
         schedule_id = ledger.record_schedule(schedule_of(9, 4))

@@ -7,6 +7,7 @@ from typing import Any
 
 from forescale.local.airflow.client import AirflowClient
 from forescale.local.errors import AirflowError
+from forescale.report.kit.step_reasons import reason_words
 from forescale.settings import Settings
 from forescale.wiring.parts import ledger_of
 from planner.clock import TraceClock
@@ -49,7 +50,7 @@ def decide_and_deploy(
         yield ProgressEvent("deploy", f"it is {step.deploy_at:%A %H:%M} UTC: {step.plan.brief()}")
         client.wait_for_success("deploy", run_id, timeout_s)
         now = ledger.step(step.id)
-        yield ProgressEvent("deploy", f"{now.state}: {now.reason}")
+        yield ProgressEvent("deploy", f"{now.state}: {reason_words(now)}")
 
 
 def _new_run(client: AirflowClient, dag_id: str, before: set[str], timeout_s: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from forescale.report.kit.step_reasons import why_words
 from planner.edit_facts import brief
 from planner.guard_facts import Diagnosis, DiagnosisKind, Reason, ReasonKind, Scaling, Symptom, SymptomKind
 from planner.ledger.entries import BarredPair, GuardAction
@@ -106,7 +107,8 @@ def _verdict_words(reason: Reason) -> str:
             kind = "" if reason.diagnosis is None else reason.diagnosis.kind
             return f"still {kind}: {ill}" if ill else f"still {kind}"
         case ReasonKind.NOT_DEPLOYED:
-            return f"not deployed, the step is {reason.state}: {reason.detail}"
+            why = reason.detail if reason.cause is None else why_words(reason.cause)
+            return f"not deployed, the step is {reason.state}: {why}"
         case ReasonKind.REPLACED:
             return f"{brief(reason.plan)} took its place before it could be judged"
         case ReasonKind.WORDED:

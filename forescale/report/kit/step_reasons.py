@@ -1,9 +1,13 @@
 """Why a step is in its state, and why a person is asked about it, in words."""
 
+from collections.abc import Mapping
+from datetime import datetime
+
 from modeling.wording import count_of
+from planner.edit_facts import brief
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import Moved, StepState
-from planner.review_cause import ReviewCause, ReviewCauseKind
+from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind, Why
 
 
 def reason_words(step: StepEntry) -> str:
@@ -53,7 +57,115 @@ def review_cause_words(cause: ReviewCause) -> str:
 
 def _state_words(step: StepEntry) -> str:
     if step.state is not StepState.WITHHELD or step.withheld is None:
-        return step.reason
+        return why_words(step.why) or f"{step.state} by {step.updated_by}"
     from forescale.report.kit.guard_words import reason_words as guard_reason_words  # few steps wait
 
     return guard_reason_words(step.withheld)
+
+
+def why_words(why: Why) -> str:
+    """Why a step came into a state: a person's words as they are."""
+    return why if isinstance(why, str) else _cause_words(why)
+
+
+_PLAIN: Mapping[StepCauseKind, str] = {
+    StepCauseKind.DUE: "its time has come",
+    StepCauseKind.ASKED: "asked the cluster",
+    StepCauseKind.RESUMED: "taken up again after it was cut short",
+    StepCauseKind.NEEDED: "the job needs what the step would take away",
+    StepCauseKind.GUARD_ADVISES: "the guard only advises now (planning.guard.mode, planning.mode)",
+    StepCauseKind.LATER_SCHEDULE: "a schedule that was made later had been recorded before",
+    StepCauseKind.CLOCK_AHEAD: "made while a clock was ahead: decide anew",
+    StepCauseKind.DECIDED_AGAIN: "decided again at the right time",
+}
+
+
+def _cause_words(cause: StepCause) -> str:
+    match cause.kind:
+        case StepCauseKind.ASKED_FOR:
+            own = f" ({cause.detail})" if cause.detail else ""
+            overrides = f", which overrides: {'; '.join(map(str, cause.limits))}" if cause.limits else ""
+            return f"asked for by {cause.by}{own}{overrides}"
+        case StepCauseKind.EDITED:
+            return f"approved with the edit by {cause.by}" + (f": {cause.detail}" if cause.detail else "")
+        case StepCauseKind.GUARD_ACTS:
+            return f"{cause.action}: {cause.diagnosis}"
+        case StepCauseKind.APPROVED_BEFORE:
+            first = f"approved before by {cause.by}, as step {cause.step} at {cause.at:%a %H:%M}"
+            return f"{first}: {cause.detail}" if cause.detail else first
+        case StepCauseKind.WITHIN_BOUNDS:
+            return f"within planning.auto_approve: {', '.join(map(_bound_words, cause.bounds))}"
+        case StepCauseKind.FLOORED:
+            return _floored_words(cause)
+        case StepCauseKind.OTHER_SCHEDULE:
+            return f"schedule {cause.schedule} takes its place"
+        case StepCauseKind.SAME_STEP:
+            return f"step {cause.step} is the same and takes its place"
+        case StepCauseKind.STEP_AFTER:
+            return f"step {cause.step} takes its place, which was withheld"
+        case StepCauseKind.BY_HAND:
+            return f"{brief(cause.plan)} was deployed by hand (step {cause.step}): decide anew"
+        case StepCauseKind.GUARD_PLAN:
+            return f"the guard has put {brief(cause.plan)} in place of {brief(cause.before)}: decide anew"
+        case StepCauseKind.CLOCK_RIGHT:
+            return f"{cause.state} while a clock was ahead ({_minute(cause.at)} UTC), so it waits again"
+        case StepCauseKind.TOO_LATE:
+            return f"it is {_minute(cause.at)} UTC, and the step was only good until {_minute(cause.until)}"
+    return _PLAIN.get(cause.kind) or _deployment_words(cause)
+
+
+def _deployment_words(cause: StepCause) -> str:
+    """How a deployment ended."""
+    match cause.kind:
+        case StepCauseKind.RUNS:
+            after = "" if cause.downtime_s is None else f" after {cause.downtime_s:.2g} s of downtime"
+            runs = f"runs since {cause.at:%Y-%m-%d %H:%M:%S} UTC{after}"
+            if cause.floor:
+                runs = f"{brief(cause.plan)} {runs}; the floor is {brief(cause.floor)}"
+            return "; ".join(filter(None, [runs, cause.detail]))
+        case StepCauseKind.REFUSED:
+            return f"refused, nothing changed: {cause.detail}"
+        case StepCauseKind.REFUSED_AGAIN:
+            return f"refused when it was taken up again: {cause.detail}"
+        case StepCauseKind.NEVER_ASKED:
+            gone = f"its time has gone by at {_minute(cause.until)} UTC"
+            return f"cut short before the cluster took it, and {gone}; nothing changed"
+        case StepCauseKind.UNDONE:
+            return f"{cause.detail}; undone, {brief(cause.plan)} runs again"
+        case StepCauseKind.NOT_UNDONE:
+            return f"{cause.detail}; could not be undone: {cause.more}"
+        case StepCauseKind.UNDOING_FAILED:
+            return f"{cause.detail}; undoing it failed too: {cause.more}"
+    return cause.detail
+
+
+def _bound_words(bound: ReviewCause) -> str:
+    """A bound of `planning.auto_approve` that a schedule keeps."""
+    match bound.kind:
+        case ReviewCauseKind.MAX_STEP:
+            return f"at most {count_of(int(bound.bound), 'instance')} a step"
+        case ReviewCauseKind.COST:
+            return f"{bound.value:.3g} of {bound.bound:.3g} instance-hours over holding"
+        case ReviewCauseKind.PRICE:
+            return f"a price of {bound.value:.3g} of {bound.bound:.3g} over holding"
+    return f"violation with {bound.value:.0%} of {bound.bound:.0%}"
+
+
+def _floored_words(cause: StepCause) -> str:
+    """What a step of floor mode asks for, and why that is not the floor."""
+    pairs = {name: (count, cause.floor[name]) for name, count in cause.plan.items()}
+    above = [f"{name} {count}" for name, (count, least) in pairs.items() if count > least]
+    short = [f"{name} {count} of {least}" for name, (count, least) in pairs.items() if count < least]
+    on = "the bound of the cluster's scaler" if cause.of_scaler else "what runs"
+    words = [f"floor {brief(cause.floor)} on {on}"]
+    if above:
+        words.append(
+            f"{', '.join(above)} above the floor {'is' if len(above) == 1 else 'are'} not forescale's to lower"
+        )
+    if short:
+        words.append(f"planning.max_instances of {cause.bound} leaves room for {', '.join(short)}")
+    return "; ".join(words)
+
+
+def _minute(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from forescale.report.kit.decision_words import basis_summary, causes_words
 from forescale.report.kit.guard_words import barred_words, reason_words
 from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.step_reasons import why_words
 from forescale.report.kit.wording import duration
 from forescale.standing import SourceStanding, Standing
 from planner.decision_basis import Rung
@@ -26,7 +27,7 @@ def alarms(standing: Standing) -> tuple[str, ...]:
 def _of_steps(standing: Standing) -> Iterator[str]:
     local = LocalTime(standing.timezone)
     if standing.ended and (last := standing.ended[-1]).state is StepState.ROLLED_BACK:
-        yield f"the step of {local.moment(last.deploy_at)} was rolled back: {last.reason}"
+        yield f"the step of {local.moment(last.deploy_at)} was rolled back: {why_words(last.why)}"
 
 
 def _of_schedule(standing: Standing) -> Iterator[str]:

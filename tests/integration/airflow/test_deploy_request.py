@@ -11,7 +11,9 @@ from forescale.orchestration.deploy_request import FORM, requested_step
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import ledger_of
+from planner.edit_facts import LimitKind
 from planner.errors import PlanError
+from planner.step_cause import StepCauseKind
 
 pytestmark = pytest.mark.airflow
 
@@ -58,5 +60,8 @@ def test_form__overrides_limits_for_an_administrator_alone_and_with_a_reason(tmp
         requested_step(Workspace(settings), form, run_id="r", by="admin")
     assert ledger_of(settings).steps(topology=NAME) == []
     made = requested_step(Workspace(settings), form | {"why": "a fair"}, run_id="r", by="admin")
-    reason = ledger_of(settings).step(made.step_id).reason
-    assert reason.startswith("asked for by admin (a fair), which overrides: from read 1 · count 8 to read 1 · count 11")
+    asked = ledger_of(settings).step(made.step_id).cause
+    assert asked is not None
+    assert (asked.kind, asked.by, asked.detail) == (StepCauseKind.ASKED_FOR, "admin", "a fair")
+    passed = [(limit.limit, dict(limit.before), dict(limit.plan)) for limit in asked.limits]
+    assert passed == [(LimitKind.MAX_STEP, {"read": 1, "count": 8}, {"read": 1, "count": 11})]

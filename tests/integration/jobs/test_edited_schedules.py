@@ -26,7 +26,7 @@ from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import StepState
 from planner.provenance import Quantity
-from planner.review_cause import ReviewCause, ReviewCauseKind
+from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind
 
 pytestmark = [pytest.mark.mlflow, pytest.mark.slow]
 
@@ -153,7 +153,8 @@ def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
     assert list(approved["states"].values()) == ["approved", "approved", "proposed"]
     assert {step.state for step in steps_of(settings, made.schedule_id)} == {SUPERSEDED}
     assert {step.state for step in steps_of(settings, proposed["schedule_id"])} == {SUPERSEDED}
-    assert ledger_of(settings).step(approved["step_id"]).reason == "approved with the edit by anna"
+    edited = StepCause(StepCauseKind.EDITED, by="anna")
+    assert ledger_of(settings).step(approved["step_id"]).why == edited
 
 
 def test_an_edit__that_cannot_be_says_why_and_leaves_everything_as_it_was(
@@ -223,7 +224,8 @@ def test_auto_approve__lets_small_steps_pass_and_tells_why_it_asks_for_others(
 
     assert not (small := plan(Workspace(settings), NAME)).asks
     assert {step.state for step in small.steps} == {APPROVED}
-    assert steps_of(settings, small.schedule_id)[0].reason == "within planning.auto_approve: at most 6 instances a step"
+    bounds = (ReviewCause(ReviewCauseKind.MAX_STEP, bound=6),)
+    assert steps_of(settings, small.schedule_id)[0].why == StepCause(StepCauseKind.WITHIN_BOUNDS, bounds=bounds)
     # What nobody was asked for may be called off so.
     TraceClock(settings.clock_file).advance_to(FIRST + timedelta(minutes=45))
     assert not plan_now(settings).asks

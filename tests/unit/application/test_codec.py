@@ -20,6 +20,7 @@ from forescale.jobs.step_to_deploy import StepToDeploy
 from forescale.jobs.violation_budget import BudgetUse
 from planner.deployment import Deployment
 from planner.ledger.step_state import StepState
+from planner.step_cause import StepCause, StepCauseKind
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PLANNED = ScheduleAnswer(
@@ -51,7 +52,11 @@ RESULTS = [
         "shop", {"orders": Path("/f")}, {"orders": "r1"}, {"orders": {3600: (1.0, 2.0)}}, {"clicks": "silent"}, {}
     ),
     StepToDeploy("s1-1", NOON),
-    DueSteps(("s1-1",), (Deployment("s1-2", StepState.VERIFIED, "it holds"),), {"s1-3": "refused"}),
+    DueSteps(
+        ("s1-1",),
+        (Deployment("s1-2", StepState.VERIFIED, StepCause(StepCauseKind.RUNS, at=NOON)),),
+        {"s1-3": "refused"},
+    ),
     ReviewedSchedule("s1", {"s1-1": StepState.APPROVED}),
 ]
 

@@ -14,6 +14,7 @@ from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.parts import clock_of, cluster_of, ledger_of, topology_config
 from planner.errors import PlanError
+from planner.step_cause import StepCauseKind
 
 RUNNING = {"read": 1, "count": 8}
 FREEZE = "freeze: [{days: [mon], from: '05:00', until: '07:00', timezone: UTC}]"
@@ -67,9 +68,9 @@ def test_a_plan_past_a_limit__is_deployed_by_override_with_a_reason_alone(
     assert runs(settings) == RUNNING | {"count": count}
     ledger = ledger_of(settings)
     (step,) = ledger.steps(topology=NAME)
-    asked = ledger.events(step.id)[0].why
-    assert "(a fair), which overrides: " in asked
-    assert reason in asked
+    assert (asked := ledger.events(step.id)[0].cause) is not None
+    assert (asked.kind, asked.detail) == (StepCauseKind.ASKED_FOR, "a fair")
+    assert reason in str(asked.limits[0])
 
 
 def test_a_second_rescale_of_the_day__is_refused_where_one_is_the_most(

@@ -291,7 +291,8 @@ def test_a_planned_step_that_is_deployed_as_the_guard_asks__is_the_one_that_hold
     assert turn.action is not None
     assert turn.action.judgement is not None
     assert turn.action.judgement.kind is ReasonKind.NOT_DEPLOYED
-    assert "runs read 1 · work 7, not read 1 · work 2 as the decision assumed" in turn.action.judgement.detail
+    assert (refused := turn.action.judgement.cause) is not None
+    assert "runs read 1 · work 7, not read 1 · work 2 as the decision assumed" in refused.detail
 
 
 def test_a_due_step__is_held_while_it_would_carry_less_than_what_comes(settings: Settings) -> None:

@@ -96,9 +96,9 @@ from planner.pricing.instance_cost import InstanceCost
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.replay.run import Taken
 from planner.replay.timeline import Timeline, Track, read_timeline, write_timeline
-from planner.review_cause import REVIEW_CAUSE, ReviewCause, ReviewCauseKind
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule, ScheduledStep
 from planner.schedule_json import plan_from_json, plan_to_json, schedule_from_json, schedule_to_json
+from planner.step_cause import REVIEW_CAUSE, STEP_CAUSE, ReviewCause, ReviewCauseKind, StepCause, StepCauseKind
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=3)
@@ -263,10 +263,16 @@ CAUSE = Diagnosis(
     DiagnosisKind.UNDER_PROVISIONED, "split",
     (Symptom(SymptomKind.RATE_SKEW, "split", math.inf, 1.5, 1, 8.0, 0.5, 9.0),), 1,
 )  # fmt: skip
+WHY = StepCause(
+    StepCauseKind.ASKED_FOR, "calls-1", "calls", "anna", NOON, LATER, {"split": 2}, {"split": 1}, {"split": 3}, 8, True,
+    25.0, "superseded", "scale-up", "data-skew",
+    (LimitPassed(LimitKind.MAX_STEP, 5.0, 3.0, "split", {"split": 2}, {"split": 7}, NOON, LATER),),
+    (ReviewCause(ReviewCauseKind.CALLS_OFF, 8.0, 5.0, 16.0, "calls-1", "anna"),), "a fair", "away",
+)  # fmt: skip
 REASON = Reason(
     ReasonKind.SCALES, CAUSE, ActionKind.SCALE_UP, "split", 1.0, 2.0,
     Scaling({"split": 1}, {"split": 2}, 8.0, True, {"split": 1}, 4.0, 5.0), {"a": 0.5}, {"split": 3}, "s1", "due",
-    NOON, "node down", Need(8.0, 5.0, 9.0, 4.0),
+    NOON, "node down", Need(8.0, 5.0, 9.0, 4.0), WHY,
 )  # fmt: skip
 HELPED = Reason(ReasonKind.TAKES_MORE, CAUSE, observed=9.0, bound=3.0)
 ACTION = Action(
@@ -380,6 +386,7 @@ RECORDED = _Recorded(
         True,
         REASON,
         ASKED,
+        WHY,
     ),
     Outcome("", NOON, 25.0, {"downtime_s": 30.0}, {"downtime_s": 25.0}, 3),
 )
@@ -395,8 +402,12 @@ def _recorded(expected: _Recorded, folder: Path) -> _Recorded:
         connection.execute("UPDATE schedules SET replaced_by = 'hand-1'")
         connection.execute(
             "UPDATE steps SET made_by = 'guard', moved = 'by guard', asked_because = 'it is large', never_asked = 1, "
-            "withheld = ?, review_cause = ?",
-            (json.dumps(guard_facts.REASON.to_json(REASON)), json.dumps(REVIEW_CAUSE.to_json(ASKED))),
+            "withheld = ?, review_cause = ?, cause = ?",
+            (
+                json.dumps(guard_facts.REASON.to_json(REASON)),
+                json.dumps(REVIEW_CAUSE.to_json(ASKED)),
+                json.dumps(STEP_CAUSE.to_json(WHY)),
+            ),
         )
         connection.commit()
     (step,) = ledger.steps(schedule_id=made_id)

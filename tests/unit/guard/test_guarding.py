@@ -394,10 +394,9 @@ def test_a_plan_that_the_cluster_refuses__fails_and_changes_nothing(tmp_path: Pa
     (action,) = bench.ledger.guard.actions("pair")
     assert action.state is GuardState.INEFFECTIVE
     assert action.judgement is not None
-    assert (action.judgement.kind, "6 instances > 4 slots" in action.judgement.detail) == (
-        ReasonKind.NOT_DEPLOYED,
-        True,
-    )
+    assert action.judgement.kind is ReasonKind.NOT_DEPLOYED
+    assert action.judgement.cause is not None
+    assert "6 instances > 4 slots" in action.judgement.cause.detail
     assert bench.work == 2
 
 

@@ -6,9 +6,9 @@ import pytest
 from ledger_decisions import plan_of, schedule_of
 
 from planner.auto_approval import ApprovalBounds
-from planner.review_cause import ReviewCause
-from planner.review_cause import ReviewCauseKind as Kind
 from planner.scaling_schedule import Alternative, AlternativeKind
+from planner.step_cause import ReviewCause
+from planner.step_cause import ReviewCauseKind as Kind
 
 # It costs 50 instance-hours, 8 more than holding.
 SCHEDULE = replace(
@@ -28,9 +28,10 @@ def test_a_cause_for_review__has_value_and_bound() -> None:
     beyond = ApprovalBounds(max_violation_probability=0.1).schedule_beyond(SCHEDULE)
     assert beyond == ReviewCause(Kind.PROBABILITY, 0.2, 0.1)
     assert ApprovalBounds(max_step=2).step_beyond(plan_of(2), plan_of(5)) == ReviewCause(Kind.MAX_STEP, 3, 2)
-    assert ApprovalBounds(2, 9, 0.25).within(SCHEDULE) == (
-        "within planning.auto_approve: at most 2 instances a step, 8 of 9 instance-hours over holding, violation with "
-        "20% of 25%"
+    assert ApprovalBounds(2, 9, 0.25).within(SCHEDULE).bounds == (
+        ReviewCause(Kind.MAX_STEP, bound=2),
+        ReviewCause(Kind.COST, 8.0, 9),
+        ReviewCause(Kind.PROBABILITY, 0.2, 0.25),
     )
 
 
@@ -46,9 +47,7 @@ def test_cost__is_told_and_bound_in_prices_where_these_are_known() -> None:
     assert ApprovalBounds(max_cost_instance_hours=5).schedule_beyond(priced) == ReviewCause(Kind.COST, 8.0, 5, 16.0)
     assert ApprovalBounds(max_cost_price=16).schedule_beyond(priced) is None
     assert ApprovalBounds(max_cost_price=15).schedule_beyond(priced) == ReviewCause(Kind.PRICE, 16.0, 15)
-    assert ApprovalBounds(max_cost_price=20).within(priced) == (
-        "within planning.auto_approve: a price of 16 of 20 over holding"
-    )
+    assert ApprovalBounds(max_cost_price=20).within(priced).bounds == (ReviewCause(Kind.PRICE, 16.0, 20),)
 
 
 def test_a_bound_on_the_price__lets_nothing_pass_where_nobody_says_what_plans_cost() -> None:

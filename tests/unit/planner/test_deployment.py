@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from causes import cause_of
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
 from modeling.inputs.operator_profile import OperatorProfile
@@ -29,6 +30,7 @@ from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import ClusterError, PlanError
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.step_cause import StepCauseKind
 
 START = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 DUE = START + timedelta(minutes=10)
@@ -124,16 +126,15 @@ def test_step__that_assumed_another_plan_is_refused_and_nothing_changes(bench: B
     bench.clock.advance_to(DUE)
     deployment = bench.deploy(step_id)
     assert deployment.state is StepState.ROLLED_BACK
-    assert "nothing changed" in deployment.detail
-    assert "work 2" in deployment.detail
+    assert cause_of(deployment).kind is StepCauseKind.REFUSED
+    assert "work 2" in cause_of(deployment).detail
     assert bench.cluster.state().plan.same_parallelism(SMALL)
 
 
 def test_step__with_more_instances_than_slots_is_refused_with_both_numbers(bench: Bench) -> None:
     step_id = bench.step(plan=PhysicalPlan("pair", {"source": 1, "work": 9}))
     bench.clock.advance_to(DUE)
-    detail = bench.deploy(step_id).detail
-    assert "10 instances > 8 slots" in detail
+    assert "10 instances > 8 slots" in cause_of(bench.deploy(step_id)).detail
 
 
 class Faulty:
@@ -159,7 +160,9 @@ def test_plan__that_does_not_come_up_in_time_is_undone(bench: Bench) -> None:
     bench.clock.advance_to(DUE)
     deployment = bench.deploy(step_id, Faulty(bench.cluster, never_large))  # type: ignore[arg-type]
     assert deployment.undone
-    assert "3 of 7 tasks run" in deployment.detail
+    cause = cause_of(deployment)
+    assert (cause.kind, cause.plan) == (StepCauseKind.UNDONE, SMALL.parallelism)
+    assert "3 of 7 tasks run" in cause.detail
     assert bench.cluster.state().plan.same_parallelism(SMALL)
     assert bench.ledger.step(step_id).state is StepState.ROLLED_BACK
 
@@ -178,7 +181,7 @@ def test_plan__that_comes_up_but_does_not_hold_is_undone(bench: Bench) -> None:
     bench.clock.advance_to(DUE)
     deployment = bench.deploy(step_id, Faulty(bench.cluster, falls_over))  # type: ignore[arg-type]
     assert deployment.undone
-    assert "the job restarts" in deployment.detail
+    assert cause_of(deployment).detail == "the job restarts"
     assert bench.cluster.state().plan.same_parallelism(SMALL)
 
 
@@ -287,8 +290,9 @@ def test_step__tells_what_the_cluster_noted_of_it(bench: Bench) -> None:
     step_id = bench.step()
     bench.clock.advance_to(DUE)
     deployment = bench.deploy(step_id, Noted(bench.cluster, bench.cluster.progress))  # type: ignore[arg-type]
-    assert deployment.detail.endswith("25 s of downtime; Heron packs 2 containers")
-    assert bench.ledger.step(step_id).reason == deployment.detail
+    cause = cause_of(deployment)
+    assert (cause.kind, cause.downtime_s, cause.detail) == (StepCauseKind.RUNS, 25, "Heron packs 2 containers")
+    assert bench.ledger.step(step_id).cause == cause
 
 
 THREE = PhysicalPlan("pair", {"source": 1, "work": 3})

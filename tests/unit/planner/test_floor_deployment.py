@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from bounded_simulator import BoundedSimulator
+from causes import cause_of
 from floor_bench import Bench
 from ledger_decisions import NOON, after, plan_of
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, Status, Verified
 from planner.ledger.step_state import StepState
+from planner.step_cause import StepCauseKind
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def test_a_step__raises_to_its_plan_whatever_runs_by_then(bench: Bench) -> None:
     (step_id,) = bench.planned((10, 8))
     deployment = bench.deploy(step_id)
     assert (deployment.state, bench.runs) == (StepState.VERIFIED, 8)
-    assert deployment.detail.endswith("the floor is ingest 1 · transcribe 8")
+    assert cause_of(deployment).floor == {"ingest": 1, "transcribe": 8}
     assert bench.ledger.step(step_id).replaces.same_parallelism(plan_of(4))
     outcome = bench.ledger.outcome(step_id)
     assert outcome is not None
@@ -56,15 +58,22 @@ def test_what_somebody_else_scaled_meanwhile__is_theirs(bench: Bench) -> None:
     bench.somebody_scales(11)
     assert bench.deploy(down).state is StepState.VERIFIED
     assert bench.runs == 11
-    assert "transcribe 11" in bench.ledger.step(down).reason
-    assert any("above the floor is not forescale's to lower" in event.why for event in bench.ledger.events(down))
+    assert cause_of(bench.ledger.step(down)).plan["transcribe"] == 11
+    assert (11, 2) in _floored(bench, down)
 
 
 def test_the_limit__leaves_what_has_no_room_out_and_says_so(bench: Bench) -> None:
     (step_id,) = bench.planned((10, 12))
     assert bench.deploy(step_id, within=10).state is StepState.VERIFIED
     assert bench.runs == 9
-    assert any("leaves room for transcribe 9 of 12" in event.why for event in bench.ledger.events(step_id))
+    assert (9, 12) in _floored(bench, step_id)
+
+
+def _floored(bench: Bench, step_id: str) -> set[tuple[int, int]]:
+    """What was asked for over which floor, of transcribe, as it was written down."""
+    causes = [event.cause for event in bench.ledger.events(step_id) if event.cause is not None]
+    floored = [cause for cause in causes if cause.kind is StepCauseKind.FLOORED]
+    return {(cause.plan["transcribe"], cause.floor["transcribe"]) for cause in floored}
 
 
 class _Meddled:
@@ -105,7 +114,7 @@ def test_somebody_else_within_the_hold__keeps_the_last_word(bench: Bench, count:
     deployment = bench.deploy(step_id, _Meddled(bench, after=count))
     assert (deployment.state, bench.runs) == (state, count)
     if state is StepState.ROLLED_BACK:
-        assert "could not be undone" in deployment.detail
+        assert cause_of(deployment).kind is StepCauseKind.NOT_UNDONE
 
 
 def test_a_deployment_cut_short_after_the_request__is_taken_up_with_the_same_plan(bench: Bench) -> None:
@@ -182,7 +191,7 @@ def test_a_bound_that_its_owner_set__is_never_lowered(bench: Bench) -> None:
     for step_id, bound in zip(bench.planned((10, 2), (60, 8), (120, 1)), (3, 8, 3), strict=True):
         assert bench.deploy(step_id, cluster).state is StepState.VERIFIED
         assert cluster.bound.parallelism["transcribe"] == bound
-    assert any("above the floor is not forescale's to lower" in event.why for event in bench.ledger.events(step_id))
+    assert (3, 1) in _floored(bench, step_id)
 
 
 def test_a_bound_that_is_one_number_for_all__is_taken_back_as_well(bench: Bench) -> None:
@@ -226,7 +235,8 @@ def test_a_bound_that_never_comes_through__is_undone(bench: Bench) -> None:
     (step_id,) = bench.planned((10, 8))
     deployment = bench.deploy(step_id, cluster)
     assert deployment.state is StepState.ROLLED_BACK
-    assert "no node has room; undone" in deployment.detail
+    assert cause_of(deployment).kind is StepCauseKind.UNDONE
+    assert "no node has room" in cause_of(deployment).detail
     assert cluster.bound.parallelism["transcribe"] == 1
 
 

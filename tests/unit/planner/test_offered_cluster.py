@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from causes import cause_of
 from floor_bench import Bench
 from ledger_decisions import after, plan_of
 
@@ -47,8 +48,8 @@ def test_a_step__that_the_scaler_does_not_follow_ends_with_what_runs_and_changes
     (step_id,) = bench.planned((10, 8))
     done = deployed(bench, step_id, OfferedCluster(bench.cluster, bench.clock))
     assert done.state is StepState.ROLLED_BACK
-    assert "transcribe runs 4 of 8" in done.detail
-    assert "still offered" in done.detail
+    assert "transcribe runs 4 of 8" in cause_of(done).detail
+    assert "still offered" in cause_of(done).detail
     assert bench.runs == 4
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from causes import cause_of
 from guard_bench import Bench, after, plan_of
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -172,7 +173,7 @@ def test_a_step_after_a_missed_one__is_refused_where_somebody_else_has_changed_t
     ledger.take_skipped_places(ledger.step(second), at=healed.clock.now(), by="deploy")
     deployment = deploy_step(second, ledger, healed.cluster, healed.clock, by="deploy")
     assert deployment.state is StepState.ROLLED_BACK
-    assert "runs read 1 · work 6, not read 1 · work 5 as the decision assumed" in deployment.detail
+    assert "runs read 1 · work 6, not read 1 · work 5 as the decision assumed" in cause_of(deployment).detail
 
 
 def test_steps_that_are_called_off_for_a_later_one__wait_on_where_that_cannot_be_kept(

@@ -12,14 +12,16 @@ from forescale.report.kit.decision_words import (
     price_words,
     unknown_cost_words,
 )
+from forescale.report.kit.guard_words import reason_words as guard_reason_words
 from forescale.report.kit.step_reasons import reason_words, review_cause_words
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import CalibrationFacts, DecisionBasis, DriftFacts, PriceFacts
+from planner.edit_facts import LimitKind, LimitPassed
 from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.entries import StepEntry
 from planner.ledger.step_state import Moved, StepState
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
-from planner.review_cause import ReviewCause, ReviewCauseKind
+from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -115,3 +117,81 @@ def test_a_proposed_step__says_why_a_person_is_asked(cause: ReviewCause, words: 
     # A release that kept it in words.
     assert reason_words(replace(asked, review_cause=None, asked_because="it is large")).endswith("because it is large")
     assert reason_words(replace(asked, state=StepState.APPROVED)) == "as planned"
+
+
+COUNTS = {"work": 5, "tail": 4}
+LIMITS = (LimitPassed(LimitKind.MAX_STEP, 4, 3, before={"work": 1}, plan={"work": 5}),)
+BOUNDS = (
+    ReviewCause(ReviewCauseKind.MAX_STEP, bound=2),
+    ReviewCause(ReviewCauseKind.COST, 8.0, 9),
+    ReviewCause(ReviewCauseKind.PRICE, 16.0, 20),
+    ReviewCause(ReviewCauseKind.PROBABILITY, 0.2, 0.25),
+)
+Kind = StepCauseKind
+CAUSES = {
+    "asked for by anna": StepCause(Kind.ASKED_FOR, by="anna"),
+    "asked for by anna (a fair), which overrides: from work 1 to work 5 4 instances start or stop > planning.max_step "
+    "of 3": StepCause(Kind.ASKED_FOR, by="anna", detail="a fair", limits=LIMITS),
+    "approved with the edit by anna: a fair": StepCause(Kind.EDITED, by="anna", detail="a fair"),
+    "scale-up: data-skew": StepCause(Kind.GUARD_ACTS, action="scale-up", diagnosis="data-skew"),
+    "approved before by anna, as step s0-1 at Mon 12:00: the peak": StepCause(
+        Kind.APPROVED_BEFORE, by="anna", step="s0-1", at=NOON, detail="the peak"
+    ),
+    "within planning.auto_approve: at most 2 instances a step, 8 of 9 instance-hours over holding, a price of 16 of 20 "
+    "over holding, violation with 20% of 25%": StepCause(Kind.WITHIN_BOUNDS, bounds=BOUNDS),
+    "its time has come": StepCause(Kind.DUE),
+    "asked the cluster": StepCause(Kind.ASKED),
+    "taken up again after it was cut short": StepCause(Kind.RESUMED),
+    "floor work 3 · tail 8 on what runs; work 5 above the floor is not forescale's to lower; planning.max_instances of "
+    "14 leaves room for tail 4 of 8": StepCause(Kind.FLOORED, plan=COUNTS, floor={"work": 3, "tail": 8}, bound=14),
+    "the job needs what the step would take away": StepCause(Kind.NEEDED),
+    "runs since 2026-03-02 12:00:00 UTC after 25 s of downtime; two containers": StepCause(
+        Kind.RUNS, at=NOON, downtime_s=25.0, detail="two containers"
+    ),
+    "work 5 · tail 4 runs since 2026-03-02 12:00:00 UTC; the floor is work 3": StepCause(
+        Kind.RUNS, at=NOON, plan=COUNTS, floor={"work": 3}
+    ),
+    "refused, nothing changed: no slots": StepCause(Kind.REFUSED, detail="no slots"),
+    "refused when it was taken up again: no slots": StepCause(Kind.REFUSED_AGAIN, detail="no slots"),
+    "it fails": StepCause(Kind.FAILED, detail="it fails"),
+    "it fails; undone, work 5 · tail 4 runs again": StepCause(Kind.UNDONE, plan=COUNTS, detail="it fails"),
+    "it fails; could not be undone: away": StepCause(Kind.NOT_UNDONE, detail="it fails", more="away"),
+    "it fails; undoing it failed too: away": StepCause(Kind.UNDOING_FAILED, detail="it fails", more="away"),
+    "cut short before the cluster took it, and its time has gone by at 2026-03-02 12:00 UTC; nothing "
+    "changed": StepCause(Kind.NEVER_ASKED, until=NOON),
+    "it is 2026-03-02 12:00 UTC, and the step was only good until 2026-03-02 12:00": StepCause(
+        Kind.TOO_LATE, at=NOON, until=NOON
+    ),
+    "the guard only advises now (planning.guard.mode, planning.mode)": StepCause(Kind.GUARD_ADVISES),
+    "schedule s2 takes its place": StepCause(Kind.OTHER_SCHEDULE, schedule="s2"),
+    "a schedule that was made later had been recorded before": StepCause(Kind.LATER_SCHEDULE),
+    "step s2-1 is the same and takes its place": StepCause(Kind.SAME_STEP, step="s2-1"),
+    "step s1-2 takes its place, which was withheld": StepCause(Kind.STEP_AFTER, step="s1-2"),
+    "work 5 · tail 4 was deployed by hand (step hand-1): decide anew": StepCause(
+        Kind.BY_HAND, plan=COUNTS, step="hand-1"
+    ),
+    "the guard has put work 5 · tail 4 in place of work 1: decide anew": StepCause(
+        Kind.GUARD_PLAN, plan=COUNTS, before={"work": 1}
+    ),
+    "made while a clock was ahead: decide anew": StepCause(Kind.CLOCK_AHEAD),
+    "superseded while a clock was ahead (2026-03-02 12:00 UTC), so it waits again": StepCause(
+        Kind.CLOCK_RIGHT, state="superseded", at=NOON
+    ),
+    "decided again at the right time": StepCause(Kind.DECIDED_AGAIN),
+}
+
+
+@pytest.mark.parametrize(("words", "cause"), CAUSES.items())
+def test_a_step__says_why_it_is_in_its_state(words: str, cause: StepCause) -> None:
+    assert reason_words(replace(STEP, reason="", cause=cause)) == words
+    not_deployed = Reason(ReasonKind.NOT_DEPLOYED, state="rolled back", cause=cause)
+    assert guard_reason_words(not_deployed) == f"not deployed, the step is rolled back: {words}"
+
+
+def test_every_kind_of_cause__has_words() -> None:
+    assert {cause.kind for cause in CAUSES.values()} == set(StepCauseKind)
+
+
+def test_a_person_who_gives_no_reason__is_named() -> None:
+    assert reason_words(replace(STEP, reason="")) == "approved by anna"
+    assert reason_words(replace(STEP, state=StepState.VETOED, reason="sale is off")) == "sale is off"

@@ -15,6 +15,7 @@ from forescale.orchestration.dag_runs import run_id_of
 from forescale.orchestration.review_operator import APPROVE, EDIT, VETO
 from forescale.wiring.parts import cluster_of, ledger_of, topology_config
 from planner.decision_basis import CauseKind, Rung
+from planner.step_cause import StepCauseKind
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -98,7 +99,8 @@ def test_roles__let_a_viewer_look_alone_and_an_administrator_alone_override(runn
     assert "user 'reviewer' may not override limits" in "\n".join(client.failures("deploy", run_id))
     run_id = client.trigger("deploy", form | limitless)
     client.wait_for_success("deploy", run_id, PATIENCE_S)
-    assert "asked for by admin (a fair)" in ledger.events(step_of(client, run_id)["step_id"])[0].why
+    assert (asked := ledger.events(step_of(client, run_id)["step_id"])[0].cause) is not None
+    assert (asked.kind, asked.by, asked.detail) == (StepCauseKind.ASKED_FOR, "admin", "a fair")
 
 
 def test_waiting_step__holds_no_worker_outlives_a_killed_scheduler_and_is_deployed_once_at_its_time(

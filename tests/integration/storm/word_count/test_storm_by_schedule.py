@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from causes import cause_of
 from ledger_decisions import schedule_of
 from storm_cluster import StormCluster as LocalStorm
 from storm_throughput import measured_rates
@@ -21,6 +22,7 @@ from planner.clusters.storm import StormCluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
+from planner.step_cause import StepCauseKind
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow]
 
@@ -80,7 +82,7 @@ def test_step__is_predicted_deployed_and_measured(word_count: LocalStorm, tmp_pa
     profiles = calibrated(topology, cluster.operator_samples(600), CONFIG.declared_profiles(), warm_s=0.0).profiles
     told = evaluate(topology, profiles, LARGER, {"sentences": 30.0})
     ledger, step_id, deployment = _deployed(tmp_path, cluster)
-    assert deployment.state is StepState.VERIFIED, deployment.detail
+    assert deployment.state is StepState.VERIFIED, deployment.why
     outcome = ledger.outcome(step_id)
     assert outcome is not None
     assert outcome.downtime_s is not None
@@ -98,5 +100,6 @@ def test_step_that_does_not_hold__is_undone(word_count: LocalStorm, tmp_path: Pa
     cluster = _cluster(word_count, Distrusted)
     _, _, deployment = _deployed(tmp_path, cluster)
     assert deployment.state is StepState.ROLLED_BACK
-    assert "the test does not trust it; undone" in deployment.detail
+    assert cause_of(deployment).kind is StepCauseKind.UNDONE
+    assert cause_of(deployment).detail.endswith("the test does not trust it")
     assert cluster.state().plan.same_parallelism(FIRST)

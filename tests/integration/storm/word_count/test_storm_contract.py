@@ -113,7 +113,7 @@ class TestStormContract(ClusterContract):
             self.deployed(ledger, step, word_count, first)
         assert ledger.step(step).state is StepState.DEPLOYING
         told = self.deployed(ledger, step, word_count, second)
-        assert told.state is StepState.VERIFIED, told.detail
+        assert told.state is StepState.VERIFIED, told.why
         assert [path.rpartition("/rebalance/")[2] for path in first.changed + second.changed] == ["1"]
         assert cluster.state().plan.same_parallelism(plan)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
 from forecasting.arrivals.store import write_history
+from forescale.local.demo.guard_watch import Watch, watch_guard
 from forescale.settings import Settings
 from planner.clock import TraceClock
 
@@ -35,3 +36,14 @@ def begin_pair(settings: Settings) -> None:
     arrivals = Arrivals(MONDAY, MONDAY + timedelta(hours=2), 60, Measures.OFFERED, {"read": source})
     write_history(arrivals, settings.history_dir, "pair", arrivals.start, arrivals.end)
     TraceClock(settings.clock_file).start_at(MONDAY)
+
+
+def begun_pair(folder: Path) -> Settings:
+    made = Settings(home=folder / "home", topologies=folder / "topologies", clock="trace")
+    begin_pair(made)
+    return made
+
+
+def watched_pair(settings: Settings, judged_within_s: float = 900.0) -> Watch:
+    """A turn a minute."""
+    return watch_guard(settings, "pair", acts_within_s=600.0, judged_within_s=judged_within_s, pause_s=60.0)

@@ -66,22 +66,6 @@ def test_what_it_cannot_say__is_an_error_with_the_remedy(tmp_path: Path, text: s
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["orders", "--all"], "orders and --all are both given"),
-        (["orders", "--fleet", "fleet.yaml"], "--fleet, --workers and --spark need --all"),
-        (["--all", "--workers", "2", "--spark"], "--workers and --spark exclude each other"),
-    ],
-)
-def test_options_that_do_not_go_together__are_wrong_usage(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", *arguments])
-    assert (ended.value.code, said in " ".join(capsys.readouterr().err.replace("│", " ").split())) == (2, True)
-
-
 def test_a_folder_without_topologies__is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

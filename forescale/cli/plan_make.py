@@ -89,7 +89,7 @@ def show_schedule(planned: "ScheduleAnswer") -> None:
             "those that it was made from"
         )
     if planned.floor:
-        plain("floor mode: each plan is a lower bound; a reactive scaler or a person decides above it")
+        plain("each plan is a lower bound (planning.mode): a scaler or a person decides above it")
     if planned.cause and planned.rung.plans:
         from forescale.report.kit.decision_words import RUNGS
 

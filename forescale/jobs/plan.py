@@ -34,7 +34,7 @@ from forescale.report.kit.decision_words import basis_summary
 from forescale.report.kit.schedule_words import ledger_words
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
-from forescale.wiring.planning_terms import change_terms_of
+from forescale.wiring.planning_terms import bounded_spans, change_terms_of
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.decision_basis import DecisionBasis
 from planner.errors import PlanError
@@ -46,6 +46,9 @@ from planner.replay.last_day import LastDay
 from planner.scaling_schedule import ScalingSchedule
 
 logger = logging.getLogger(__name__)
+
+BOUNDS_AHEAD = timedelta(days=1)
+"""How far ahead a held schedule says which of planning.windows nothing keeps."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,9 @@ def _new_schedule(
     if request.basis.rung.plans:
         situation, case = request_case(workspace, request, forecasts)
         return situation, case, request_schedule(workspace, request, case, forecasts)
-    held, quantile = request.start.plan, request.config.planning.quantile
-    schedule = held_schedule(request.config.topology, request.now, held, request.basis, quantile)
+    held, planning = request.start.plan, request.config.planning
+    basis = replace(request.basis, bounded=tuple(bounded_spans(planning, request.now, request.now + BOUNDS_AHEAD)))
+    schedule = held_schedule(request.config.topology, request.now, held, basis, planning.quantile)
     return request.situation, None, schedule
 
 

@@ -114,6 +114,7 @@ class DecisionReport:
             self.max_lag_s,
             self.past,
             self.outcome is not None,
+            self.max_utilisation,
         )
 
     @property

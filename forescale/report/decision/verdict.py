@@ -1,8 +1,9 @@
 """What a reviewer reads first: what will change, what it costs and risks, what is asked and until when."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from math import isnan
 
+from forescale.report.decision.bound_words import bounds, unkept_bounds
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
@@ -26,13 +27,9 @@ from modeling.wording import count_of
 from planner.decision_basis import Rung
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 
-FLOOR_MODE = (
-    "Floor mode (planning.mode): each plan is a lower bound, and a reactive scaler or a person decides above it"
-)
+FLOOR_MODE = "Each plan is a lower bound (planning.mode): a scaler or a person decides above it"
 AT_ONCE_S = 60.0
 """A step due this soon after the decision is due at once."""
-MAX_BOUNDS = 3
-"""Spans with bounds that the first screen lists."""
 MAX_BASIS = 120
 """Letters about what a decision was planned by that the form of a review shows."""
 
@@ -63,11 +60,12 @@ def _unbroken(proposal: Proposal, at: datetime) -> str:
 
 
 def warnings(proposal: Proposal) -> tuple[str, ...]:
-    """What stands before everything else: a broken budget and what keeps it, steps that are past their time, a silent
-    feed, service times that nobody has measured.
+    """What stands before everything else: a broken budget and what keeps it, steps that are past their time, bounds
+    that a held plan breaks, a silent feed, service times that nobody has measured.
     """
     stand_ins = placeholder_warning(proposal.schedule.basis.stands_on, proposal.schedule.topology)
-    return tuple(filter(None, (_broken_budget(proposal), _too_late(proposal), _silent_feed(proposal), stand_ins)))
+    told = (_broken_budget(proposal), _too_late(proposal), unkept_bounds(proposal), _silent_feed(proposal), stand_ins)
+    return tuple(filter(None, told))
 
 
 def _silent_feed(proposal: Proposal) -> str:
@@ -131,21 +129,9 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
         Sentence("Cost", cost(proposal)),
         Sentence("Risk", risk(proposal)),
         *([Sentence("Planned by", sentence(told))] if (told := basis_summary(proposal.schedule.basis)) else []),
-        *([Sentence("Bounds", told)] if (told := _bounds(proposal)) else []),
+        *([Sentence("Bounds", told)] if (told := bounds(proposal)) else []),
         *([Sentence("Mode", _mode())] if proposal.schedule.basis.floor else []),
     )
-
-
-def _bounds(proposal: Proposal) -> str:
-    """Instances that people want in spans of the horizon, the first of them; empty without any."""
-    told = []
-    for span in proposal.schedule.basis.bounded:
-        when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s)))
-        bounds = [f"at least {count_of(count, 'instance')} of {name}" for name, count in span.least.items()]
-        bounds += [f"at most {count_of(count, 'instance')} of {name}" for name, count in span.most.items()]
-        told.append(f"{', '.join(bounds)} on {when}")
-    more = [f"{len(told) - MAX_BOUNDS} more"] if len(told) > MAX_BOUNDS else []
-    return sentence("; ".join([*told[:MAX_BOUNDS], *more])) if told else ""
 
 
 def brief_sentences(proposal: Proposal) -> tuple[Sentence, ...]:
@@ -259,6 +245,9 @@ def risk(proposal: Proposal, *, brief: bool = False) -> str:
         told = f"{told}. {past_late(proposal.past, in_shadow=proposal.in_shadow)}"
     if proposal.max_lag_s is not None:
         told = f"{told}. Late: a minute with more than {duration(proposal.max_lag_s)} of lag"
+        if proposal.max_utilisation < 1:
+            full = percent(proposal.max_utilisation)
+            told = f"{told}; expected minutes, but for those of a reactive scaler, take an instance for full at {full}"
     return f"{told[0].upper()}{told[1:]}."
 
 

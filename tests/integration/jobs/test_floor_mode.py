@@ -30,7 +30,7 @@ def test_the_floor__is_moved_and_somebody_elses_instances_are_left_alone(
     assert not made.entry.shadow
     assert FLOOR_MODE in made.report.read_text(encoding="utf-8")
     show_schedule(schedule_answer(made))
-    assert "floor mode: each plan is a lower bound" in capsys.readouterr().out
+    assert "each plan is a lower bound (planning.mode)" in capsys.readouterr().out
     review(Workspace(settings), made.schedule_id, approve=True, by="anna", why="as planned")
 
     # 8 instances ran at 06:00. Somebody else takes 3 away meanwhile: in act mode every step would be refused.

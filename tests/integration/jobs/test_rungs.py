@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from forecasting.arrivals.store import write_history
 from forecasting.forecast import QUANTILES, Forecast
 from forecasting.forecast_file import write_forecast
 from forescale.cli.expected import EXPECTED
+from forescale.cli.schedule_answer import schedule_answer
 from forescale.files.atomic import write_whole
 from forescale.jobs.plan import plan
 from forescale.jobs.planning_case import announced_turns
@@ -233,6 +235,34 @@ def test_without_a_history__the_running_plan_is_held_and_the_cause_recorded(
     assert plan(Workspace(made), NAME).schedule_id == planned.schedule_id
     TraceClock(made.clock_file).advance_to(NOW + timedelta(hours=1))
     assert plan(Workspace(made), NAME).schedule_id != planned.schedule_id
+
+
+WINDOWS = [
+    {"days": [day], "from": "18:00", "until": "22:00", "timezone": "UTC", "min_parallelism": {"count": count}}
+    for day, count in (("mon", 12), ("wed", 20))
+]
+
+
+@pytest.mark.parametrize("mode", ["act", "floor", "shadow"])
+def test_instances_that_people_want__are_asked_of_them_where_nothing_can_be_planned_by(
+    tmp_path: Path, mode: str
+) -> None:
+    made = install(tmp_path / "a", mode=mode, days=0)
+    file = made.topologies / f"{NAME}.yaml"
+    body = yaml.safe_load(file.read_text())
+    body["planning"]["windows"] = WINDOWS
+    file.write_text(yaml.safe_dump(body))
+    told = schedule_answer(plan(Workspace(made), NAME)).warnings
+    if mode == "shadow":  # nothing is deployed
+        assert told == ()
+        return
+    (window,) = told
+    # 4 run; the bounds of Wednesday are more than a day ahead.
+    assert "at least 12 instances of count on Mon 16 Mar 18:00–22:00, and count 4 is held" in window.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    remedy = "set the scaler's bounds" if mode == "floor" else "`forescale deploy now pair --set count=12`"
+    assert window.endswith(f"Unless an approved step changes that in time, {remedy}.")
 
 
 @pytest.mark.parametrize("mode", ["act", "shadow"])

@@ -76,6 +76,12 @@ def test_report__weighs_the_cost_against_the_alternatives() -> None:
     assert "a fixed plan sized for the peak 648 +74 % 1 no minute late costs 276 instance-hours more" in text
 
 
+def test_report__says_at_which_busyness_expected_minutes_take_an_instance_for_full() -> None:
+    bounded = "of lag; expected minutes, but for those of a reactive scaler, take an instance for full at 85 %."
+    assert bounded in read(sample_decision())
+    assert "for full at" not in read(replace(sample_decision(), max_utilisation=1.0))
+
+
 def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts() -> None:
     decision = sample_decision()
     first, *others = decision.schedule.steps
@@ -96,7 +102,7 @@ def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts(
 def test_report__tells_what_the_week_before_used_of_the_budget() -> None:
     decision = sample_decision()
     week = replace(decision, past=MinuteCount(10_080, 12))
-    assert ". 12 of 10,080 minutes known in 7 days were late. Late: a minute with more than 3 min of lag." in read(week)
+    assert ". 12 of 10,080 minutes known in 7 days were late. Late: a minute with more than 3 min of lag" in read(week)
     shadow = replace(week, shadow_days=(), past=MinuteCount(2_880, 2))
     assert "2 of 2,880 minutes of whole days in 7 days would have been late. Late" in read(shadow)
     for unknown in (None, MinuteCount(0, 0)):

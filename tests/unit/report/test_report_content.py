@@ -114,7 +114,7 @@ def test_report__says_that_plans_of_floor_mode_are_lower_bounds() -> None:
     of = replace(decision.schedule.basis, floor=True)
     text = read(replace(decision, schedule=replace(decision.schedule, basis=of)))
     assert "Move the floor of call-analytics 4 times by Fri 24 Oct 12:35: 16 → 8 → 18 → 27 → 16 instances at" in text
-    assert "each plan is a lower bound, and a reactive scaler or a person decides above it" in text
+    assert "Each plan is a lower bound (planning.mode): a scaler or a person decides above it" in text
     assert "lower bound" not in read(decision)
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
 from forecasting.arrivals.grid import in_calendar
+from forecasting.arrow_columns import floats
 from forecasting.bounded_file import bounded_bytes, check_regular
 from forecasting.errors import ForecastError
 from forecasting.folder import whole_folder
@@ -170,7 +171,7 @@ def _paths(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
         raise ForecastError(f"{file} holds {held} as paths, {body.paths} are expected; make the forecast again")
     if not pa.types.is_floating(held.value_type) or table["paths_per_s"].null_count:
         raise ForecastError(f"{file} holds {held}, or lacks paths of a step; make the forecast again")
-    rates = table["paths_per_s"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    rates = floats(pa.chunked_array([chunk.flatten() for chunk in table["paths_per_s"].chunks], held.value_type))
     if rates.size != table.num_rows * body.paths:
         raise ForecastError(f"{file} lacks rates; make the forecast again")
     return np.ascontiguousarray(rates.reshape(table.num_rows, body.paths).T, dtype=np.float64)
@@ -185,4 +186,4 @@ def _paths_in_columns(table: pa.Table, body: _Body, file: Path) -> np.ndarray:
         )
     if any(not pa.types.is_floating(table.schema.field(name).type) for name in names):
         raise ForecastError(f"{file} holds paths that are no numbers; make the forecast again")
-    return np.array([table[name].to_numpy() for name in names], dtype=np.float64).reshape(body.paths, table.num_rows)
+    return np.array([floats(table[name]) for name in names]).reshape(body.paths, table.num_rows)

@@ -1,17 +1,21 @@
 """How far a stretch of the history can be trusted: outcomes of its rows, and statuses of its windows."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
+from itertools import product
 
+import numpy as np
 import pyarrow as pa
 
+from forecasting.arrays import Ints
 from forecasting.arrivals.arrival_source import QUARANTINED, TALLIES
 from forecasting.arrivals.grid import SECOND_US, from_us, to_us
 from forecasting.arrivals.history import OBSERVED, PARTIAL, THROTTLED
 from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrow_columns import integers, words
 from forecasting.errors import HistoryError
 
 _SUMMED = ("count", *TALLIES)
@@ -86,8 +90,9 @@ def quality(
     windows = (last_us - first_us) // width_us
     if windows <= 0:
         raise HistoryError(f"no window of {manifest.window_s} s lies between {start} and {end}; give a longer interval")
-    sums = _sums(rows)
-    statuses = _statuses(rows)
+    codes, held = words(rows["source"])
+    sums = _sums(rows, codes, held)
+    statuses = _statuses(rows, codes, held)
     names = sorted({*sums, *(sources or ())})
     by_source = {name: _of_source(sums.get(name, {}), statuses, name, windows) for name in names}
     return Quality(
@@ -101,17 +106,19 @@ def quality(
     )
 
 
-def _sums(rows: pa.Table) -> dict[str, dict[str, int]]:
-    """The sum of each number by source."""
-    summed = rows.group_by("source").aggregate([(name, "sum") for name in _SUMMED]).to_pylist()
-    # Arrow's sum of nulls is null, as for the counts of a source that is missing throughout.
-    return {row["source"]: {name: row[f"{name}_sum"] or 0 for name in _SUMMED} for row in summed}
+def _sums(rows: pa.Table, codes: Ints, sources: Sequence[str]) -> dict[str, dict[str, int]]:
+    """The sum of each number by source. codes: which source each row is of."""
+    summed = {name: np.zeros(len(sources), dtype=np.int64) for name in _SUMMED}
+    for name, of_source in summed.items():
+        np.add.at(of_source, codes, integers(rows[name]))
+    return {source: {name: int(each[at]) for name, each in summed.items()} for at, source in enumerate(sources)}
 
 
-def _statuses(rows: pa.Table) -> dict[tuple[str, str], int]:
-    """Windows by source and status."""
-    counted = rows.group_by(["source", "status"]).aggregate([([], "count_all")]).to_pylist()
-    return {(row["source"], row["status"]): row["count_all"] for row in counted}
+def _statuses(rows: pa.Table, codes: Ints, sources: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Windows by source and status. codes: as in _sums."""
+    of_row, states = words(rows["status"])
+    counts = np.bincount(codes * len(states) + of_row, minlength=len(sources) * len(states))
+    return dict(zip(product(sources, states), counts.tolist(), strict=True))
 
 
 def _of_source(

@@ -12,6 +12,7 @@ from forecasting.arrivals.arrival_source import TALLIES, Arrivals, Measures, Sou
 from forecasting.arrivals.coverage import Int64s, status_codes
 from forecasting.arrivals.grid import SECOND_US, from_us
 from forecasting.arrivals.history import COLUMNS, MISSING, OBSERVED, PARTIAL, STATUSES, THROTTLED
+from forecasting.arrow_columns import integers, words
 from forecasting.errors import HistoryError
 
 BORDER = pa.schema(
@@ -155,18 +156,12 @@ def best_known(rows: pa.Table, earlier: pa.Table) -> pa.Table:
 
 def source_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[str]]:
     """The source index of each row, shape (rows,), and the sorted names of the sources by index."""
-    if rows.num_rows == 0:
-        return np.empty(0, dtype=np.int64), []
-    encoded = rows["source"].combine_chunks().dictionary_encode()
-    given = encoded.dictionary.to_pylist()
-    names = sorted(given)
-    number = {name: at for at, name in enumerate(names)}
-    return np.array([number[name] for name in given], dtype=np.int64)[encoded.indices.to_numpy()], names
+    return words(rows["source"])
 
 
 def window_starts_us(rows: pa.Table) -> Int64s:
     """Starts of the windows in microseconds since the epoch, shape (rows,)."""
-    return np.asarray(rows["window_start"].cast(pa.int64()))
+    return integers(rows["window_start"].cast(pa.int64()))
 
 
 def _default_column(name: str, rows: pa.Table) -> pa.Array:

@@ -15,7 +15,6 @@ from math import isfinite
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 
 from forecasting.arrivals.arrival_source import Arrivals
 from forecasting.arrivals.grid import SECOND_US, from_us
@@ -29,6 +28,7 @@ from forecasting.arrivals.storage.manifest import MANIFEST, InForce, Manifest, i
 from forecasting.arrivals.storage.reading import read_commit, rows_between
 from forecasting.arrivals.storage.snapshots import KEEP_S, put_aside, sweep
 from forecasting.arrivals.storage.staging import Staging, last_window_end
+from forecasting.arrow_columns import floats, words
 from forecasting.errors import HistoryError, HistoryStoreError
 
 log = logging.getLogger(__name__)
@@ -125,10 +125,9 @@ def read_history(
     firsts_us = np.full(len(names), np.iinfo(np.int64).max)
     np.minimum.at(firsts_us, codes, starts_us)
     begin_us = int(firsts_us.min())
-    # Floats are exact up to 2^53, and null becomes NaN.
-    counts = rows["count"].to_numpy().astype(np.float64)
-    status = MISSING if lower_bounds else OBSERVED
-    whole = pa.compute.equal(rows["status"], status).to_numpy() ^ lower_bounds
+    counts, (of_row, states) = floats(rows["count"]), words(rows["status"])
+    shown = [state != MISSING if lower_bounds else state == OBSERVED for state in states]
+    whole = np.array(shown, dtype=bool)[of_row]
     grid = np.full((len(names), (int(starts_us.max()) - begin_us) // width_us + 1), np.nan)
     grid[codes[whole], (starts_us[whole] - begin_us) // width_us] = counts[whole]
     series = {

@@ -7,16 +7,16 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 
 from forecasting.arrivals.grid import SECOND_US, to_us
-from forecasting.arrivals.rows import SCHEMA, window_starts_us, with_own_columns
+from forecasting.arrivals.rows import SCHEMA, source_codes, window_starts_us, with_own_columns
 from forecasting.arrivals.storage.directory import Directory
 from forecasting.arrivals.storage.folder import Folder
 from forecasting.arrivals.storage.layout import DAY_US, iso_date, topologies, topology_folder
 from forecasting.arrivals.storage.manifest import Manifest
 from forecasting.arrivals.storage.parts import read_part
 from forecasting.arrivals.storage.snapshots import manifest_of
+from forecasting.arrow_columns import column_of
 from forecasting.errors import HistoryError
 
 _ATTEMPTS = 10
@@ -75,8 +75,7 @@ def rows_between(
         _chosen(with_own_columns(held, shown), begin_us, last_us, sources).select(columns)
         for held in folder.each(read, parts)
     ]
-    empty = pa.schema([SCHEMA.field(name) for name in columns]).empty_table()
-    rows = pa.concat_tables([empty, *tables])
+    rows = pa.concat_tables(tables or [pa.schema([SCHEMA.field(name) for name in columns]).empty_table()])
     if rows.num_rows == 0 and sources is None:
         raise HistoryError(
             f"history in {folder} has no whole window between {start} and {end}; it covers the dates "
@@ -89,6 +88,6 @@ def _chosen(rows: pa.Table, begin_us: int, last_us: int, sources: Collection[str
     starts_us = window_starts_us(rows)
     chosen = (starts_us >= begin_us) & (starts_us <= last_us)
     if sources is not None:
-        wanted = pa.array(list(sources), pa.string())
-        chosen &= pa.compute.is_in(rows["source"], wanted).to_numpy(zero_copy_only=False)
-    return rows if chosen.all() else rows.filter(pa.array(chosen))
+        codes, names = source_codes(rows)
+        chosen &= np.array([name in sources for name in names], dtype=bool)[codes]
+    return rows if chosen.all() else rows.take(column_of(np.flatnonzero(chosen)))

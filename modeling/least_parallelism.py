@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
-import networkx as nx
 import numpy as np
 
 from modeling.arrays import Flags, Floats
@@ -410,18 +409,17 @@ def _by_both(topology: Topology, grouping: Grouping) -> bool:
 
 def _coupled(topology: Topology) -> list[list[str]]:
     """Groups of operators that must be searched together; groups and members in topological order."""
-    together: nx.Graph[str] = nx.Graph()
-    together.add_nodes_from(topology.order)
+    parts = [{name} for name in topology.order]
     for stream in topology.streams:
+        together = set[str]()
         if _by_both(topology, stream.grouping):
-            together.add_edge(stream.upstream, stream.downstream)
+            together |= {stream.upstream, stream.downstream}
         if stream.grouping is Grouping.ALL:
-            together.add_edges_from(
-                (stream.downstream, after) for after in nx.descendants(topology.graph, stream.downstream)
-            )
+            together |= {stream.downstream, *topology.reached[stream.downstream]}
+        joined = together.union(*(part for part in parts if part & together))
+        parts = [part for part in parts if not part & together] + ([joined] if joined else [])
     at = {name: number for number, name in enumerate(topology.order)}
-    parts = [sorted(part, key=at.__getitem__) for part in nx.connected_components(together)]
-    return sorted(parts, key=lambda part: at[part[0]])
+    return sorted((sorted(part, key=at.__getitem__) for part in parts), key=lambda part: at[part[0]])
 
 
 def _doubling(counts: Sequence[int]) -> Iterator[list[int]]:

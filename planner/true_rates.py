@@ -20,8 +20,7 @@ def target_rates_per_s(
     rates = {name: rounded(rate_per_s) for name, rate_per_s in sources_per_s.items()}
     for name in topology.order:
         if name not in rates:
-            above = topology.graph.predecessors(name)
-            rates[name] = rounded(sum(rates[each] * ratios[each, name] for each in above))
+            rates[name] = rounded(sum(rates[each] * ratios[each, name] for each in topology.senders(name)))
     return rates
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import networkx as nx
 import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
@@ -191,8 +190,6 @@ def feeding_sources(topology: Topology) -> Flags:
     """
     if topology.engine is Engine.HERON:
         return np.ones((len(topology.order), len(topology.sources)), dtype=bool)
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(topology.order)
-    graph.add_edges_from((stream.upstream, stream.downstream) for stream in topology.streams)
-    reached = [nx.descendants(graph, source) | {source} for source in topology.sources]
-    return np.array([[name in each for each in reached] for name in topology.order])
+    return np.array(
+        [[name == source or name in topology.reached[source] for source in topology.sources] for name in topology.order]
+    )

@@ -6,8 +6,6 @@ loads, and so does the ratio unless it is known for each input.
 
 from collections.abc import Mapping
 
-import networkx as nx
-
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.topology import Topology
 
@@ -17,7 +15,7 @@ def mixed_operators(topology: Topology) -> Mapping[str, tuple[str, ...]]:
     found = {}
     for name in topology.order:
         inputs = topology.inputs(name)
-        sources = nx.ancestors(topology.graph, name) & set(topology.sources)
+        sources = [source for source in topology.sources if name in topology.reached[source]]
         if len(inputs) > 1 and len(sources) > 1:
             found[name] = tuple(stream.name for stream in inputs)
     return found

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
 
 from modeling.errors import ModelError
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 class Grouping(StrEnum):
@@ -164,20 +160,31 @@ class Topology:
                 )
 
     @cached_property
-    def graph(self) -> "nx.DiGraph[str]":
-        """For questions of reach; networkx takes longer to import than a topology file to read."""
-        import networkx as nx
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """Upstream and downstream operator of each stream; once for several streams between the same two."""
+        return tuple(dict.fromkeys((stream.upstream, stream.downstream) for stream in self.streams))
 
-        graph: nx.DiGraph[str] = nx.DiGraph()
-        graph.add_nodes_from(operator.name for operator in self.operators)
-        graph.add_edges_from((stream.upstream, stream.downstream) for stream in self.streams)
-        return graph
+    def readers(self, operator: str) -> tuple[str, ...]:
+        """Operators that an operator sends to, each once."""
+        return tuple(dict.fromkeys(stream.downstream for stream in self.outputs(operator)))
+
+    def senders(self, operator: str) -> tuple[str, ...]:
+        """Operators that an operator reads from, each once."""
+        return tuple(dict.fromkeys(stream.upstream for stream in self.inputs(operator)))
+
+    @cached_property
+    def reached(self) -> Mapping[str, frozenset[str]]:
+        """By operator, all operators that its tuples may reach, without itself."""
+        found: dict[str, frozenset[str]] = {}
+        for name in reversed(self.order):
+            found[name] = frozenset(self.readers(name)).union(*(found[each] for each in self.readers(name)))
+        return found
 
     @cached_property
     def order(self) -> tuple[str, ...]:
         """Operators in topological order, those of the same depth as the streams reach them."""
         sorter = TopologicalSorter[str]({operator.name: () for operator in self.operators})
-        for upstream, downstream in dict.fromkeys((stream.upstream, stream.downstream) for stream in self.streams):
+        for upstream, downstream in self.edges:
             sorter.add(downstream, upstream)
         return tuple(sorter.static_order())
 

@@ -60,7 +60,7 @@ class Window:
     @cached_property
     def output_ratios(self) -> Mapping[tuple[str, str], float]:
         """Tuples out per tuple in, by upstream and downstream operator; 0 without input."""
-        ratios = dict.fromkeys(self.topology.graph.edges, 0.0)
+        ratios = dict.fromkeys(self.topology.edges, 0.0)
         for stream in self.topology.streams:
             given = [(look.operators[stream.upstream].given_per_s.get(stream.name, 0.0),) for look in self.looks]
             received = sum(self.received_per_s[stream.upstream])

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import networkx as nx
-
 from modeling.inputs.topology import Topology
 from planner.packing.workload import Workload
 
@@ -16,8 +14,9 @@ def breadth_first(topology: Topology) -> list[str]:
     >>> breadth_first(job)
     ['a', 'b', 'd', 'c']
     """
-    layers = list(nx.bfs_layers(topology.graph, topology.sources))
-    depth = {name: at for at, layer in enumerate(layers) for name in layer}
+    depth: dict[str, int] = {}
+    for name in topology.order:
+        depth[name] = 1 + min((depth[each] for each in topology.senders(name)), default=-1)
     return sorted(topology.order, key=lambda name: (depth[name], topology.order.index(name)))
 
 

@@ -13,7 +13,6 @@ LIBRARIES = (
     "pyarrow.parquet",
     "scipy.optimize",
     "scipy.stats",
-    "networkx",
     "numba",
     "alembic",
     "mlflow",

@@ -291,10 +291,10 @@ def _edge_ratios(minutes: MinuteMetrics, records_in: Mapping[str, float]) -> dic
     for stream, rate_per_s in zip(topology.streams, means(minutes.streams_per_s), strict=True):
         given_out[stream.upstream] += rate_per_s
     ratios = {}
-    for upstream, name in topology.graph.edges:
-        others = [other for other in topology.graph.predecessors(name) if other != upstream]
+    for upstream, name in topology.edges:
+        others = [other for other in topology.senders(name) if other != upstream]
         along = given_out[upstream]
-        if all(topology.graph.out_degree(other) == 1 for other in others):
+        if all(len(topology.readers(other)) == 1 for other in others):
             along = records_in[name] - sum(given_out[other] for other in others)
         ratios[upstream, name] = along / records_in[upstream] if records_in[upstream] > 0 and along > 0 else 0.0
     return ratios

@@ -34,7 +34,7 @@ def output_ratios(minutes: MinuteMetrics) -> dict[tuple[str, str], float]:
     Streams between the same two operators are summed. Copies made by an ALL grouping are not counted.
     """
     records_in = records_in_per_s(minutes)
-    ratios = dict.fromkeys(minutes.topology.graph.edges, 0.0)
+    ratios = dict.fromkeys(minutes.topology.edges, 0.0)
     for stream, given_out in zip(minutes.topology.streams, means(minutes.streams_per_s), strict=True):
         if records_in[stream.upstream] > 0:
             ratios[stream.upstream, stream.downstream] += given_out / records_in[stream.upstream]

@@ -1,6 +1,6 @@
 """Tracking in MLflow: an experiment and a registered model per topology, a run per batch of forecasts.
 
-MLflow is imported when it is first used; not for the link between a run in a local store and a decision.
+MLflow and what asks it are imported when first used; not for the link between a run in a local store and a decision.
 """
 
 import json
@@ -32,7 +32,6 @@ from forecasting.tracking.local_run import local_run, put_file
 from forecasting.tracking.runs import CHALLENGER, CHAMPION, failing, open_run
 from forecasting.tracking.saved_model import save_model
 from forecasting.tracking.seal import Seal
-from forecasting.tracking.store_access import connected_client, refused, store_errors
 from forecasting.tracking.store_writes import MAX_TAG, MODEL, log_metrics, register_version
 from forecasting.trained_file import read_trained
 
@@ -260,11 +259,15 @@ class MlflowTracker:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            from forecasting.tracking.store_access import refused
+
             raise refused(self.tracking_uri, doing, error) from None
 
     @contextmanager
     def _store(self, doing: str) -> Iterator["MlflowClient"]:
         """The client; refusals within the block become a TrackingError that names the operation."""
+        from forecasting.tracking.store_access import connected_client, store_errors
+
         if self._client is None:
             self._client = connected_client(self.tracking_uri)
         with store_errors(self.tracking_uri, doing):

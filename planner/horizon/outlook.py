@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
+from statistics import NormalDist
 
 import numpy as np
-import scipy
 
 from forecasting.forecast import Forecast
 from modeling.arrays import Flags, Floats, Ints
@@ -195,6 +195,6 @@ def _width_s(step_s: float, wanted_s: float) -> float:
 def _errors(count: int) -> Floats:
     """Factors of true over believed capacity, evenly spaced in their distribution; deterministic."""
     parts = np.random.default_rng(0).permutation((np.arange(count) + 0.5) / count)
-    errors: Floats = np.exp(CAPACITY_ERROR * scipy.special.ndtri(parts))
+    errors: Floats = np.exp([NormalDist(sigma=CAPACITY_ERROR).inv_cdf(part) for part in parts])
     errors.flags.writeable = False
     return errors

@@ -1,11 +1,25 @@
 """Compiles loops over numbers and arrays to machine code."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+class _ReadyCode(FunctionCache):  # type: ignore[misc]  # Numba has no types
+    """Cached machine code, loaded without the compiler's rules for Python and NumPy: reading those takes longer than
+    most commands compute. Code that has to be compiled reads them then.
+    """
+
+    def load_overload(self, sig: object, target_context: Any) -> object:
+        rtsys.initialize(target_context)  # the memory of arrays that compiled code makes
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 def compiled(function: _Function) -> _Function:
@@ -15,7 +29,8 @@ def compiled(function: _Function) -> _Function:
     Functions that it calls must be in the same file: the cache is invalidated only when that file changes. Arguments
     and results are numbers, tuples and arrays. NUMBA_DISABLE_JIT=1 keeps it in Python, for a debugger.
     """
-    try:
-        return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))
-    except RuntimeError:  # no folder for the cache
-        return cast(_Function, numba.njit(error_model="numpy")(function))
+    dispatcher = numba.njit(error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        with suppress(RuntimeError):  # no folder for the cache
+            dispatcher._cache = _ReadyCode(function)
+    return cast(_Function, dispatcher)

@@ -91,3 +91,11 @@ def test_packing__places_every_instance_exactly_once() -> None:
 def test_plan_id__is_the_same_for_equal_plans_whatever_the_order() -> None:
     assert PhysicalPlan("t", {"a": 1, "b": 2}).plan_id == PhysicalPlan("t", {"b": 2, "a": 1}).plan_id
     assert PhysicalPlan("t", {"a": 1, "b": 2}).plan_id != PhysicalPlan("t", {"a": 2, "b": 1}).plan_id
+
+
+def test_an_operator__reaches_what_its_tuples_reach_over_any_stream() -> None:
+    streams = (Stream("a", "x"), Stream("a", "x", label="again"), Stream("b", "y"), Stream("x", "z"), Stream("y", "z"))
+    topology = Topology("job", tuple(map(Operator, "abxyz")), streams)
+    assert topology.reached == {"a": {"x", "z"}, "b": {"y", "z"}, "x": {"z"}, "y": {"z"}, "z": set()}
+    assert topology.edges == (("a", "x"), ("b", "y"), ("x", "z"), ("y", "z"))
+    assert (topology.senders("z"), topology.readers("a")) == (("x", "y"), ("x",))

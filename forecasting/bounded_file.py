@@ -12,8 +12,6 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-
 from engines.regular_file import opened_regular, too_large
 
 MAX_BYTES = 64 << 20
@@ -24,7 +22,7 @@ MAX_TRACE_BYTES = 1 << 30
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 """Endings of compressed files that are read."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tbz", ".txz", ".7z", ".rar")
-_BROKEN = (EOFError, lzma.LZMAError, zlib.error, pa.ArrowException)
+_BROKEN = (EOFError, lzma.LZMAError, zlib.error)
 
 
 def check_regular(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> None:
@@ -55,11 +53,13 @@ def unpacked_bytes(path: Path, max_bytes: int = MAX_TRACE_BYTES) -> bytes:
         raise OSError(errno.EINVAL, "it is an archive of files; unpack it, and give the file that it holds", str(path))
     if kind not in PACKED:
         return bounded_bytes(path, max_bytes)
+    import pyarrow as pa  # not for files of settings, which every command reads
+
     with opened_regular(path, max_bytes) as file:
         try:
             with _unpacking(file, kind) as unpacked:
                 return _all_of(unpacked, path, max_bytes)
-        except (*_BROKEN, OSError) as error:
+        except (*_BROKEN, pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
             cause = " ".join(str(error).split()) or type(error).__name__
@@ -76,6 +76,8 @@ def _unpacking(file: IO[bytes], kind: str) -> IO[bytes]:
             return bz2.BZ2File(file)
         case ".xz":
             return lzma.LZMAFile(file)
+    import pyarrow as pa
+
     unpacked: IO[bytes] = pa.CompressedInputStream(file, "zstd")
     return unpacked
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from forecasting.arrivals.coverage import Int64s
+from forecasting.arrays import Ints
 from forecasting.arrivals.grid import DAY_S, EPOCH, SECOND_US, to_us
 from forecasting.errors import HistoryError
 
@@ -65,10 +65,10 @@ class SourceArrivals:
     Raises HistoryError for mismatched shapes, negative counts and unknown tallies.
     """
 
-    counts: Int64s
-    alive: Int64s
-    held_back: Int64s = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
-    tallies: Mapping[str, Int64s] = field(default_factory=dict)
+    counts: Ints
+    alive: Ints
+    held_back: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    tallies: Mapping[str, Ints] = field(default_factory=dict)
     copies: tuple[SeriesCopies, ...] = ()
 
     def __post_init__(self) -> None:
@@ -131,7 +131,7 @@ class Arrivals:
     def windows(self) -> int:
         return (to_us(self.end) - to_us(self.start)) // (self.window_s * SECOND_US)
 
-    def edges_us(self) -> Int64s:
+    def edges_us(self) -> Ints:
         """Edges of the windows in microseconds since the epoch, shape (windows + 1,)."""
         return to_us(self.start) + np.arange(self.windows + 1, dtype=np.int64) * (self.window_s * SECOND_US)
 

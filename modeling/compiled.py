@@ -6,12 +6,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
-class _ReadyCode(FunctionCache):  # type: ignore[misc]  # Numba has no types
+class _ReadyCode(FunctionCache):
     """Cached machine code, loaded without the compiler's rules for Python and NumPy: reading those takes longer than
     most commands compute. Code that has to be compiled reads them then.
     """
@@ -19,7 +19,7 @@ class _ReadyCode(FunctionCache):  # type: ignore[misc]  # Numba has no types
     def load_overload(self, sig: object, target_context: Any) -> object:
         rtsys.initialize(target_context)  # the memory of arrays that compiled code makes
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            return cast(object, self._load_overload(sig, target_context))  # type: ignore[no-untyped-call]
 
 
 def compiled(function: _Function) -> _Function:
@@ -29,8 +29,8 @@ def compiled(function: _Function) -> _Function:
     Functions that it calls must be in the same file: the cache is invalidated only when that file changes. Arguments
     and results are numbers, tuples and arrays. NUMBA_DISABLE_JIT=1 keeps it in Python, for a debugger.
     """
-    dispatcher = numba.njit(error_model="numpy")(function)
-    if not numba.config.DISABLE_JIT:
+    dispatcher: Any = numba.njit(error_model="numpy")(function)
+    if dispatcher is not function:  # as with NUMBA_DISABLE_JIT
         with suppress(RuntimeError):  # no folder for the cache
-            dispatcher._cache = _ReadyCode(function)
+            dispatcher._cache = _ReadyCode(function)  # type: ignore[no-untyped-call]
     return cast(_Function, dispatcher)

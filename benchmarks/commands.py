@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "forecast": ("forecast", NAME),
     "plan": ("plan", NAME),
     "plan again": ("plan", NAME),
+    "plan list": ("plan", "list", NAME),
     "deploy due": ("deploy", "due", NAME),
     "guard": ("guard", "look", NAME),
     "evaluate": ("model", "evaluate", NAME, "--plan", "plan.yaml", "--load", "read=60"),
@@ -65,6 +66,7 @@ def cpu_s(code: Path, home: Path, program: str, *arguments: str) -> float:
         "FORESCALE_MLRUNS": str(home / "mlruns"),
         "FORESCALE_CLOCK": "trace",
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     before = getrusage(RUSAGE_CHILDREN)
     command = [sys.executable, "-P", "-c", program, *arguments]
     subprocess.run(command, env=environment, cwd=home, check=True, stdout=subprocess.PIPE)

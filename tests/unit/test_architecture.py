@@ -1,6 +1,7 @@
 """What the import contracts in pyproject.toml cannot say of the architecture."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from shadow_days import install
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -47,16 +49,20 @@ PAGES = {"jinja2", "plotly.graph_objects"}
 @pytest.mark.parametrize(
     ("modules", "most", "never"),
     [
-        ("forescale.files.topology", 80, HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"}),
+        ("forescale.files.topology", 72, HEAVY | MODEL | PAGES | {"httpx", "pandas", "pyarrow", "sqlalchemy"}),
         ("planner.ledger.ledger", 55, HEAVY | MODEL | PAGES | {"alembic", "httpx", "pandas"}),
         (
             "forescale.jobs.aggregate, forescale.situation.workspace",
-            120,
+            118,
             HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"},
         ),
-        ("forescale.jobs.record", 110, HEAVY | MODEL | PAGES | {"httpx", "pandas", "sqlalchemy"}),
-        ("forescale.jobs.observe", 160, HEAVY | MODEL | PAGES | {"httpx", "pandas"}),
-        ("forescale.jobs.plan", 450, HEAVY | {"alembic", "pandas", "scipy.optimize", "scipy.special"}),
+        ("forescale.jobs.record", 102, HEAVY | MODEL | PAGES | {"httpx", "pandas", "pyarrow", "sqlalchemy"}),
+        ("forescale.jobs.observe", 152, HEAVY | MODEL | PAGES | {"httpx", "pandas", "pyarrow"}),
+        (
+            "forescale.jobs.plan",
+            436,
+            HEAVY | {"alembic", "httpx", "networkx", "pandas", "scipy.linalg", "scipy.special"},
+        ),
     ],
 )
 @pytest.mark.slow
@@ -68,6 +74,21 @@ def test_what_starts_often__imports_few_modules(modules: str, most: int, never: 
     own = sorted(name for name in imported if name.partition(".")[0] in OWN)
     assert len(own) <= most, own
     assert not never & imported
+
+
+@pytest.mark.slow
+def test_listing_steps__imports_neither_model_nor_arrow(tmp_path: Path) -> None:
+    install(tmp_path, "act")
+    code = "import sys\ntry: from forescale.cli import main; main(['plan', 'list', 'pair'])"
+    code += "\nfinally: print(sorted(sys.modules))"
+    places = {"HOME": tmp_path / "home", "TOPOLOGIES": tmp_path, "CLOCK": "trace"}
+    environment = dict(os.environ) | {f"FORESCALE_{name}": str(place) for name, place in places.items()}
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+    )
+    imported = set(ast.literal_eval(result.stdout.splitlines()[-1]))
+    assert "planner.ledger.ledger" in imported
+    assert not imported & (HEAVY | MODEL | PAGES | {"httpx", "pandas", "pyarrow"})
 
 
 def test_jobs_and_what_they_are_made_of__do_not_read_the_environment() -> None:

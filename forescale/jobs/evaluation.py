@@ -7,7 +7,7 @@ import numpy as np
 
 from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.services import NOT_OF_REQUESTS, saturation
+from forescale.jobs.services import saturation, service_notes
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluated_remedy import Packed
@@ -121,9 +121,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
     short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
     full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
-    notes = (*told.notes, *load.notes, *([] if terms.services is None else [NOT_OF_REQUESTS]))
-    if isinstance(full, str):
-        notes = (*notes, full)
+    notes = (*told.notes, *load.notes, *(() if full is None else service_notes(full, rates_per_s)))
     return Evaluation(
         estimate=replace(told, notes=notes),
         intervals=intervals,

@@ -9,10 +9,20 @@ from modeling.inputs.topology import Topology
 from modeling.services.pools import ServiceSaturation, ServiceTerms, service_saturation
 
 NOT_OF_REQUESTS = (
-    "waits, latencies and cores are those of a stream's operators, not of requests: they leave threads out, count the "
-    "time of called services twice, and take a held thread for a busy core where no cpu_s is known"
+    "headroom, waits, latencies and cores are those of a stream's operators, not of requests: they leave threads out, "
+    "count the time of called services twice, and take a held thread for a busy core where no cpu_s is known"
 )
 """Of the estimates of services."""
+
+
+def service_notes(full: ServiceSaturation | str, load_per_s: Mapping[str, float]) -> tuple[str, ...]:
+    """full: the saturation, or why it is unknown. load_per_s: offered, by source."""
+    if isinstance(full, str):
+        return NOT_OF_REQUESTS, full
+    most = ", ".join(f"{source} {rate:.4g}/s" for source, rate in full.mst_per_s.items())
+    beyond = any(rate < load_per_s[source] for source, rate in full.mst_per_s.items())
+    less = ", less than is offered" if beyond else ""
+    return NOT_OF_REQUESTS, f"threads that wait for calls let at most {most} through{less}"
 
 
 def saturation(

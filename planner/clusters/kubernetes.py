@@ -54,7 +54,7 @@ class KubernetesCluster:
         """Always raises NotMeasurableError: Kubernetes counts replicas, not tuples."""
         raise NotMeasurableError(
             f"{self._server.place} counts no tuples; measure the service times where they are known and give them to "
-            "`forescale model calibrate --samples`"
+            "`forescale model calibrate --samples`, or name the services' request durations in the section services"
         )
 
     def backlogs(self) -> Mapping[str, SourceBacklog]:

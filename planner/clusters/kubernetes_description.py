@@ -177,10 +177,11 @@ def _mode(workloads: Mapping[str, _Workload]) -> DescribedTerm:
         ranges = ", ".join(f"{each.name} ({each.bounds[0]} to {each.bounds[1]})" for each in scaled.values())
         return DescribedTerm("mode", "floor", f"plans are lower bounds of what scales the workloads: {ranges}")
     every = [str(scaler.name) for each in workloads.values() for scaler in each.scalers]
-    bare = ", ".join(name for name in workloads if name not in scaled)
+    bare = [name for name in workloads if name not in scaled]
+    alone = "has no scaler to itself" if len(bare) == 1 else "have no scalers to themselves"
     question = (
-        f"{', '.join(every)} would undo plans, and {bare} has no scaler to itself to "
-        "bound: does each get one (mode: floor, and the scalers in cluster.operators), or none (mode: act)?"
+        f"{', '.join(every)} would undo plans, and {', '.join(bare)} {alone} to bound: does each get one (mode: "
+        "floor, and the scalers in cluster.operators), or none (mode: act)?"
     )
     return DescribedTerm("mode", "shadow", "plans and reports, and deploys nothing", question)
 

@@ -118,7 +118,10 @@ def _described_workloads(
         fields["take_over"] = list(described.managers)
     set_at = {each.resource for each in described.objects.values()}
     scaled = [name for kind, name in ((AUTOSCALER, "hpa"), (SCALED_OBJECT, "keda")) if kind in set_at]
-    remarks = ["Kubernetes counts no tuples: `forescale model calibrate --samples` takes what was measured elsewhere."]
+    remarks = [
+        "Kubernetes counts no tuples: `forescale model calibrate --samples` takes what was measured elsewhere, and the",
+        "section services names durations of requests that Prometheus has; docs/engines/services.md.",
+    ]
     return DescribedJob(
         described.job,
         cluster=KubernetesEntry.model_validate(fields),

@@ -66,14 +66,18 @@ def write_arrivals(
     write_history(arrivals, settings.history_dir, NAME, start, end)
 
 
-def plan_now(settings: Settings) -> ProposedSchedule:
-    """For a forecast of the next day that is what will come."""
+def forecast_now(settings: Settings) -> None:
+    """Of the next day, and what will come."""
     now = TraceClock(settings.clock_file).now()
     steps = [now + timedelta(minutes=15 * number) for number in range(96)]
     mean = np.array([rate_per_s(at) for at in steps])
     record_certain_forecast(
         settings, NAME, mean, step_s=900, horizon_s=3600, issued_at=now, trained_from=MONDAY - BEFORE
     )
+
+
+def plan_now(settings: Settings) -> ProposedSchedule:
+    forecast_now(settings)
     return plan(Workspace(settings), NAME)
 
 

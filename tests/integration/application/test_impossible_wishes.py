@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shadow_days import NAME, TOPOLOGY, install, plan_now
+from shadow_days import NAME, TOPOLOGY, forecast_now, install
 
 from forescale.cli.main import main
 from forescale.settings import Settings
@@ -62,7 +62,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def planned(settings: Settings, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """The schedule for a forecast of the next day; it is told on the terminal too."""
-    plan_now(settings)
+    forecast_now(settings)
     code, out, error = answered(capsys, "plan", NAME, "--json", *arguments)
     assert code == 0, error
     made: dict[str, Any] = json.loads(out)
@@ -105,7 +105,7 @@ def test_a_latency_that_no_plan_holds__has_an_excuse_that_says_what_to_change(
 def test_a_quota_below_the_running_plan__says_what_runs_and_what_to_raise_it_to(
     settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    plan_now(settings)
+    forecast_now(settings)
     (tmp_path / "fleet.txt").write_text("quota: {instances: 4}\n")
     error = refused(capsys, "plan", "--all", "--fleet", str(tmp_path / "fleet.txt"), "--workers", "1")
     assert "the quota is 4 instances, and 9 run now (pair 9); raise it to 9 or more, or scale one down first" in error
@@ -148,7 +148,7 @@ def test_an_unknown_node__is_named_beside_those_of_the_site(
 ) -> None:
     settings.home.mkdir(parents=True, exist_ok=True)
     (settings.home / "site.yaml").write_text("containers: {cores: 4}\nnodes: {fast: {price_per_hour: 1.0}}\n")
-    plan_now(settings)
+    forecast_now(settings)
     wish(settings, more=PACKING.replace("}", ", nodes: {slow: 2}}"))
     error = refused(capsys, "plan", NAME)
     assert "packing.nodes names 'slow', which the site does not have; its nodes are fast: correct it" in error
@@ -159,14 +159,14 @@ def test_a_node_without_a_price_beside_others__says_where_to_give_one(
 ) -> None:
     settings.home.mkdir(parents=True, exist_ok=True)
     (settings.home / "site.yaml").write_text(SITE)
-    plan_now(settings)
+    forecast_now(settings)
     wish(settings, more=PACKING)
     error = refused(capsys, "plan", NAME)
     assert "node slow has no price, and fast have; give it a price_per_hour in the site file" in error
 
 
 def test_a_site_file_that_is_not_there__is_named(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    plan_now(settings)
+    forecast_now(settings)
     wish(settings, more=PACKING)
     error = refused(capsys, "plan", NAME)
     assert str(settings.home / "site.yaml") in error
@@ -237,7 +237,7 @@ def test_a_topology_without_a_forecast_or_a_history__is_held_and_says_why(
 def test_a_candidate_beyond_the_limits__says_which_to_raise(
     settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    plan_now(settings)
+    forecast_now(settings)
     wish(settings, ", max_parallelism: {count: 9}")
     (tmp_path / "wide.json").write_text(json.dumps({"topology": NAME, "parallelism": {"read": 1, "count": 12}}))
     error = refused(capsys, "plan", NAME, "--candidates", str(tmp_path / "wide.json"))

@@ -23,7 +23,8 @@ from forecasting.models.borrowed_forecaster import MIN_DAYS as MIN_BORROWED_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.first_days_forecaster import FIRST_DAYS
 from forecasting.models.first_days_forecaster import MAX_DAYS as MAX_FIRST_DAYS
-from forecasting.models.time_grid import DAY_S
+from forecasting.models.open_hours import EXPECTED_EVENTS
+from forecasting.models.time_grid import DAY_S, WEEK_S
 from forecasting.one_thread import one_thread
 from forecasting.peaks import path_quantiles
 from forecasting.selection import Ensemble, Selection, select
@@ -59,7 +60,8 @@ def train(
     lent: shapes that they may borrow. Raises ForecastError if the history is too short, too old or too sparse, or no
     forecaster can forecast: then hold the plan you have.
     """
-    history = known_history(series, issued_at, terms.step_s, least_days(lent.shapes))
+    days = least_days(lent.shapes)
+    history = since_launch(known_history(series, issued_at, terms.step_s, days), days)
     if forecasters is None:
         forecasters = all_forecasters(prophet=terms.prophet, siblings=lent.series)
     competing = {each.name: each for each in forecasters}
@@ -76,7 +78,7 @@ def train(
             paths=terms.drawn_paths,
             seed=terms.seed,
             progress=progress,
-            least_history_s=least_days(lent.shapes) * DAY_S,
+            least_history_s=days * DAY_S,
         )
         refusals = {name: reason for name, each in competing.items() if (reason := each.unsuitable_because(history))}
         while True:
@@ -112,6 +114,8 @@ def issue(trained: Trained, series: ArrivalSeries, *, issued_at: datetime, histo
     """
     terms = trained.terms
     history = known_history(series, issued_at, terms.step_s, least_days(trained.siblings))
+    # What was before the launch when it was trained still is.
+    history = history.between(max(history.start, trained.trained_from), history.end)
     with one_thread():
         excess_s = trained.deployed.excess_s(history, terms.seed)
         drawn, peaks = trained.deployed.drawn(history, terms.drawn_paths, terms.seed, excess_s)
@@ -227,6 +231,19 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     if reason := why_too_little(history, days):
         raise ForecastError(f"{where}: {reason}; hold the plan until then")
     return history
+
+
+def since_launch(history: ArrivalSeries, days: float = MIN_DAYS) -> ArrivalSeries:
+    """Without the empty weeks before a load began: they are not the history of a load.
+
+    days: minimum that must remain, else all of it counts. Less than a week may be closed hours.
+    """
+    busy = np.flatnonzero(history.counts > 0)
+    if not busy.size or busy[0] * history.window_s < WEEK_S:
+        return history
+    since = history.between(history.start + timedelta(seconds=int(busy[0]) * history.window_s), history.end)
+    rare = float(np.nanmean(since.counts)) * np.isfinite(history.counts[: busy[0]]).sum() < EXPECTED_EVENTS
+    return history if rare or since.span_s < days * DAY_S else since
 
 
 def _paths_notes(terms: ForecastTerms) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from forecasting.models.time_grid import DAY_S
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.one_thread import one_thread
 from forecasting.peaks import peak_quantiles_per_s
-from forecasting.pipeline import forecast_of, known_history
+from forecasting.pipeline import forecast_of, known_history, since_launch
 from forecasting.terms import ForecastTerms
 
 NO_EVENTS = EventCalendar()
@@ -36,7 +36,7 @@ def profile_forecast(
 
     Raises ForecastError if the history is too short, too old or too sparse.
     """
-    history = known_history(series, issued_at, terms.step_s)
+    history = since_launch(known_history(series, issued_at, terms.step_s))
     forecaster = EventAwareForecaster(LocalTimeForecaster(TimeOfWeekForecaster()), calendar)
     with one_thread():
         rng = forecaster_rng(terms.seed, forecaster.name, NOW)

@@ -12,6 +12,7 @@ from forecasting.arrays import Flags, Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
 from forecasting.models.few_days_level import LogLoad, chances, log_levels
 from forecasting.models.open_hours import learn_open_hours
@@ -108,10 +109,11 @@ class _Days:
     """
 
     def __init__(self, series: ArrivalSeries) -> None:
+        series = without_closures(series)
         recent = newest(series, LEARNS_FROM_S // series.window_s)
         self.window_s, self.end = recent.window_s, recent.end
-        enough = recent.span_s >= MIN_HOURS_DAYS * DAY_S
-        self._hours = learn_open_hours(recent) if enough else None
+        # A week alone has no day of the week twice.
+        self._hours = learn_open_hours(series) if series.span_s >= MIN_HOURS_DAYS * DAY_S else None
         is_open = self._hours.open_mask(recent.start, recent.counts.size) if self._hours else True
         self.counts = np.where(is_open, recent.counts, np.nan)
         known = np.isfinite(self.counts)

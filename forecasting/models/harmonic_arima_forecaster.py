@@ -16,6 +16,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
 from forecasting.models.fourier_terms import fourier_terms
 from forecasting.models.preparation import Prepared, prepared
@@ -96,6 +97,7 @@ class HarmonicArimaForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
+        series = without_closures(series)
         known = prepared(series)
         recent = newest(series, RECENT_WEEKS * WEEK_S // series.window_s)
         refuse_unless(self.name, self.unsuitable_because(recent))

@@ -31,6 +31,11 @@ class OpenHours:
         """Whether each of `count` windows from start is open; shape (count,)."""
         return ~self.closed[week_slots(start, self.window_s, count)]
 
+    def with_closed_days(self, other: "OpenHours") -> "OpenHours":
+        """These hours without the weekdays on which the other hours are closed all day."""
+        days = other.closed.reshape(7, -1).all(axis=1)
+        return OpenHours(self.window_s, self.closed | np.repeat(days, self.closed.size // 7))
+
 
 def learn_open_hours(series: ArrivalSeries) -> OpenHours:
     """Slots of the week that are zero in at least ZERO_SHARE of their history.

@@ -26,6 +26,11 @@ class Prepared:
 @lru_cache(maxsize=4)
 def prepared(series: ArrivalSeries) -> Prepared:
     """The preparation of a series, cached for all forecasters that are fitted to it one after another."""
-    transform, hours = chosen_transform(series), learn_open_hours(series)
+    return prepared_within(series, learn_open_hours(series))
+
+
+def prepared_within(series: ArrivalSeries, hours: OpenHours) -> Prepared:
+    """The same with hours that are known from elsewhere."""
+    transform = chosen_transform(series)
     is_open = hours.open_mask(series.start, series.counts.size)
     return Prepared(transform, hours, is_open, weekly_profile(series, transform, hours))

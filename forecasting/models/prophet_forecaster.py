@@ -15,6 +15,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
 from forecasting.models.preparation import Prepared, prepared
 from forecasting.models.residual_correction import corrected
@@ -47,6 +48,7 @@ class ProphetForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
+        series = without_closures(series)
         known = prepared(series)
         level = _prophet_level(series, known)
         return corrected(series, level, known.transform, known.hours)

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless
-from forecasting.models.residual_correction import CorrectedForecaster
+from forecasting.models.open_hours import learn_open_hours
+from forecasting.models.preparation import prepared_within
 from forecasting.models.time_grid import DAY_S, newest
-from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
+from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster, usual_week
 
 SPAN_S = int(3.5 * DAY_S)
 """Half a week: each hour of the day three or four times. A whole week is as accurate but follows later."""
@@ -30,11 +32,11 @@ class RecentDaysForecaster:
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
         recent = _recent(series)
-        fitted = TimeOfWeekForecaster().fit(recent)
-        if not isinstance(fitted, CorrectedForecaster):
-            raise TypeError(type(fitted).__name__)
+        # Half a week has no day of the week twice: which are closed, the whole history knows.
+        hours = learn_open_hours(recent).with_closed_days(learn_open_hours(without_closures(series)))
+        fitted = usual_week(recent, prepared_within(recent, hours))
         return replace(fitted, learns_from=recent.counts.size)
 
 
 def _recent(series: ArrivalSeries) -> ArrivalSeries:
-    return newest(series, SPAN_S // series.window_s)
+    return newest(without_closures(series), SPAN_S // series.window_s)

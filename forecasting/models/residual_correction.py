@@ -15,6 +15,7 @@ import numpy as np
 from forecasting.arrays import Flags, Floats, Ints
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
+from forecasting.models.closures import without_closures
 from forecasting.models.error_trajectories import (
     alike_origins,
     drawn,
@@ -139,7 +140,7 @@ class CorrectedForecaster:
                 "resample it first"
             )
         per_day = windows_per_day(self.window_s)
-        recent = newest(recent, 3 * per_day)
+        recent = newest(without_closures(recent), 3 * per_day)
         errors = standardised_errors(recent, self.level, self.transform, self.hours, self.usual_size)
         now = ErrorRecord(errors, self.window_s, self.memory)
         here = np.array([errors.size])
@@ -171,6 +172,7 @@ class CorrectedForecaster:
         return rates_per_s[taken] if several else rates_per_s
 
     def refreshed(self, series: ArrivalSeries) -> "CorrectedForecaster":
+        series = without_closures(series)
         if self.learns_from is not None:
             series = newest(series, self.learns_from)
         refreshed = corrected(series, self.level, self.transform, self.hours, memory=self.memory)

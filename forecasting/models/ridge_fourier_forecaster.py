@@ -7,6 +7,7 @@ import numpy as np
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless, why_too_little
 from forecasting.models.fourier_terms import fourier_terms
 from forecasting.models.preparation import prepared
@@ -33,6 +34,7 @@ class RidgeFourierForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
+        series = without_closures(series)
         known = prepared(series)
         level, leverage = _ridge_level(series, known.profile.values)
         return corrected(series, level, known.transform, known.hours, leverage=leverage)

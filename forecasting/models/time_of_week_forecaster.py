@@ -2,9 +2,10 @@
 
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
+from forecasting.models.closures import without_closures
 from forecasting.models.enough_history import refuse_unless, why_too_little
-from forecasting.models.preparation import prepared
-from forecasting.models.residual_correction import corrected
+from forecasting.models.preparation import Prepared, prepared
+from forecasting.models.residual_correction import CorrectedForecaster, corrected
 from forecasting.models.time_grid import DAY_S
 
 
@@ -20,5 +21,10 @@ class TimeOfWeekForecaster:
 
     def fit(self, series: ArrivalSeries) -> FittedForecaster:
         refuse_unless(self.name, self.unsuitable_because(series))
-        known = prepared(series)
-        return corrected(series, known.profile.level, known.transform, known.hours, leverage=known.profile.leverage)
+        series = without_closures(series)
+        return usual_week(series, prepared(series))
+
+
+def usual_week(series: ArrivalSeries, known: Prepared) -> CorrectedForecaster:
+    """The usual week of the preparation, with the errors of the series that it was made of."""
+    return corrected(series, known.profile.level, known.transform, known.hours, leverage=known.profile.leverage)

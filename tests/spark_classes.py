@@ -15,9 +15,12 @@ from forescale.places import download_cache
 
 
 def options() -> str:
-    """Those of Java for a JVM of Spark: none where there is no archive."""
+    """Those of Java for a JVM of Spark: none where there is no archive. With other jars before its own, Java goes
+    without it, and would say so amid what a command answers.
+    """
     archive = _archive()
-    return f"-XX:SharedArchiveFile={archive}" if archive and archive.exists() else ""
+    silent = "-Xlog:cds=off -Xlog:cds+dynamic=off"
+    return f"-XX:SharedArchiveFile={archive} {silent}" if archive and archive.exists() else ""
 
 
 def _archive() -> Path | None:

@@ -32,6 +32,10 @@ SERVICES_OF = "FORESCALE_SERVICES_OF"
 """Environment variable of every local service with the folder it belongs to: no setting."""
 
 
+_MISREAD = re.compile(r"\?|%[0-9A-Fa-f]{2}")
+"""Cut off, or decoded, in the path of an SQLite address."""
+
+
 def _in_home(folder: str, in_checkout: str, *, shared: bool) -> Callable[[dict[str, Any]], Path]:
     """A folder of the home. A home without a settings file uses the checkout's: any home if it is shared, as examples
     are, and else only one within the checkout.
@@ -151,6 +155,16 @@ class Settings(PlainNumbers, BaseSettings):
             folder.resolve()
         except RuntimeError:
             raise ValueError(f"{folder} is a loop of links; name a folder") from None
+        return folder
+
+    @field_validator("home", "mlruns")
+    @classmethod
+    def _fits_an_address_of_sqlite(cls, folder: Path) -> Path:
+        if misread := _MISREAD.search(str(folder.resolve())):
+            raise ValueError(
+                f"{folder.resolve()} holds {misread[0]!r}, which is read otherwise in the address of a database: "
+                "another folder would be used; rename it"
+            )
         return folder
 
     @field_validator("airflow_url", "mlflow_ui", "scaling_url", "reports_url")

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from forecasting.arrivals.storage.directory import S3Directory
 from forescale.settings import PROJECT, SERVICES_OF, SETTINGS_FILE, Settings
 from forescale.settings_file import SettingsFileError
+from forescale.wiring.parts import ledger_of
 
 
 @pytest.fixture
@@ -161,6 +162,8 @@ def test_settings_file__that_is_not_text_is_named(home):
         ("HOME", "~/forescale", "begins with ~"),
         ("TOPOLOGIES", "", "is empty"),
         ("MLRUNS", "a\nb", "not printable"),
+        ("HOME", "/srv/scale?", "holds '?', which is read otherwise"),
+        ("MLRUNS", "/srv/%41b/runs", "holds '%41', which is read otherwise"),
     ],
 )
 def test_a_setting__that_cannot_be_is_refused_and_shows_no_password(home, monkeypatch, variable, value, said):
@@ -169,6 +172,17 @@ def test_a_setting__that_cannot_be_is_refused_and_shows_no_password(home, monkey
         Settings()
     assert said in str(error.value)
     assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["100 % of", "a#b", 'it\'s "q"', "a%zz;$HOME", "ünï-日本"])
+def test_home__of_an_odd_name_keeps_its_ledger(home, monkeypatch, tmp_path, name):
+    monkeypatch.setenv("FORESCALE_HOME", str(tmp_path / name))
+    (tmp_path / name).mkdir()
+    settings = Settings()
+    ledger_of(settings)
+    assert settings.ledger_file == tmp_path / name / "ledger.db"
+    assert settings.ledger_file.stat().st_size > 0
+    assert [folder.name for folder in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("cron", ["5 * * * *", "*/15 6-22 * * mon-fri", "0,30 0 1 jan 7", "@daily", "none"])

@@ -18,6 +18,10 @@ from rich.table import Table
 from forescale.codec import to_json
 from forescale.files.atomic import check_replaceable
 
+# A process may start without them, as by `>&-` in a shell: what it says is dropped.
+sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
+sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+
 # A file or a pipe has no width; Rich's default of 80 columns would fold every table.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
 MAX_PROCESSES = 1024

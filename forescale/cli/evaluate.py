@@ -27,7 +27,6 @@ from forescale.jobs.ranking import Ranking, ranking
 from forescale.situation.decision_grounds import variation_grounds
 from forescale.situation.grounds import change_grounds, grounds
 from forescale.situation.situation import Situation
-from forescale.wiring.service_terms import service_terms
 from modeling.errors import ModelError
 from modeling.inputs.checked import site_of_plans
 from modeling.inputs.operator_profile import Profiles
@@ -125,7 +124,7 @@ def evaluate(
         backlog=waiting,
         packed=partial(_packed, situation, running),
         warm_up=WARM if learned is None else learned.warmed.warm_up,
-        services=service_terms(config, profiles, evaluated=True),
+        services=config.service_terms(profiles, evaluated=True),
     )
     issued_at = None if loads[0].peak is None else loads[0].peak.issued_at
     variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)

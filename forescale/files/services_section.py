@@ -1,6 +1,7 @@
 """The section `services` of a topology file whose operators are micro-services."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -8,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from forescale.files.bounded_numbers import Positive
 from forescale.files.http_access import http_address
 from forescale.plain_numbers import PlainNumbers
-from modeling.services.pools import MAX_THREADS, CallRouting
+from modeling.inputs.operator_profile import Profiles
+from modeling.services.pools import MAX_THREADS, CallRouting, ServiceTerms, pool_of
 
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 
@@ -47,6 +49,13 @@ class ServicesSection(PlainNumbers, BaseModel):
         for selector in requests.values():
             selector_with_suffix(selector, "_count")
         return requests
+
+    def terms(self, profiles: Profiles, cores: Mapping[str, float | None], *, evaluated: bool = False) -> ServiceTerms:
+        """cores: of one replica, by service; None: no bound. evaluated: with evaluated_threads."""
+        pools = {name: pool_of(profiles[name], self.threads[name], cores[name]) for name in profiles}
+        if evaluated:
+            pools |= {name: replace(pools[name], threads=count) for name, count in self.evaluated_threads.items()}
+        return ServiceTerms(pools, self.routing)
 
     def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
         """streams: the callee of each. Raises ValueError for missing or unknown names."""

@@ -25,9 +25,10 @@ from forescale.files.yaml_fields import yaml_fields, yaml_of_text
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
+from modeling.services.pools import ServiceTerms
 
 if TYPE_CHECKING:
     from modeling.rescaling.warm_up import WarmUp
@@ -223,6 +224,13 @@ class TopologyConfig(_Strict):
     def like(self) -> dict[str, list[str]]:
         """Siblings by source, of sources that name any."""
         return {name: entry.like for name, entry in self.sources.items() if entry.like}
+
+    def service_terms(self, profiles: Profiles, *, evaluated: bool = False) -> ServiceTerms | None:
+        """Of micro-services; None without a section `services`. evaluated: with `services.evaluated_threads`."""
+        if self.services_section is None:
+            return None
+        cores = {name: entry.cores for name, entry in self.operators.items()}
+        return self.services_section.terms(profiles, cores, evaluated=evaluated)
 
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":

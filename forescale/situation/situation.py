@@ -22,7 +22,6 @@ from forescale.situation.past import Past
 from forescale.situation.plan_pricing import PricedPlans, priced_plans
 from forescale.wiring.packing import placing_of
 from forescale.wiring.planning_terms import planned_limits_of
-from forescale.wiring.service_terms import service_terms
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
@@ -128,7 +127,7 @@ class Situation:
     @cached_property
     def model(self) -> PlanModel:
         """What plans carry, as packed on the site, with arrivals that vary as a Poisson process."""
-        services = service_terms(self.config, self.profiles)
+        services = self.config.service_terms(self.profiles)
         return PlanModel(self.topology, self.profiles, site=self.where, placing=self.placing, services=services)
 
     @cached_property

@@ -3,7 +3,6 @@
 from datetime import datetime
 from math import isnan
 
-from forescale.report.decision.bound_words import bounds, unkept_bounds
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
@@ -64,8 +63,23 @@ def warnings(proposal: Proposal) -> tuple[str, ...]:
     that a held plan breaks, a silent feed, service times that nobody has measured.
     """
     stand_ins = placeholder_warning(proposal.schedule.basis.stands_on, proposal.schedule.topology)
-    told = (_broken_budget(proposal), _too_late(proposal), unkept_bounds(proposal), _silent_feed(proposal), stand_ins)
+    told = (
+        _broken_budget(proposal),
+        _too_late(proposal),
+        _bounds(proposal, unkept=True),
+        _silent_feed(proposal),
+        stand_ins,
+    )
     return tuple(filter(None, told))
+
+
+def _bounds(proposal: Proposal, *, unkept: bool = False) -> str:
+    """Words of planning.windows; few schedules need them."""
+    if not proposal.schedule.basis.bounded:
+        return ""
+    from forescale.report.decision.bound_words import bounds, unkept_bounds
+
+    return unkept_bounds(proposal) if unkept else bounds(proposal)
 
 
 def _silent_feed(proposal: Proposal) -> str:
@@ -129,7 +143,7 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
         Sentence("Cost", cost(proposal)),
         Sentence("Risk", risk(proposal)),
         *([Sentence("Planned by", sentence(told))] if (told := basis_summary(proposal.schedule.basis)) else []),
-        *([Sentence("Bounds", told)] if (told := bounds(proposal)) else []),
+        *([Sentence("Bounds", told)] if (told := _bounds(proposal)) else []),
         *([Sentence("Mode", _mode())] if proposal.schedule.basis.floor else []),
     )
 

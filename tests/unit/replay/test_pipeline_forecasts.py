@@ -3,7 +3,7 @@
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +170,21 @@ def test_our_planner__is_in_place_before_the_load_where_it_knows_it() -> None:
     assert done.parallelism[720, 1] >= 8
     assert done.parallelism[:, 1].min() < 6
     assert all("in violation are expected" in each.why for each in done.decisions)
+
+
+def test_a_day_of_the_month_that_stood_out_before__is_in_the_forecasts_before_it(tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    days = [start + timedelta(days=number) for number in range(150)]
+    ratios = np.array([3.0 if day.day == 1 else 1.0 for day in days])
+    series = ArrivalSeries("calls", "ingest", start, 3600, 100 * np.repeat(ratios, 24))
+    forecasts = PipelineForecasts({"ingest": series}, TERMS, 28, 6 * 3600, tmp_path)
+    at_s = datetime(2026, 4, 30, 18, tzinfo=UTC).timestamp()
+    with ThreadPoolExecutor(1) as executor:
+        forecasts.prepare(at_s, at_s + 3600, executor, lambda done, of: None)
+    (made,) = forecasts.at(at_s + 300).values()
+    # The six hours from 18:00 are usual ones; the training reaches into the first of May.
+    assert made.rate_per_s[:, 0] == pytest.approx(100 / 3600, rel=0.05)
+    with ThreadPoolExecutor(1) as executor:
+        forecasts.prepare(at_s + 5 * 3600, at_s + 6 * 3600, executor, lambda done, of: None)
+    (made,) = forecasts.at(at_s + 5 * 3600 + 300).values()
+    assert made.rate_per_s[:, 0] * 36 == pytest.approx([1, 3, 3, 3, 3, 3], rel=0.05)

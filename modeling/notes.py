@@ -12,6 +12,7 @@ from modeling.inputs.operator_profile import Feature, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Topology
+from modeling.latency.site_notes import of_cores, of_site
 from modeling.latency.stream_delays import BUFFER_BYTES
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.queues import full_line_throughput
@@ -27,13 +28,6 @@ NEARLY_AS_FULL = 0.8
 
 LOSS = 0.05
 """Loss of throughput beyond saturation that is worth a note."""
-
-MANY_CORES, NEARLY_ALL_CORES = 0.45, 0.9
-"""Shares of its cores above which the latency of instances that share a container's was some, and far, too short in
-simulations (`benchmarks/queueing.py --graphs`)."""
-
-SHORT_MEAN, SHORT_P95 = 0.15, 0.4
-"""Of that share, by how much at most they were too short."""
 
 ALIKE = 0.3
 """Utilisation from which the waits that a batch has at one operator after the other lengthen its p95."""
@@ -57,7 +51,7 @@ def notes(
 ) -> tuple[str, ...]:
     """Notes on an estimate. flows: of the plan under its load, in topological order. containers: by id, likewise."""
     by_name = {flow.name: flow for flow in flows}
-    found = [*_of_site(topology, plan, site), *_of_keys(topology, profiles, plan), *_of_mixes(topology, profiles)]
+    found = [*of_site(topology, plan, flows, site), *_of_keys(topology, profiles, plan), *_of_mixes(topology, profiles)]
     varying = [each for each in map(arrivals.at, topology.sources) if each.bursts is None and each.cv2 > BURSTY_CV2]
     if varying:
         found.append(
@@ -123,7 +117,7 @@ def notes(
         *_of_batches(topology, profiles, by_name),
         *_of_features(topology, profiles),
     ]
-    return (*found, *_of_cores(plan, flows, site, containers), *_small_buffers(topology, profiles, plan, by_name, site))
+    return (*found, *of_cores(plan, flows, site, containers), *_small_buffers(topology, profiles, plan, by_name, site))
 
 
 def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list[str]:
@@ -179,40 +173,6 @@ def _of_mixes(topology: Topology, profiles: Profiles) -> list[str]:
         "the mix is another"
         for name, outputs in unseparated_outputs(topology, profiles).items()
     ]
-
-
-def _of_site(topology: Topology, plan: PhysicalPlan, site: Site) -> list[str]:
-    if (site.network is not None or site.service_factor) and not plan.places_nodes:
-        return ["the plan does not name the node of every container: node speeds and network are left out"]
-    lacking = [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]
-    if site.network is not None and lacking:
-        return [f"bytes_per_tuple of {lacking[0]} is unknown: limits of links are left out"]
-    return []
-
-
-def _of_cores(
-    plan: PhysicalPlan, flows: Sequence[OperatorFlow], site: Site, containers: Mapping[int, ContainerEstimate]
-) -> Iterator[str]:
-    """What sharing cores does to latencies beyond processor sharing."""
-    cores = site.container.cores
-    if cores is None or all(flow.core_wait_s is None for flow in flows):
-        return
-    if cores != int(cores):
-        yield (
-            f"containers of {cores:g} cores have a quota: Linux grants it in slices of 100 ms, and all instances of a "
-            "container stand still once a slice is used up; latencies leave that out"
-        )
-    crowded = {each.id for each in plan.packing if len(each.instances) > cores}
-    shared = [each for each in containers.values() if each.id in crowded and MANY_CORES * cores <= each.cores < cores]
-    if shared:
-        fullest = max(shared, key=lambda each: each.cores)
-        share = fullest.cores / cores
-        yield f"container {fullest.id} uses {share:.0%} of its cores: " + (
-            "waits for a core there are known within a factor of two"
-            if share >= NEARLY_ALL_CORES
-            else "its instances wait for cores at the same times, which latencies know in part: against simulations "
-            f"the mean was up to {SHORT_MEAN * share:.0%} and the p95 up to {SHORT_P95 * share:.0%} too short"
-        )
 
 
 def _of_joins(topology: Topology, profiles: Profiles) -> Iterator[str]:

@@ -60,7 +60,7 @@ PAGES = {"jinja2", "plotly.graph_objects"}
         ("forescale.jobs.observe", 152, HEAVY | MODEL | PAGES | {"httpx", "pandas", "pyarrow"}),
         (
             "forescale.jobs.plan",
-            437,
+            438,
             HEAVY | {"alembic", "httpx", "networkx", "pandas", "scipy.linalg", "scipy.special"},
         ),
     ],

@@ -29,7 +29,8 @@ def unkept_bounds(proposal: Proposal) -> str:
         if (wanted := within_spans(running, [span])) != running:
             other = {name: count for name, count in wanted.items() if count != running[name]}
             runs = ", ".join(f"{name} {running[name]}" for name in other)
-            how = f"`forescale deploy now {schedule.topology} {' '.join(f'--set {n}={m}' for n, m in other.items())}`"
+            changes = " --set ".join(f"{name}={count}" for name, count in other.items())
+            how = f"`forescale deploy now {schedule.topology} --set {changes}`"
             if schedule.basis.floor:
                 how = "set the scaler's bounds"
             return (

@@ -121,8 +121,8 @@ class PlanModel:
 
     def share_by_threads(self, plans: Sequence[PhysicalPlan], load_per_s: Mapping[str, float]) -> Floats:
         """Part of what each plan could carry that services carry whose threads wait for the answers of calls, in the
-        mix of a load; at most 1. Also 1 without services, and where the saturation by threads is unknown. Shape
-        (plans,).
+        mix of a load; at most 1. Also 1 without services, where the saturation by threads is unknown, and where
+        nothing else bounds a plan. Shape (plans,).
         """
         shares = np.ones(len(plans))
         if self.services is None or not sum(load_per_s.values()) > 0:
@@ -132,7 +132,8 @@ class PlanModel:
                 pools, routing = self.services.pools, self.services.routing
                 found = service_saturation(self.topology, self.profiles, pools, plan.parallelism, load_per_s, routing)
                 most_per_s = self.capacity_per_s(plan, load_per_s)
-                shares[number] = min(1.0, sum(found.mst_per_s.values()) / most_per_s)
+                if np.isfinite(most_per_s):
+                    shares[number] = min(1.0, sum(found.mst_per_s.values()) / most_per_s)
         return shares
 
     def raised(

@@ -155,7 +155,8 @@ def _change(session: Session, step_id: str, expected: StepState, changes: dict[s
     if found == 1:
         return
     row = step_row(session, step_id)
-    told = ": ".join(filter(None, [row.updated_by, row.reason]))
+    # Of a cause the kind: pages and commands have words for the rest.
+    told = ": ".join(filter(None, [row.updated_by, row.reason or row.cause.get("kind")]))
     raise LedgerError(
         f"step {step_id} is {row.state} since {row.updated_at:%Y-%m-%d %H:%M:%S} UTC ({told}), "
         f"not {expected!s} as expected; read it again and decide again"

@@ -287,6 +287,12 @@ class LedgerContract(LedgerStepsContract, LedgerRecordsContract, LedgerClockCont
         brought_to(ledger, step_id, APPROVED)
         with pytest.raises(LedgerError, match=r"is approved since .* not proposed as expected"):
             ledger.approvals.ask(step_id, large)
+        late = StepCause(StepCauseKind.TOO_LATE)
+        ledger.transition(step_id, expected=APPROVED, to=StepState.EXPIRED, at=after(90), by="ledger", why=late)
+        with pytest.raises(
+            LedgerError, match=r"is expired since .* UTC \(ledger: too late\), not proposed as expected"
+        ):
+            ledger.approvals.ask(step_id, large)
 
     def test_record_schedule__on_an_unknown_forecast_records_nothing(self, ledger: Ledger) -> None:
         earlier = ledger.record_schedule(schedule_of(3))

@@ -61,3 +61,16 @@ def test_saturation_that_is_unknown__leaves_plans_as_busy_as_they_are() -> None:
     assert ladder_of([PhysicalPlan("pair", RUNNING)], model).capacity_per_s(np.ones((1, 1)))[0, 0] == pytest.approx(
         1 / 0.3
     )
+
+
+def test_services_that_nothing_but_threads_bounds__have_plans_all_the_same() -> None:
+    # CPU without any time of service, which a file may say: only the threads' processor bounds these.
+    profiles = {name: OperatorProfile(name, 0.0, cpu_s=0.01) for name in THREADS}
+    services = ServiceTerms({name: pool_of(profiles[name], THREADS[name], cores=1.0) for name in THREADS})
+    model = PlanModel(SHOP, profiles, services=services)
+    plan = PhysicalPlan("pair", RUNNING)
+    assert np.isinf(model.capacity_per_s(plan, {"gate": 1.0}))
+    assert model.share_by_threads([plan], {"gate": 1.0}).tolist() == [1.0]
+    load = level([4.5] * 48, source="gate")
+    made = schedule_of(load, RUNNING, topology=SHOP, profiles=profiles, limits=LIMITS, services=services)
+    assert all(step.plan.instances <= plan.instances for step in made.steps)

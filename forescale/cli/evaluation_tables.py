@@ -16,7 +16,7 @@ def show_evaluation(name: str, evaluation: Evaluation) -> None:
     """One plan: operators, containers, throughput, latency, uncertainty, and what limits it."""
     _show_estimate(name, evaluation)
     if evaluation.saturation is not None:
-        _show_saturation(evaluation.saturation, evaluation.estimate.load_per_s)
+        _show_saturation(evaluation.saturation)
     _show_uncertainty(evaluation)
     _show_lag(evaluation)
     by_remedy: dict[str, list[str]] = {}
@@ -99,15 +99,11 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         plain(f"note: {note}")
 
 
-def _show_saturation(full: ServiceSaturation, load_per_s: Mapping[str, float]) -> None:
+def _show_saturation(full: ServiceSaturation) -> None:
     rows = [(name, _rate(rate), _rate(full.throughput_per_s[name])) for name, rate in full.own_limit_per_s.items()]
     title = "requests of each service where threads are short"
     console.print(table(title, ["service", "if no call waited", "with all threads held"], rows))
-    most = ", ".join(
-        f"{source} at {_rate(rate)}" + (f", less than the offered {_rate(load)}" if rate < load else "")
-        for source, rate in full.mst_per_s.items()
-        for load in [load_per_s[source]]
-    )
+    most = ", ".join(f"{source} at {_rate(rate)}" for source, rate in full.mst_per_s.items())
     plain(f"with threads that wait for calls it saturates: {most}; short of threads or CPU: {full.bottleneck}")
 
 

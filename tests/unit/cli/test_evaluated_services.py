@@ -79,7 +79,7 @@ def test_evaluate__shows_people_which_service_is_short(capsys: pytest.CaptureFix
 def test_evaluate__says_where_the_load_is_beyond_the_threads(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     topology = shop(home, evaluated_threads={"gate": 2})
     text = shown(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8}, "--load", "gate=3")
-    assert "it saturates: gate at 2.564/s, less than the offered 3/s; short of threads or CPU: gate" in text
+    assert "it saturates: gate at 2.564/s; short of threads or CPU: gate" in text
     # The page of --plot has no table of threads.
     assert "note: threads that wait for calls let at most gate 2.564/s through, less than is offered" in text
     assert "note: headroom, waits, latencies and cores are those of a stream's operators, not of requests" in text

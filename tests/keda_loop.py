@@ -64,7 +64,7 @@ class ScaledObject:
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=self.messages[answer].FromString,
         )
-        return asked(request, timeout=10)
+        return asked(request, timeout=60)
 
     @property
     def reference(self) -> Any:

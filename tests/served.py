@@ -55,9 +55,9 @@ class Served:
     keda: str
 
     def plan(self, topology: str = "calls") -> httpx.Response:
-        return httpx.get(f"{self.http}/plan/{topology}", timeout=30)
+        return httpx.get(f"{self.http}/plan/{topology}", timeout=60)
 
-    def until(self, count: int | None, within_s: float = 60) -> httpx.Response:
+    def until(self, count: int | None, within_s: float = 120) -> httpx.Response:
         """The answer from when so many instances of transcribe are planned; None: from when nothing is known."""
         deadline = time.monotonic() + within_s
         while True:

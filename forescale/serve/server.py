@@ -11,14 +11,14 @@ from typing import Any
 
 import grpc
 import uvicorn
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health
+from grpc_health.v1 import health_pb2_grpc
 from prometheus_client import CollectorRegistry
 
 from forescale.local.errors import ServiceError
+from forescale.serve.health import Health
 from forescale.serve.http import Requests, application
-from forescale.serve.keda import SERVICE, ExternalScaler, handler
-from forescale.serve.plans import EVERY_S, ServedPlans
+from forescale.serve.keda import ExternalScaler, handler
+from forescale.serve.plans import ServedPlans
 from forescale.settings import Settings
 
 END_S = 2.0
@@ -79,8 +79,7 @@ async def _serve(
             ) from None
         scaler = grpc.aio.server()
         scaler.add_generic_rpc_handlers((handler(ExternalScaler(plans, requests)),))
-        state = health.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(state, scaler)
+        health_pb2_grpc.add_HealthServicer_to_server(Health(plans), scaler)
         port = _added(scaler, keda, certificate)
         await scaler.start()
         web = _Quiet(config)
@@ -91,12 +90,8 @@ async def _serve(
         at = Address(http.host, listening.getsockname()[1])
         say(f"plans: {scheme}://{at}/plan, metrics: {scheme}://{at}/metrics, KEDA: {Address(keda.host, port)}")
         serving = asyncio.create_task(web.serve(sockets=[listening]))
-        while not stop.is_set() and not serving.done():
-            word = health_pb2.HealthCheckResponse.SERVING if plans.fresh else health_pb2.HealthCheckResponse.NOT_SERVING
-            for name in ("", SERVICE):
-                await state.set(name, word)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), EVERY_S)
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
         await scaler.stop(END_S)
         web.should_exit = web.force_exit = True
         await serving

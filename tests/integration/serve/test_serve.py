@@ -11,9 +11,11 @@ from typing import Any
 import grpc
 import httpx
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from keda_loop import ScaledObject, keda_messages
 from served import Home, Served, home, served
 
+from forescale.files.atomic import write_whole
 from planner.ledger.step_state import StepState
 
 pytestmark = pytest.mark.slow
@@ -136,13 +138,13 @@ def test_http__gives_the_plan_what_comes_and_metrics_that_say_the_same(at_noon: 
     assert plan["parallelism"] == {"ingest": 1, "transcribe": 8}
     assert plan["until"].startswith("2024-03-05T12:00:00")
     assert [each["parallelism"]["transcribe"] for each in plan["coming"]] == [1]
-    every = httpx.get(f"{serving.http}/plan").json()["topologies"]
+    every = httpx.get(f"{serving.http}/plan", timeout=60).json()["topologies"]
     assert [each["plan"]["parallelism"] for each in every] == [plan["parallelism"]]
-    metrics = httpx.get(f"{serving.http}/metrics").text
+    metrics = httpx.get(f"{serving.http}/metrics", timeout=60).text
     assert 'forescale_planned_parallelism{operator="transcribe",topology="calls"} 8.0' in metrics
     assert 'forescale_plan_known{topology="calls"} 1.0' in metrics
     assert serving.plan("nope").status_code == 404
-    assert httpx.get(f"{serving.http}/readyz").status_code == 200
+    assert httpx.get(f"{serving.http}/readyz", timeout=60).status_code == 200
 
 
 def test_a_veto__takes_a_plan_back_within_seconds(at_noon: Home, serving: Served) -> None:
@@ -178,9 +180,9 @@ def test_a_ledger_that_cannot_be_read__makes_the_plan_unknown_until_it_can(
     ledger.write_bytes(b"no database" * 100)
     answer = serving.until(None)
     assert "the ledger was not read for 10 s" in answer.json()["why"]
-    assert httpx.get(f"{serving.http}/readyz").status_code == 503
-    assert httpx.get(f"{serving.http}/healthz").status_code == 200
-    assert "forescale_planned_parallelism{" not in httpx.get(f"{serving.http}/metrics").text
+    assert httpx.get(f"{serving.http}/readyz", timeout=60).status_code == 503
+    assert httpx.get(f"{serving.http}/healthz", timeout=60).status_code == 200
+    assert "forescale_planned_parallelism{" not in httpx.get(f"{serving.http}/metrics", timeout=60).text
     with grpc.insecure_channel(serving.keda) as channel:
         assert not ScaledObject(channel, messages, METADATA).active()
     ledger.write_bytes(whole)
@@ -192,11 +194,13 @@ def test_shadow_mode_and_a_broken_file__offer_nothing_and_say_why(at_noon: Home,
     serving.until(8)
     file = at_noon.settings.topologies / "calls.yaml"
     text = file.read_text()
-    file.write_text(text.replace("mode: serve", "mode: shadow"))
+    write_whole(text.replace("mode: serve", "mode: shadow"), file)
     assert "shadow mode" in serving.until(None).json()["why"]
-    file.write_text(text.replace("mode: serve", "mode: later"))
-    assert "planning.mode" in serving.until(None).json()["why"] or "mode" in serving.plan().json()["why"]
-    file.write_text(text)
+    write_whole(text.replace("mode: serve", "mode: later"), file)
+    while "shadow mode" in (why := serving.until(None).json()["why"]):
+        pass
+    assert "planning.mode" in why
+    write_whole(text, file)
     serving.until(8)
 
 
@@ -204,20 +208,41 @@ def test_a_server_killed_and_started_again__knows_the_same(at_noon: Home, servin
     at_noon.go_to(60)
     before = serving.until(8).json()["plan"]
     serving.process.kill()
-    serving.process.wait(10)
+    serving.process.wait(120)
     with served(at_noon.settings.home) as again:
         assert again.until(8).json()["plan"] == before
 
 
 def test_health__is_serving_by_grpcs_own_protocol(shared: Served) -> None:
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
     shared.until(8)
     with grpc.insecure_channel(shared.keda) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for service in ("", "externalscaler.ExternalScaler"):
-            answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
+            answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=60)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
+        with pytest.raises(grpc.RpcError) as refused:
+            stub.Check(health_pb2.HealthCheckRequest(service="nope"), timeout=60)
+        assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def test_health__says_the_same_as_the_plan_beside_it(at_noon: Home, serving: Served) -> None:
+    """Asked once each, as the plan is known and as it no longer is: no second later."""
+    at_noon.go_to(60)
+    state, ledger = health_pb2.HealthCheckResponse, at_noon.settings.ledger_file
+    assert ledger is not None
+    with grpc.insecure_channel(serving.keda) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        asked = health_pb2.HealthCheckRequest()
+        watched = stub.Watch(asked, timeout=120)
+        serving.until(8)
+        assert stub.Check(asked, timeout=60).status == state.SERVING
+        while next(watched).status != state.SERVING:
+            pass  # it was asked before anything was read
+        ledger.write_bytes(b"no database" * 100)
+        serving.until(None)
+        assert stub.Check(asked, timeout=60).status == state.NOT_SERVING
+        assert next(watched).status == state.NOT_SERVING
+        watched.cancel()
 
 
 def test_tls__holds_for_both_interfaces(at_noon: Home, messages: dict[str, Any]) -> None:
@@ -231,7 +256,7 @@ def test_tls__holds_for_both_interfaces(at_noon: Home, messages: dict[str, Any])
         assert running.http.startswith("https://")
         trusted = grpc.ssl_channel_credentials(chain.read_bytes())
         with (
-            httpx.Client(verify=ssl.create_default_context(cafile=chain)) as client,
+            httpx.Client(verify=ssl.create_default_context(cafile=chain), timeout=60) as client,
             grpc.secure_channel(running.keda, trusted) as channel,
         ):
             while (answer := client.get(f"{running.http}/plan/calls")).status_code != 200:
@@ -239,10 +264,10 @@ def test_tls__holds_for_both_interfaces(at_noon: Home, messages: dict[str, Any])
             assert answer.json()["plan"]["parallelism"]["transcribe"] == 8
             assert ScaledObject(channel, messages, METADATA).wanted() == 8
     with pytest.raises(httpx.HTTPError):
-        httpx.get(running.http.replace("https", "http"))
+        httpx.get(running.http.replace("https", "http"), timeout=60)
 
 
 def test_sigterm__ends_it_with_zero(serving: Served) -> None:
     serving.process.terminate()
-    assert serving.process.wait(30) == 0
+    assert serving.process.wait(120) == 0
     assert re.search("Traceback", serving.log.read_text()) is None

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from server_process import free_ports
 
 from forescale.settings import PROJECT
 
@@ -39,7 +40,7 @@ class KafkaBroker:
     folder: Path
     process: subprocess.Popen[bytes]
 
-    def stop(self, within_s: float = 10.0) -> None:
+    def stop(self, within_s: float = 120.0) -> None:
         """End it with all that it started. Nothing of its data is wanted, so it is not asked to tidy up."""
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -67,10 +68,10 @@ def kafka_jars() -> str:
 
 
 @contextlib.contextmanager
-def kafka_broker(folder: Path, within_s: float = 60.0) -> Iterator[KafkaBroker]:
+def kafka_broker(folder: Path, within_s: float = 240.0) -> Iterator[KafkaBroker]:
     """Start a broker whose data lies in that folder. Raises KafkaBrokerError when it is not up within_s seconds."""
     jars = kafka_jars()
-    open_port, guarded_port, controller_port = _free_ports(3)
+    open_port, guarded_port, controller_port = free_ports(3)
     properties = folder / "server.properties"
     properties.write_text(_properties(folder, open_port, guarded_port, controller_port), encoding="utf-8")
     log = folder / "broker.log"
@@ -162,11 +163,3 @@ def _listens(servers: str) -> bool:
 
 def _java(jars: str) -> list[str]:
     return ["java", *_JVM, "-cp", jars]
-
-
-def _free_ports(number: int) -> list[int]:
-    with contextlib.ExitStack() as held:  # held together, so that they differ
-        probes = [held.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

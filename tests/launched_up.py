@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-
-from forescale.local.ports import free_port
+from server_process import free_ports
 
 FORESCALE = (sys.executable, "-c", "from forescale.cli import main; main()")
 PATIENCE_S = 300
@@ -57,10 +56,8 @@ class LaunchedUp:
 
 def up_command(home: Path) -> tuple[str, ...]:
     """At ports that are free now."""
-    return (
-        *(*FORESCALE, "up", "--home", str(home)),
-        *("--port", str(free_port(18080)), "--mlflow-port", str(free_port(15000))),
-    )
+    airflow, mlflow = map(str, free_ports(2))
+    return (*FORESCALE, "up", "--home", str(home), "--port", airflow, "--mlflow-port", mlflow)
 
 
 @contextmanager

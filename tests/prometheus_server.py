@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from server_process import free_ports
 
 LOOPBACK = "127.0.0.1"
 
@@ -54,7 +54,7 @@ def prometheus_server(folder: Path, targets: tuple[str, ...] = (), scrape_s: int
     listed = ", ".join(f'"{target}"' for target in targets)
     config += f"scrape_configs:\n  - job_name: feed\n    static_configs:\n      - targets: [{listed}]\n"
     (folder / "prometheus.yml").write_text(config)
-    port = _free_port()
+    (port,) = free_ports(1)
     command: list[str | Path] = ["prometheus", f"--config.file={folder / 'prometheus.yml'}"]
     command += [f"--storage.tsdb.path={folder / 'data'}", "--storage.tsdb.retention.time=50y"]
     command += [f"--web.listen-address={LOOPBACK}:{port}", "--log.level=warn"]
@@ -66,10 +66,10 @@ def prometheus_server(folder: Path, targets: tuple[str, ...] = (), scrape_s: int
             yield url
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            server.wait(timeout=120)
 
 
-def _wait_until_ready(url: str, server: subprocess.Popen[bytes], log: Path, timeout_s: float = 60) -> None:
+def _wait_until_ready(url: str, server: subprocess.Popen[bytes], log: Path, timeout_s: float = 240) -> None:
     deadline = time.monotonic() + timeout_s
     while True:
         assert server.poll() is None, f"Prometheus has ended: {log.read_text()}"
@@ -80,9 +80,3 @@ def _wait_until_ready(url: str, server: subprocess.Popen[bytes], log: Path, time
             pass
         assert time.monotonic() < deadline, f"Prometheus is not ready after {timeout_s} s: {log.read_text()}"
         time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from random import SystemRandom
 
 
 def started(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
@@ -24,7 +25,7 @@ def started(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen
         )
 
 
-def killed(process: subprocess.Popen[bytes], within_s: float = 10.0) -> None:
+def killed(process: subprocess.Popen[bytes], within_s: float = 120.0) -> None:
     """End it with all that it started. Nothing of its data is wanted, so it is not asked to tidy up."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
@@ -33,8 +34,15 @@ def killed(process: subprocess.Popen[bytes], within_s: float = 10.0) -> None:
 
 
 def free_ports(number: int) -> list[int]:
-    with contextlib.ExitStack() as held:  # held together, so that they differ
-        probes = [held.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
+    """Below those that Linux gives to connections and to whoever binds port 0: one of these may be gone by the time a
+    server that takes seconds to start binds it.
+    """
+    # The seed of the other generator is the same in all processes of a run.
+    candidates, found = SystemRandom().sample(range(20_000, 32_768), 1000), list[int]()
+    for port in candidates:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == number:
+            return found
+    raise OSError(f"{number} free ports are lacking on 127.0.0.1")

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pyspark
+from server_process import free_ports
 from spark_classes import options
 
 LOOPBACK = "127.0.0.1"
@@ -48,10 +48,10 @@ class SparkCluster:
         process = self.processes.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(120)
 
     def alive_workers(self) -> int:
-        return int(httpx.get(f"{self.page}/json/", timeout=5, trust_env=False).json()["aliveworkers"])
+        return int(httpx.get(f"{self.page}/json/", timeout=60, trust_env=False).json()["aliveworkers"])
 
     def wait_for_workers(self, number: int, within_s: float = 240) -> None:
         """Raises SparkClusterError when they have not registered within_s seconds."""
@@ -76,7 +76,7 @@ class SparkCluster:
 @contextlib.contextmanager
 def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
     """Start a master and the workers `first` and `second`, which work in that folder. Raises SparkClusterError."""
-    port, page_port = _free_ports(2)
+    port, page_port = free_ports(2)
     cluster = SparkCluster(f"spark://{LOOPBACK}:{port}", f"http://{LOOPBACK}:{page_port}", folder, {})
     atexit.register(cluster.stop)
     try:
@@ -126,11 +126,3 @@ def _started(command: list[str], log: Path, folder: Path) -> subprocess.Popen[by
 def _class_path() -> str:
     """In the order of Spark's own scripts, of which the archive of its classes is."""
     return ":".join([*map(str, SPARK_HOME.glob("jars/slf4j-api-*.jar")), f"{SPARK_HOME}/jars/*"])
-
-
-def _free_ports(number: int) -> list[int]:
-    with contextlib.ExitStack() as held:  # held together, so that they differ
-        probes = [held.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind((LOOPBACK, 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

@@ -1,11 +1,12 @@
 """A webhook on loopback that takes messages as Apprise posts them."""
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from server_process import free_ports
 
 
 class Webhook:
@@ -14,9 +15,7 @@ class Webhook:
     def __init__(self) -> None:
         self.messages: list[dict[str, str]] = []
         self.status = 200
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        (self.port,) = free_ports(1)
 
     @property
     def url(self) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
+from server_process import free_ports
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -25,14 +25,14 @@ def postgres() -> Iterator[str]:
     as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if as_user:
         shutil.chown(folder, "postgres")
-    password, port = token_hex(8), _free_port()
+    password, (port,) = token_hex(8), free_ports(1)
     password_file, data = folder / "password", folder / "data"
     password_file.write_text(password)
     if as_user:
         shutil.chown(password_file, "postgres")
     initdb = [programs / "initdb", "-D", data, "-U", "forescale", "-A", "scram-sha-256", f"--pwfile={password_file}"]
     options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off"
-    control = [*as_user, programs / "pg_ctl", "-D", data, "-w", "-t", "60"]
+    control = [*as_user, programs / "pg_ctl", "-D", data, "-w", "-t", "240"]
     try:
         _run([*as_user, *initdb, "--no-sync", "--locale=C", "--encoding=UTF8"])
         _run([*control, "-o", options, "-l", folder / "log", "start"])
@@ -75,12 +75,6 @@ def _programs() -> Path | None:
     if found := shutil.which("initdb"):
         folders.append(Path(found).resolve().parent)
     return next((f for f in folders if (f / "initdb").exists() and (f / "pg_ctl").exists()), None)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _run(command: list[str | Path]) -> None:

@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from machine import in_line_s
+
 from forescale.cli.commands import every_command
 from forescale.cli.main import main
 
@@ -57,7 +59,7 @@ class ForkedCommands:
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=120)
         assert self._process.stdout is not None
         self._process.stdout.close()
 
@@ -70,7 +72,9 @@ class ForkedCommands:
         encoding: str = "utf-8",
         within_s: float = 20,
     ) -> Ending:
-        """A command in a working folder. encoding: of its terminal."""
+        """A command in a working folder. encoding: of its terminal. within_s: not counted are the seconds for which it
+        stands in line for a core.
+        """
         asked = [list(arguments), dict(environment), str(folder), encoding, within_s]
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -102,7 +106,7 @@ def _awaited(child: int, pipes: list[int], until: float) -> tuple[int, list[byte
     said = dict.fromkeys(pipes, b"")
     open_pipes = set(pipes)
     kill = signal.SIGKILL
-    while open_pipes and time.monotonic() < until:
+    while open_pipes and time.monotonic() < until + in_line_s(child):
         if _mib(child) > MAX_MIB:
             kill = signal.SIGUSR1
             break

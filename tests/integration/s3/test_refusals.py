@@ -3,7 +3,6 @@
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from contract.history_batches_contract import DAY, START, counts, told
+from machine import waits
 from s3_server import BUCKET, SECRET_KEY, LocalS3
 
 from forecasting.arrivals.pipeline import known_sources
@@ -74,9 +74,8 @@ def test_store_that_is_down__says_so_at_once(directory: S3Directory, other_setti
         probe.bind(("127.0.0.1", 0))
         place = f"http://127.0.0.1:{probe.getsockname()[1]}"
         other_settings(AWS_ENDPOINT_URL_S3=place)
-        began = time.monotonic()
-        said = complaint(directory, "does not answer")
-    assert time.monotonic() - began < 10
+        with waits(10):
+            said = complaint(directory, "does not answer")
     assert f"the object store at {place} does not answer" in said
     assert said.endswith("start it, or correct AWS_ENDPOINT_URL_S3")
 
@@ -86,10 +85,8 @@ def test_store_that_never_answers__is_given_up_after_some_ten_seconds(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         other_settings(AWS_ENDPOINT_URL_S3=f"http://127.0.0.1:{silent.getsockname()[1]}")
-        began = time.monotonic()
-        with pytest.raises(HistoryStoreError, match="did not answer within 9 s"):
+        with waits(12, at_least_s=8), pytest.raises(HistoryStoreError, match="did not answer within 9 s"):
             read_history(directory, "calls")
-    assert 8 < time.monotonic() - began < 15  # 9 s, and what a busy machine adds
 
 
 @contextmanager

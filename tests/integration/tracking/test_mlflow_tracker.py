@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from integration.tracking.conftest import Record, head
+from machine import waits
 from odd_server import a_byte_at_a_time, json_of, odd_server
 
 from engines.redaction import without_credentials
@@ -399,11 +400,12 @@ def test_a_server_that_does_not_answer__is_named_within_seconds_and_without_its_
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    began = time.monotonic()
-    with pytest.raises(TrackingError, match=rf"http://127\.0\.0\.1:{port} does not answer.*start the server") as caught:
+    with (
+        waits(5),
+        pytest.raises(TrackingError, match=rf"http://127\.0\.0\.1:{port} does not answer.*start the server") as caught,
+    ):
         MlflowTracker(f"http://someone:secret@127.0.0.1:{port}").begin(head())
     assert "secret" not in str(caught.value)
-    assert time.monotonic() - began < 5
 
 
 def test_a_store_that_cannot_be_made__is_named(tmp_path: Path) -> None:
@@ -443,14 +445,13 @@ def test_store__that_sends_a_byte_at_a_time_is_given_up_in_the_time_of_one_answe
 
     def slow_but_healthy(request: BaseHTTPRequestHandler) -> None:
         if request.path == "/health":
-            time.sleep(0.6)
+            time.sleep(1.2)
             return json_of("{}")(request)
         return a_byte_at_a_time(request, pause_s=0.1)
 
-    with odd_server(a_byte_at_a_time) as url:
-        began_s = time.monotonic()
-        with pytest.raises(TrackingError, match=r"takes connections and did not answer within 1 s"):
-            connected_client(url)
-        assert time.monotonic() - began_s < 3.0
-    with odd_server(slow_but_healthy) as url, pytest.raises(TrackingError, match=r"no answer within 0\.[0-4]\d* s"):
+    told = r"takes connections and did not answer within 1 s"
+    with odd_server(a_byte_at_a_time) as url, waits(3), pytest.raises(TrackingError, match=told):
+        connected_client(url)
+    monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 3.0)
+    with odd_server(slow_but_healthy) as url, pytest.raises(TrackingError, match=r"no answer within [01](\.\d+)? s"):
         connected_client(url)

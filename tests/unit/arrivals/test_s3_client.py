@@ -61,7 +61,7 @@ def _store_that_stops_amid_an_object(*, hangs: bool) -> Iterator[str]:
             self.wfile.write(b"0123456789")
             self.wfile.flush()
             if hangs:
-                over.wait(30)
+                over.wait(120)
             self.close_connection = True
 
         def log_message(self, *_: object) -> None:

@@ -54,7 +54,7 @@ def test_needs__are_of_the_same_topology_or_of_what_all_share() -> None:
 def test_checks__run_side_by_side() -> None:
     """Each waits for the other two: one after the other, none would ever end."""
     together = threading.Barrier(3)
-    checks = [Check(name, lambda: str(together.wait(30) >= 0), limit_s=60.0) for name in "abc"]
+    checks = [Check(name, lambda: str(together.wait(120) >= 0), limit_s=240.0) for name in "abc"]
     assert {finding.verdict for finding in examined(checks, ())} == {CheckVerdict.GOOD}
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from json_stand_in import json_stand_in
+from machine import waits
 
 import engines.bounded_answer
 import engines.deadline
@@ -72,10 +73,8 @@ def _body_by_bytes(connection: socket.socket, ended: threading.Event) -> None:
 def test_call__ends_in_its_time_however_slowly_bytes_come(serve: Serve) -> None:
     with served(serve) as url:
         server = JsonServer("Flink", url, RuntimeError, timeout_s=0.5)
-        began_s = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"did not answer /jobs within 0.5 s"):
+        with waits(2, at_least_s=0.4), pytest.raises(RuntimeError, match=r"did not answer /jobs within 0.5 s"):
             server.get("/jobs")
-        assert 0.4 < time.monotonic() - began_s < 2.0
 
 
 def _without_end(connection: socket.socket, ended: threading.Event) -> None:
@@ -112,10 +111,8 @@ def test_call__does_not_wait_for_as_long_as_a_busy_server_asks() -> None:
     def serve(connection: socket.socket, ended: threading.Event) -> None:
         connection.sendall(b"HTTP/1.1 429 Busy\r\nRetry-After: 3600\r\nContent-Length: 2\r\n\r\n{}")
 
-    with served(serve) as url:
-        began_s = time.monotonic()
-        assert JsonServer("Flink", url, RuntimeError, timeout_s=5.0).get("/jobs")[0] == 429
-        assert time.monotonic() - began_s < 3.0
+    with served(serve) as url, waits(3):
+        assert JsonServer("Flink", url, RuntimeError, timeout_s=30.0).get("/jobs")[0] == 429
 
 
 def _cluster(tmp_path: Path, url: str, timeout_s: float = 2.0) -> KubernetesServer:
@@ -131,11 +128,8 @@ def test_kubernetes__that_asks_for_an_hours_patience_is_given_up_at_once(tmp_pat
         head = b"HTTP/1.1 429 Busy\r\nRetry-After: 3600\r\nContent-Length: 2\r\nConnection: close\r\n"
         connection.sendall(head + b"\r\n{}")
 
-    with served(serve) as url:
-        began_s = time.monotonic()
-        with pytest.raises(RuntimeError, match="429"):
-            _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
-        assert time.monotonic() - began_s < 5.0
+    with served(serve) as url, waits(5), pytest.raises(RuntimeError, match="429"):
+        _cluster(tmp_path, url, timeout_s=30.0).get(FLINK_DEPLOYMENT, "words")
 
 
 def test_kubernetes__whose_certificate_nobody_signed_is_given_up_at_once(tmp_path: Path) -> None:
@@ -143,20 +137,18 @@ def test_kubernetes__whose_certificate_nobody_signed_is_given_up_at_once(tmp_pat
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
     files = ["-keyout", str(key), "-out", str(certificate)]
     subprocess.run([*made.split(), "-addext", "subjectAltName=IP:127.0.0.1", *files], check=True, capture_output=True)
-    with json_stand_in(certificate, key) as stand_in:
-        began_s = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"cannot be reached: .*certificate"):
-            _cluster(tmp_path, stand_in.url).get(FLINK_DEPLOYMENT, "words")
-        assert time.monotonic() - began_s < 5.0
+    told = r"cannot be reached: .*certificate"
+    with json_stand_in(certificate, key) as stand_in, waits(5), pytest.raises(RuntimeError, match=told):
+        _cluster(tmp_path, stand_in.url, timeout_s=30.0).get(FLINK_DEPLOYMENT, "words")
 
 
 @pytest.mark.parametrize("serve", [_head_by_bytes, _body_by_bytes])
 def test_kubernetes__ends_in_its_time_however_slowly_bytes_come(serve: Serve, tmp_path: Path) -> None:
     with served(serve) as url:
-        began_s = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"did not answer on flinkdeployment/words within 2 s"):
-            _cluster(tmp_path, url).get(FLINK_DEPLOYMENT, "words")
-        assert 1.9 < time.monotonic() - began_s < 4.0
+        cluster = _cluster(tmp_path, url)
+        told = r"did not answer on flinkdeployment/words within 2 s"
+        with waits(4, at_least_s=1.9), pytest.raises(RuntimeError, match=told):
+            cluster.get(FLINK_DEPLOYMENT, "words")
 
 
 @pytest.mark.parametrize("serve", [_without_end, _gzip_bomb])
@@ -184,23 +176,24 @@ def test_call__that_may_take_long_says_what_is_waited_for(
 
 
 def _a_late_answer(connection: socket.socket, ended: threading.Event) -> None:
-    ended.wait(0.4)
+    ended.wait(0.7)
     body = b'{"metadata": {"name": "words"}}'
     connection.sendall(_HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
 
 def test_operation__of_several_requests_ends_in_the_time_of_three(tmp_path: Path) -> None:
     with served(_a_late_answer) as url:
-        flink, cluster = JsonServer("Flink", url, RuntimeError, timeout_s=0.8), _cluster(tmp_path, url, timeout_s=0.8)
+        flink, cluster = JsonServer("Flink", url, RuntimeError, timeout_s=2.0), _cluster(tmp_path, url, timeout_s=2.0)
         asks: dict[str, tuple[AbstractContextManager[None], Callable[[], object]]] = {
             "Flink": (flink.operation(), lambda: flink.get("/jobs")),
             "Kubernetes": (cluster.operation(), lambda: cluster.get(FLINK_DEPLOYMENT, "words")),
         }
         for name, (operation, ask) in asks.items():
-            began_s = time.monotonic()
-            with pytest.raises(RuntimeError, match=f"{name} at .* did not answer .* within 0"):
+            with (
+                waits(8, at_least_s=5.5),
+                pytest.raises(RuntimeError, match=rf"{name} at .* did not answer .* within [01]\b"),
+            ):
                 _ask_often(operation, ask)
-            assert 2.0 < time.monotonic() - began_s < 4.0, name
             ask()  # the next operation has its own time
 
 
@@ -216,7 +209,7 @@ def test_operation__says_once_what_it_waits_for(
     assert NOTICE_S < 5, "with the imports of a busy machine, more than ten seconds"
     monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.2)
     with served(_a_late_answer) as url:
-        server = JsonServer("Flink", url, RuntimeError, timeout_s=2.0)
+        server = JsonServer("Flink", url, RuntimeError, timeout_s=30.0)
         with server.operation():
             for _ in range(3):
                 server.get("/jobs")

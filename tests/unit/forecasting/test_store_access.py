@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from canaries import canaries_in, canary, url_with
+from machine import waits
 from odd_server import (
     Answer,
     a_byte_at_a_time,
@@ -31,11 +32,10 @@ URI = url_with(canary("mlflow_uri"))
 def test_a_server_that_takes_connections_and_never_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        begun = time.monotonic()
         port = silent.getsockname()[1]
-        with pytest.raises(TrackingError, match=rf"127.0.0.1:{port} takes connections and did not answer within 0.2 s"):
+        told = rf"127.0.0.1:{port} takes connections and did not answer within 0.2 s"
+        with waits(5), pytest.raises(TrackingError, match=told):
             connected_client(f"http://127.0.0.1:{port}")
-    assert time.monotonic() - begun < 5
 
 
 @pytest.mark.mlflow
@@ -57,10 +57,9 @@ def test_a_tracking_server_that_answers_oddly__is_named_soon(
     monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 4.0)
     monkeypatch.setattr(bounded_answer, "MAX_ANSWER_BYTES", 2**20)
     with odd_server(answer, well=["/health"]) as url:
-        began_s = time.monotonic()
-        with pytest.raises(TrackingError, match=rf"MLflow at {url}: opening the store failed \(.*({reason})"):
+        told = rf"MLflow at {url}: opening the store failed \(.*({reason})"
+        with waits(7), pytest.raises(TrackingError, match=told):
             connected_client(url)
-        assert time.monotonic() - began_s < 10  # importing MLflow takes 3, on a busy machine more
 
 
 class _Slow:
@@ -89,13 +88,10 @@ def test_a_database_that_refuses_or_never_answers__is_given_up(monkeypatch: pyte
     monkeypatch.setattr(store_access, "ANSWER_TIMEOUT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for port, reason in ((9, "refused"), (silent.getsockname()[1], "no answer within 1 s")):
-            began_s = time.monotonic()
             address = f"postgresql+psycopg://anna:{canary('database')}@127.0.0.1:{port}/mlflow"
-            with pytest.raises(
-                TrackingError, match=rf"opening the store failed .*{reason}.*FORESCALE_MLFLOW_URI"
-            ) as caught:
+            told = rf"opening the store failed .*{reason}.*FORESCALE_MLFLOW_URI"
+            with waits(5), pytest.raises(TrackingError, match=told) as caught:
                 connected_client(address)
-            assert time.monotonic() - began_s < 5
             assert canaries_in(str(caught.value)) == set()
 
 
@@ -113,10 +109,8 @@ def test_an_empty_file__is_no_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"no database" * 500, b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_damaged_file__is_named_with_what_helps(tmp_path: Path, content: bytes) -> None:
     (file := tmp_path / "mlflow.db").write_bytes(content)
-    began_s = time.monotonic()
-    with pytest.raises(TrackingError, match="its file is damaged: restore its copy, or move it away"):
+    with waits(10), pytest.raises(TrackingError, match="its file is damaged: restore its copy, or move it away"):
         connected_client(f"sqlite:///{file}")
-    assert time.monotonic() - began_s < 10
     assert file.read_bytes() == content
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from machine import waits
 
 from engines.kubernetes import identity
 from engines.kubernetes.identity import Identity, api_client
@@ -86,10 +87,8 @@ def test_kubeconfig__whose_files_are_pipes_is_refused_soon(
     if field == "tokenFile":
         text = text.replace(f"token: {SECRET}, ", "")
     assert str(pipe) in text
-    began_s = time.monotonic()
-    with pytest.raises(ClusterError, match="see whether `kubectl` can use it"):
+    with waits(5), pytest.raises(ClusterError, match="see whether `kubectl` can use it"):
         api_client(Identity(_written(tmp_path, text)), ClusterError)
-    assert time.monotonic() - began_s < 5
 
 
 LOGIN = "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh, args: [-c, "
@@ -131,9 +130,9 @@ def test_a_login_program__that_prints_without_end_is_stopped_and_named(tmp_path:
 def test_a_login_program__that_waits_without_end_is_stopped_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "LOGIN_S", 2.0)
+    monkeypatch.setattr(identity, "LOGIN_S", 5.0)
     text = KUBECONFIG.replace(f"token: {SECRET}", f"{LOGIN}'sleep 600 & echo $! > {tmp_path}/started; wait']}}")
-    with pytest.raises(ClusterError, match=r"names for its login did not end within 2 s|cannot be read; see whether"):
+    with pytest.raises(ClusterError, match=r"names for its login did not end within 5 s|cannot be read; see whether"):
         api_client(Identity(_written(tmp_path, text)), ClusterError)
     started = Path("/proc", (tmp_path / "started").read_text().strip(), "stat")
     ended_by_s = time.monotonic() + 60

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from launched_up import FORESCALE, PATIENCE_S, forescale, without_settings
+from machine import in_line_s
 
-SOON_S = 20.0
-"""On a machine that is busy with other tests; alone it takes two seconds."""
+SOON_S = 10.0
+"""Not counted how long it stands in line for a core; alone it takes two seconds."""
 
 
 @pytest.mark.slow
@@ -24,7 +25,7 @@ def test_up__says_within_seconds_what_it_does_and_how_long_that_takes(tmp_path: 
         try:
             assert up.stdout is not None
             first = up.stdout.readline()
-            assert time.monotonic() - began_s < SOON_S
+            assert time.monotonic() - began_s - in_line_s(up.pid) < SOON_S
             assert re.search(r"about \d+ s …$", first.strip()), first
         finally:
             up.terminate()

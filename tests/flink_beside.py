@@ -240,7 +240,7 @@ class _Driven:
     def _checkpoint_s(self) -> float:
         """End-to-end duration of the last checkpoint."""
         url = f"{self._flink.url}/jobs/{self.running.job_id}/checkpoints"
-        answer = httpx.get(url, trust_env=False, timeout=10.0).json()
+        answer = httpx.get(url, trust_env=False, timeout=60).json()
         return float(answer["latest"]["completed"]["end_to_end_duration"]) / 1000
 
 

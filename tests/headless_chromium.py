@@ -31,6 +31,6 @@ def headless_chromium() -> Iterator[Browser]:
         pytest.skip(reason)
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=ARGS)
+        launched = playwright.chromium.launch(executable_path=chromium, args=ARGS, timeout=PATIENCE_MS)
         yield launched
         launched.close()

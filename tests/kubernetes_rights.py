@@ -65,7 +65,7 @@ def give(kubernetes: LocalKubernetes, namespace: str, name: str, token: str, wit
     role = {**manifest(name)[1], "metadata": {"name": account, "namespace": namespace}, "rules": rules}
     RbacAuthorizationV1Api(kubernetes.client()).replace_namespaced_role(account, namespace, role)
     asked = AuthorizationV1Api(_client(kubernetes, namespace, token))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     for right in rights_of(name):
         resource, _, subresource = right.resource.partition("/")
         attributes = {"group": right.group, "resource": resource, "subresource": subresource, "verb": right.verb}

@@ -87,7 +87,7 @@ class LocalKubernetes:
 
 
 def _create_custom(
-    client: "ApiClient", resource: Resource, manifest: Mapping[str, Any], namespace: str, within_s: float = 20.0
+    client: "ApiClient", resource: Resource, manifest: Mapping[str, Any], namespace: str, within_s: float = 120.0
 ) -> None:
     from kubernetes.client import ApiException, CustomObjectsApi
 
@@ -190,7 +190,9 @@ def _wait_until_ready(
         with contextlib.suppress(httpx.HTTPError):
             headers = {"Authorization": f"Bearer token-of-{ADMIN}"}
             # Whether it is the right one is for the tests to see; until now it may have no certificate yet.
-            if httpx.get(f"{kubernetes.url}/readyz", headers=headers, verify=False, trust_env=False).is_success:
+            if httpx.get(
+                f"{kubernetes.url}/readyz", headers=headers, verify=False, trust_env=False, timeout=60
+            ).is_success:
                 return
         time.sleep(0.1)
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""

@@ -81,7 +81,7 @@ def require_s3() -> None:
 
 
 @contextlib.contextmanager
-def local_s3(folder: Path, within_s: float = 30.0) -> Iterator[LocalS3]:
+def local_s3(folder: Path, within_s: float = 120.0) -> Iterator[LocalS3]:
     """With the empty bucket BUCKET. Raises S3Error where it does not come up in time."""
     objects, metadata = folder / "objects", folder / "metadata"
     for each in (objects, metadata):

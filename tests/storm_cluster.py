@@ -44,7 +44,7 @@ class StormCluster:
     rate: Path
     process: subprocess.Popen[bytes]
 
-    def stop(self, within_s: float = 10.0) -> None:
+    def stop(self, within_s: float = 120.0) -> None:
         killed(self.process, within_s)
 
 
@@ -62,7 +62,7 @@ def storm_jars() -> str:
 
 @contextlib.contextmanager
 def storm_cluster(
-    folder: Path, topology: str = TOPOLOGY, slots: int = 1, within_s: float = 120.0
+    folder: Path, topology: str = TOPOLOGY, slots: int = 1, within_s: float = 240.0
 ) -> Iterator[StormCluster]:
     """Start a Storm with so many slots that runs a topology. Raises StormError when it does not within_s seconds."""
     jars = storm_jars()
@@ -103,7 +103,7 @@ def _wait_until_up(storm: StormCluster, log: Path, within_s: float) -> None:
     """Until the UI shows the topology, all its executors have reported, and its spout has emitted."""
     deadline = time.monotonic() + within_s
     told = ""
-    with httpx.Client(base_url=f"{storm.url}/api/v1/topology", trust_env=False, timeout=10.0) as ui:
+    with httpx.Client(base_url=f"{storm.url}/api/v1/topology", trust_env=False, timeout=60) as ui:
         while time.monotonic() < deadline and storm.process.poll() is None:
             with contextlib.suppress(httpx.HTTPError, KeyError, IndexError, ValueError):
                 id = ui.get("/summary").json()["topologies"][0]["id"]

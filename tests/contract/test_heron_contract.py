@@ -31,7 +31,7 @@ NAMES = HeronNames("local", "prod", "words", "ubuntu")
 
 class TestHeronContract(ClusterContract):
     topology = WORDS
-    patience_s = 10.0
+    patience_s = 120.0
     poll_s = 0.2
     measured_s = 600.0
 

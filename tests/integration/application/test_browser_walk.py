@@ -98,7 +98,7 @@ def flink(tmp_path: Path) -> Iterator[LocalFlink]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
-    with local_flink(tmp_path / "flink", slots=16, distribution=distribution) as running:
+    with local_flink(tmp_path / "flink", slots=16, distribution=distribution, within_s=240) as running:
         yield running
 
 

@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from json_stand_in import JsonStandIn, json_stand_in
+from patience import until
 from prometheus_history import HISTORY
 from prometheus_server import backfill, openmetrics, prometheus_server, require_prometheus
 from report_page import ReportPage
@@ -382,7 +382,7 @@ def test_record__survives_an_outage_and_ends_cleanly_when_it_is_stopped(
         storm.statuses.clear()
         until(lambda: readings(home) >= before + 2)
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -394,13 +394,6 @@ def test_record__survives_an_outage_and_ends_cleanly_when_it_is_stopped(
 
 def readings(home: Path) -> int:
     return sum(len(file.read_text().splitlines()) for file in (home / "readings" / NAME).glob("*.jsonl"))
-
-
-def until(holds: Any, timeout_s: float = 60) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.prometheus

@@ -34,7 +34,7 @@ def distribution() -> FlinkDistribution:
 
 @pytest.fixture(scope="package")
 def flink(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribution) -> Iterator[LocalFlink]:
-    with local_flink(tmp_path_factory.mktemp("flink"), slots=SLOTS, distribution=distribution) as running:
+    with local_flink(tmp_path_factory.mktemp("flink"), slots=SLOTS, distribution=distribution, within_s=240) as running:
         yield running
 
 

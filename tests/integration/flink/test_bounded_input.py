@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from patience import until
 
 from forescale.local.flink.example_job import example_job
 from forescale.local.flink.local_cluster import LocalFlink
@@ -29,19 +30,18 @@ SOURCES = Path(__file__).parents[2] / "flink_bounded"
 def partly_finished(flink: LocalFlink) -> Iterator[FlinkCluster]:
     jar = example_job(flink.java, flink.distribution, flink.folder, SOURCES)
     job_id = submit_job(flink.url, jar, {"job-name": NAME}, main_class="bounded.BoundedInput")
-    time.sleep(15.0)  # the one source ends after 5 s, and the first subtask of the other after 4 s
     yield FlinkCluster(flink.url, NAME, TOPOLOGY, warm_s=3.0)
     cancel_job(flink.url, job_id)
 
 
 def test_job__of_which_parts_have_finished_runs_and_can_be_measured_and_rescaled(partly_finished: FlinkCluster) -> None:
     cluster = partly_finished
-    _, vertices = cluster._found()
-    assert {name: (vertex.running, vertex.parallelism) for name, vertex in vertices.items()} == {
-        "countries": (0, 1),
-        "events": (2, 3),
-        "work": (1, 1),
-    }
+
+    def running() -> dict[str, tuple[int, int]]:
+        return {name: (vertex.running, vertex.parallelism) for name, vertex in cluster._found()[1].items()}
+
+    # The one source ends after 5 s, and the first subtask of the other after 4 s.
+    until(lambda: running() == {"countries": (0, 1), "events": (2, 3), "work": (1, 1)})
     state = cluster.state()
     assert state.status is Status.RUNNING
     assert state.running_since is not None

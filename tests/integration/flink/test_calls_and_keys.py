@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from machine import stretched
 
 from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
 from forescale.local.demo.modeled_job import offer
@@ -27,6 +28,8 @@ pytestmark = [pytest.mark.flink, pytest.mark.slow, pytest.mark.xdist_group("flin
 
 ROWS = Path(__file__).parents[2] / "flink_rows"
 SPAN_S, SETTLE_S = 5.0, 4.0
+SPANS = 6
+"""At most: on a busy machine, calls and waits of milliseconds end late now and then."""
 WORK_S = 0.005
 """What a tuple with a key that is a number waits in its operator (rows.LongKeys)."""
 
@@ -48,9 +51,9 @@ def running(flink: LocalFlink, main_class: str, topology: Topology, per_s: float
 
 
 def reached_per_s(cluster: FlinkCluster, operator: str, told_per_s: float) -> float:
-    """The most of a few spans: on a busy machine, calls end late and new instances start slowly."""
+    """The most of a few spans: new instances start slowly."""
     most = 0.0
-    for _ in range(6):
+    for _ in range(SPANS):
         most = max(most, throughput_per_s(cluster.operator_samples(SPAN_S), operator))
         if most >= 0.9 * told_per_s:
             break
@@ -67,12 +70,15 @@ def test_asynchronous_calls__bound_an_idle_operator_and_are_named(flink: LocalFl
     # What waits nearly all the time may have no busy time, so its service time stays as declared.
     service_s = {"items": 1e-4, "call": 1.0, "store": 1e-4}
     declared = {name: OperatorProfile(name, each) for name, each in service_s.items()}
+    first = PhysicalPlan(topology.name, dict.fromkeys(topology.order, 1))
     with running(flink, "AsyncCalls", topology, 5000.0) as cluster:
         RealClock().wait(SETTLE_S)
-        samples = cluster.operator_samples(SPAN_S)
-        undeclared = calibrated(topology, samples, declared, warm_s=1.0)
-        first = PhysicalPlan(topology.name, dict.fromkeys(topology.order, 1))
-        told = evaluate(topology, undeclared.profiles, first, {"items": 60.0})
+        for _ in range(SPANS):
+            samples = cluster.operator_samples(SPAN_S)
+            undeclared = calibrated(topology, samples, declared, warm_s=1.0)
+            told = evaluate(topology, undeclared.profiles, first, {"items": 60.0})
+            if told.mst_per_s["items"] > 0.95 * 100:
+                break
         assert str(told.bottleneck) == "call", (samples, undeclared.operators)
         assert told.mst_per_s["items"] == pytest.approx(100.0, rel=0.1)
         assert any("declare calls" in note for note in undeclared.operators["call"].notes)
@@ -107,11 +113,12 @@ def test_keys_that_are_longs__load_the_instances_that_the_estimate_names(flink: 
     declared = {name: OperatorProfile(name, each, keys=keys) for name, each in service_s.items()}
     with running(flink, "LongKeys", topology, 3000.0) as cluster:
         RealClock().wait(SETTLE_S)
-        for _ in range(6):  # on a busy machine, waits of 5 ms end late
-            profiles = calibrated(topology, cluster.operator_samples(SPAN_S), declared, warm_s=1.0).profiles
-            if profiles["work"].service_s < 1.05 * WORK_S:
-                break
-        assert profiles["work"].service_s == pytest.approx(WORK_S, rel=0.05)
+        with stretched() as stretch:
+            for _ in range(SPANS):
+                profiles = calibrated(topology, cluster.operator_samples(SPAN_S), declared, warm_s=1.0).profiles
+                if profiles["work"].service_s < 1.05 * WORK_S:
+                    break
+        assert 0.95 * WORK_S < profiles["work"].service_s < 1.05 * WORK_S * stretch.factor
         for count in (3, 8):
             plan = PhysicalPlan(topology.name, {"items": 1, "work": count, "store": count})
             told = evaluate(topology, profiles, plan, {"items": 100.0})

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from machine import stretched
+from patience import until
 
 from forescale.local.demo.word_count import COUNT, SOURCE, SPLIT, RunningWordCount, WordCount
 from forescale.local.flink.local_cluster import LocalFlink
@@ -61,11 +62,8 @@ def test_rescale__tells_its_downtime_and_takes_no_slots_but_those_it_needs(
     assert 0 < verified.downtime_s < 30
     assert cluster.state().running_since == verified.running_since
     free_slots = flink.slots - 3  # a slot holds one subtask of each operator
-    for _ in range(120):  # what a larger plan or a cancelled job held before is given back after 50 s without use
-        if cluster.state().free_slots == free_slots:
-            break
-        time.sleep(1.0)
-    assert cluster.state().free_slots == free_slots
+    # What a larger plan or a cancelled job held before is given back after 50 s without use.
+    until(lambda: cluster.state().free_slots == free_slots, within_s=180)
 
 
 def test_apply__reaches_the_job_manager_that_answers_among_several(cluster: FlinkCluster, flink: LocalFlink) -> None:
@@ -76,8 +74,7 @@ def test_apply__reaches_the_job_manager_that_answers_among_several(cluster: Flin
     settle(cluster, sentences=1, split=1, count=1)
     plan = plan_with(behind, count=2)
     assert isinstance(finished(behind, behind.apply(plan, expected=behind.state().plan)), Verified)
-    time.sleep(1.5)  # Flink caches what it tells of a job for a second
-    assert cluster.state().plan == plan
+    until(lambda: cluster.state().plan == plan)  # Flink caches what it tells of a job
 
 
 def test_apply__refuses_more_instances_than_key_groups(cluster: FlinkCluster) -> None:
@@ -94,9 +91,7 @@ def test_undo__of_a_change_under_way_ends_in_the_old_plan(cluster: FlinkCluster)
     assert isinstance(accepted, Accepted)
     undone = cluster.undo(accepted)
     assert isinstance(finished(cluster, undone), Verified)
-    time.sleep(1.5)  # Flink caches what it tells of a job for a second
-    state = cluster.state()
-    assert (state.status, state.plan) == (Status.RUNNING, before)
+    until(lambda: (state := cluster.state()).status is Status.RUNNING and state.plan == before)
 
 
 def test_samples__give_the_service_times_that_the_job_was_told_to_take(
@@ -125,8 +120,7 @@ def test_job__that_is_cancelled_is_down_and_fails_what_was_asked_of_it(
     accepted = cluster.apply(replace(before, parallelism={**before.parallelism, COUNT: 2}), expected=before)
     finished(cluster, accepted)
     another.cancel()
-    time.sleep(1.5)
-    assert cluster.state().status is Status.DOWN
+    until(lambda: cluster.state().status is Status.DOWN)
     assert isinstance(accepted, Accepted)
     assert isinstance(cluster.progress(accepted), Failed)
     assert isinstance(cluster.undo(accepted), Refusal)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.slow]
 
 
 class TestFlinkContract(ClusterContract):
-    patience_s = 60.0
+    patience_s = 180.0
     poll_s = 0.5
     measured_s = 4.0
     topology = UNDER_TEST.topology

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from contract.scaler_floor_contract import Bounded, ScalerFloorContract
@@ -12,6 +11,7 @@ from flink_operator import FlinkOperator
 from kubernetes_faults import faulty
 from kubernetes_rights import Right, give, manifest, rights_of, service_token
 from kubernetes_server import SOMEBODY, LocalKubernetes
+from patience import until
 
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
 from forescale.local.demo.word_count import RunningWordCount, WordCount
@@ -75,29 +75,22 @@ def _more(plan: PhysicalPlan, **added: int) -> PhysicalPlan:
 
 
 def _settled(cluster: FlinkOperatorCluster) -> PhysicalPlan:
-    _until(lambda: cluster.state().status == "running")
+    until(lambda: cluster.state().status == "running")
     return cluster.state().plan
 
 
 def _verified(setter: FlinkOperatorCluster | FlinkOperatorFloor, accepted: Accepted | Refusal) -> Verified:
     assert isinstance(accepted, Accepted), accepted
-    _until(lambda: not isinstance(setter.progress(accepted), Pending))
+    until(lambda: not isinstance(setter.progress(accepted), Pending))
     progress = setter.progress(accepted)
     assert isinstance(progress, Verified), progress
     return progress
 
 
-def _until(holds: Any, within_s: float = 60.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
 class TestFlinkOperatorFloorContract(ScalerFloorContract):
     """All operators run the same number of instances, so that one bound for all of them is any of these plans."""
 
-    patience_s = 60.0
+    patience_s = 180.0
     poll_s = 0.5
 
     @pytest.fixture

@@ -35,7 +35,7 @@ def operated(flink: LocalFlink, kubernetes: LocalKubernetes) -> Iterator[Running
 
 
 class TestFlinkOperatorContract(ClusterContract):
-    patience_s = 60.0
+    patience_s = 180.0
     poll_s = 0.5
     measured_s = 4.0
     topology = OPERATED.topology

@@ -127,10 +127,13 @@ def test_killed_jobs__run_again_leave_the_same_rows_once(
     left_alone: tuple[dict[str, Any], dict[str, float]], tmp_path: Path
 ) -> None:
     expected, took_s = left_alone
-    try:
-        left = killed_and_run_again(install(tmp_path / "first").settings, took_s)
-    except EndedBeforeError as early:
-        left = killed_and_run_again(install(tmp_path / "second").settings, took_s | {early.job: early.took_s})
+    left = None
+    for attempt in range(1 + len(JOBS)):
+        try:
+            left = killed_and_run_again(install(tmp_path / str(attempt)).settings, took_s)
+            break
+        except EndedBeforeError as early:
+            took_s = took_s | {early.job: early.took_s}
     assert left == expected
     assert len(expected["forecasts"]) == 1
     assert len(expected["schedules"]) == 1

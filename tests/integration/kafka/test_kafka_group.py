@@ -99,7 +99,7 @@ def test_a_user_who_may_not_see_the_group__is_told_what_to_allow(messages: Messa
         KafkaGroup(offsets, group).unread("orders")
 
 
-def read_by(folder: Path, servers: str, topic: str, group: str) -> TopologyConfig:
+def read_by(folder: Path, servers: str, topic: str, group: str, timeout_s: float = 60) -> TopologyConfig:
     """The topology of the recorded Flink job, whose sentences come from that topic."""
     body = {
         "topology": "word-count",
@@ -110,7 +110,7 @@ def read_by(folder: Path, servers: str, topic: str, group: str) -> TopologyConfi
             "servers": servers,
             "topics": {"sentences": topic},
             "group": group,
-            "timeout_s": 1,
+            "timeout_s": timeout_s,
         },
         "cluster": {"kind": "flink", "url": "http://flink:8081", "job": "word-count"},
     }
@@ -138,7 +138,7 @@ def test_where_flink_does_not_tell_what_waits__the_group_does(
 def test_where_neither_tells__both_reasons_are_said(messages: Messages, group: str, tmp_path: Path) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     silent = MeteredFlink((5.0, math.nan, 0.0)).cluster()
-    told = record_observation(read_by(tmp_path, messages.broker.servers, "no-such-topic", group), ledger, silent)
+    told = record_observation(read_by(tmp_path, messages.broker.servers, "no-such-topic", group, 5), ledger, silent)
     assert (told.backlog, told.lag_s) == ({}, None)
     assert "source 'sentences' publishes no pendingRecords" in told.unmeasured
     assert "topic 'no-such-topic' cannot be read" in told.unmeasured

@@ -1,6 +1,5 @@
 """Arrivals from the offsets of a real broker."""
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +12,9 @@ from confluent_kafka.admin import AclOperation
 from contract.arrival_source_contract import SECRET, ArrivalSourceContract, KnownArrivals
 from kafka_broker import PASSWORD, USER, KafkaBroker
 from kafka_messages import Messages
+from machine import waits
+from patience import until
+from server_process import free_ports
 
 from engines.kafka.client import KafkaClient, TimeType
 from forecasting.arrivals.arrival_source import Arrivals
@@ -34,20 +36,13 @@ def noon() -> datetime:
     return from_us(ago_us // (600 * SECOND_US) * (600 * SECOND_US))
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def spread(start: datetime, counts: Sequence[int], window: timedelta = MINUTE) -> list[datetime]:
     """Stamps in order, evenly spread over each window from its first moment on."""
     return [start + (number + i / count) * window for number, count in enumerate(counts) for i in range(count)]
 
 
 def source_of(broker: KafkaBroker, *topics: str, settle_s: float = 10.0) -> KafkaOffsets:
-    return KafkaOffsets(broker.servers, {"orders": topics}, timeout_s=10.0, settle_s=settle_s)
+    return KafkaOffsets(broker.servers, {"orders": topics}, timeout_s=60.0, settle_s=settle_s)
 
 
 def statuses(arrivals: Arrivals) -> list[str]:
@@ -57,13 +52,6 @@ def statuses(arrivals: Arrivals) -> list[str]:
 
 def counts(arrivals: Arrivals) -> list[int]:
     return arrivals.sources["orders"].counts.tolist()
-
-
-def until(reached: Callable[[], bool], within_s: float = 30.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not reached():
-        assert time.monotonic() < deadline, f"not within {within_s:g} s"
-        time.sleep(0.1)
 
 
 class TestKafkaOffsetsContract(ArrivalSourceContract):
@@ -85,7 +73,7 @@ class TestKafkaOffsetsContract(ArrivalSourceContract):
     def unreachable(self) -> KafkaOffsets:
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "reader"}
         return KafkaOffsets(
-            f"127.0.0.1:{free_port()}",
+            f"127.0.0.1:{free_ports(1)[0]}",
             {"orders": "orders"},
             {**login, "sasl.password": SECRET},
             timeout_s=self.within_s,
@@ -109,7 +97,7 @@ def test_read__adds_up_the_topics_of_a_source_and_keeps_sources_apart(messages: 
     messages.send(paid, spread(noon, [2, 3]))
     messages.send(retried, spread(noon, [0, 4]))
     messages.send(clicks, spread(noon, [50, 60]))
-    source = KafkaOffsets(messages.broker.servers, {"orders": [paid, retried], "clicks": clicks}, timeout_s=10)
+    source = KafkaOffsets(messages.broker.servers, {"orders": [paid, retried], "clicks": clicks}, timeout_s=60)
     arrivals = source.read(noon, noon + 2 * MINUTE, 60)
     assert counts(arrivals) == [2 + 0, 3 + 4]
     assert statuses(arrivals) == [OBSERVED, OBSERVED]
@@ -287,7 +275,7 @@ def test_read__does_not_move_a_window_that_is_over_when_more_is_appended_meanwhi
     thread.start()
     try:
         time.sleep(2.5)
-        source = source_of(messages.broker, topic, settle_s=0.2)
+        source = source_of(messages.broker, topic, settle_s=2.0)
         end = start + timedelta(seconds=30)
         told: dict[int, set[int]] = {}
         while len(told) < 4 and datetime.now(UTC) < end:
@@ -390,10 +378,9 @@ def test_login__with_the_right_password_reads_and_with_a_wrong_one_fails_at_once
     assert counts(right.read(noon, noon + MINUTE, 60)) == [3]
 
     wrong = KafkaOffsets(servers, {"orders": topic}, {**login, "sasl.password": SECRET}, timeout_s=20)
-    began = time.monotonic()
-    with pytest.raises(HistoryError, match=r"uthentication failed.*; give the user and password") as refused:
+    # Not the 20 s that brokers are given to answer.
+    with waits(8), pytest.raises(HistoryError, match=r"uthentication failed.*; give the user and password") as refused:
         wrong.read(noon, noon + MINUTE, 60)
-    assert time.monotonic() - began < 5  # not the 20 s that brokers are given to answer
     assert SECRET not in str(refused.value)
     assert capfd.readouterr().err == ""
 
@@ -413,15 +400,13 @@ def test_hanging_broker__is_an_error_within_the_time_limit(messages: Messages, n
     source = KafkaOffsets(messages.broker.servers, {"orders": topic}, timeout_s=2.0)
     messages.broker.pause()
     try:
-        began = time.monotonic()
-        with pytest.raises(HistoryError, match=r"timeout_s=2"):
+        with waits(4), pytest.raises(HistoryError, match=r"timeout_s=2"):
             source.read(noon, noon + MINUTE, 60)
-        assert time.monotonic() - began < 4
     finally:
         messages.broker.resume()
 
 
 def test_unreachable__writes_nothing_on_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(HistoryError, match="Connection refused"):
-        KafkaOffsets(f"127.0.0.1:{free_port()}", {"orders": "orders"}, timeout_s=1).first_moment()
+        KafkaOffsets(f"127.0.0.1:{free_ports(1)[0]}", {"orders": "orders"}, timeout_s=3).first_moment()
     assert capfd.readouterr().err == ""

@@ -23,7 +23,7 @@ NAMESPACE = "commands"
 def shop(kubernetes: LocalKubernetes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The example's topology, in a namespace of its own."""
     body = yaml.safe_load((PROJECT / "examples" / "kubernetes" / "shop.yaml").read_text(encoding="utf-8"))
-    body["planning"] |= {"hold_s": 0.2, "deploy_timeout_s": 20}
+    body["planning"] |= {"hold_s": 0.2, "deploy_timeout_s": 120}
     kubeconfig = str(kubernetes.kubeconfig("admin"))
     body["cluster"] |= {"namespace": NAMESPACE, "kubeconfig": kubeconfig, "take_over": ["OpenAPI-Generator"]}
     path = tmp_path / "shop.yaml"

@@ -11,6 +11,7 @@ from contract.scaler_floor_contract import Bounded, ScalerFloorContract
 from kubernetes_controllers import Controllers
 from kubernetes_objects import autoscaler, deployment, namespace, scaled_object
 from kubernetes_server import LocalKubernetes
+from patience import until
 from server_process import free_ports
 
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT
@@ -61,7 +62,7 @@ class OnItsFloor(AutoscaledKubernetesCluster):
 
 
 class FloorContract(ClusterContract):
-    patience_s = 60.0
+    patience_s = 120.0
     poll_s = 0.1
     measured_s = 0.2
     counts_tuples = False
@@ -73,9 +74,7 @@ class FloorContract(ClusterContract):
     def cluster(self, kubernetes: LocalKubernetes, controllers: None) -> Cluster:
         server = kubernetes.server(self.namespace)
         found = OnItsFloor(server, TOPOLOGY, self.operators, frozenset({"OpenAPI-Generator"}))
-        until = time.monotonic() + self.patience_s
-        while found.state().status is not Status.RUNNING and time.monotonic() < until:
-            time.sleep(self.poll_s)  # its pods are played by others, and begin when they do
+        until(lambda: found.state().status is Status.RUNNING)  # its pods are played by others, and begin when they do
         return found
 
     @pytest.fixture
@@ -101,7 +100,7 @@ class TestScaledObjectContract(FloorContract):
 
 
 class BoundContract(ScalerFloorContract):
-    patience_s = 20.0
+    patience_s = 120.0
     poll_s = 0.1
     operators: ClassVar[Mapping[str, str]]
     namespace: str

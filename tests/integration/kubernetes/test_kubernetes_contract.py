@@ -33,7 +33,7 @@ def controllers(kubernetes: LocalKubernetes) -> Iterator[Controllers]:
 
 
 class TestKubernetesContract(ClusterContract):
-    patience_s = 20.0
+    patience_s = 120.0
     poll_s = 0.1
     measured_s = 0.2
     counts_tuples = False

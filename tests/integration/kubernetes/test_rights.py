@@ -1,6 +1,5 @@
 """The manifests of rights are enough for a deployment with its undoing, and no more: each verb is needed."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +7,7 @@ from kubernetes_controllers import Controllers
 from kubernetes_objects import autoscaler, deployment, namespace, scaled_object, stateful_set
 from kubernetes_rights import Right, give, manifest, rights_of, service_token
 from kubernetes_server import LocalKubernetes
+from patience import until
 
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT, STATEFUL_SET
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -99,10 +99,7 @@ def _deployed_and_undone(cluster: KubernetesCluster) -> str:
 
 
 def _verify(setter: KubernetesCluster | KubernetesFloor, accepted: Accepted) -> None:
-    deadline = time.monotonic() + 20
-    while not isinstance(progress := setter.progress(accepted), Verified):
-        assert time.monotonic() < deadline, progress
-        time.sleep(0.1)
+    until(lambda: isinstance(setter.progress(accepted), Verified))
 
 
 def _namespace(mode: str) -> str:

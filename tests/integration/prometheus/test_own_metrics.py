@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from monitored_pair import begin_monitored
+from patience import until
 from prometheus_server import prometheus_server, require_prometheus
 
 from forescale.cli.main import main
@@ -60,24 +60,21 @@ def scraped(text: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with prometheus_server(tmp_path_factory.mktemp("own"), (f"127.0.0.1:{server.server_port}",)) as url:
-        deadline = time.monotonic() + 30
-        while not query(url, "forescale_up"):
-            assert time.monotonic() < deadline, "nothing was scraped"
-            time.sleep(0.2)
+        until(lambda: query(url, "forescale_up"))
         yield url
     server.shutdown()
     server.server_close()
 
 
 def query(url: str, expression: str) -> list[dict[str, object]]:
-    answer = httpx.get(f"{url}/api/v1/query", params={"query": expression}, timeout=10, trust_env=False)
+    answer = httpx.get(f"{url}/api/v1/query", params={"query": expression}, timeout=60, trust_env=False)
     assert answer.status_code == 200, answer.text
     found: list[dict[str, object]] = answer.json()["data"]["result"]
     return found
 
 
 def test_prometheus__has_every_metric_that_is_known(scraped: str) -> None:
-    names = httpx.get(f"{scraped}/api/v1/label/__name__/values", timeout=10, trust_env=False).json()["data"]
+    names = httpx.get(f"{scraped}/api/v1/label/__name__/values", timeout=60, trust_env=False).json()["data"]
     assert {metric.name for metric in METRICS} - set(names) == NEVER_TOLD
     (step,) = query(scraped, 'forescale_steps{state="proposed"}')
     assert step["value"][1] == "1"  # type: ignore[index]

@@ -199,18 +199,22 @@ def test_read__of_a_counter_that_is_being_scraped_gives_what_it_counted(tmp_path
     with prometheus_server(tmp_path / "prometheus", (exporter.target,), scrape_s=1) as url:
         source = Prometheus(url, {"feed": "events_total"}, scrape_interval_s=1)
         begun = _eventually(source.first_moment)
-        time.sleep(1.5)
-        exporter.counted += 37
-        time.sleep(2.5)
-        # From the window before the first scrape to the last one that is over, of which samples are still to come.
-        start, end = whole_windows(begun, datetime.now(UTC) + timedelta(seconds=1), 1)
-        time.sleep(1.5)
-        arrivals = source.read(start, end, 1)
+        for _ in range(6):  # on a busy machine a scrape is late now and then
+            time.sleep(1.5)
+            exporter.counted += 37
+            time.sleep(2.5)
+            # From the window before the first scrape to the last one that is over, of which samples are still to come.
+            start, end = whole_windows(begun, datetime.now(UTC) + timedelta(seconds=1), 1)
+            time.sleep(1.5)
+            arrivals = source.read(start, end, 1)
+            if statuses(arrivals)[1:].startswith("ooo"):
+                break
+            begun = datetime.now(UTC)
     assert arrivals.sources["feed"].counts.sum() == 37
     assert statuses(arrivals)[1:].startswith("ooo")
 
 
-def _eventually(ask: Callable[[], datetime], timeout_s: float = 20) -> datetime:
+def _eventually(ask: Callable[[], datetime], timeout_s: float = 120) -> datetime:
     """What it answers once it does not fail any more."""
     deadline = time.monotonic() + timeout_s
     while True:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
-from headless_chromium import headless_chromium
+from headless_chromium import PATIENCE_MS, headless_chromium
 from playwright.sync_api import Browser, BrowserContext, Page
 from screen_sizes import DESKTOP
 
@@ -34,6 +34,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """As wide as a desktop, with the network cut."""
     opened = browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, offline=True)
+    opened.set_default_timeout(PATIENCE_MS)
     yield opened
     opened.close()
 
@@ -46,6 +47,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[DecisionRepor
     def open_report(decision: DecisionReport, width: int, height: int) -> Opened:
         path = write_whole(render_report(decision), tmp_path / "report.html")
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         report = Opened(context.new_page())
         report.page.on("console", lambda message: report.complaints.append(f"{message.type}: {message.text}"))

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from browser_wait import wait_until
+from headless_chromium import PATIENCE_MS
 from playwright.sync_api import Browser, Frame, Page, Route
 from sample_decision import NOW, TOPOLOGY, sample_decision
 
@@ -90,6 +91,7 @@ def framed(browser: Browser) -> Iterator[Callable[[str, int, str, str], Framed]]
 
     def open_page(path: str, width: int, browser_has: str, airflow_has: str) -> Framed:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=browser_has)  # type: ignore[arg-type]
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from browser_wait import wait_until
+from headless_chromium import PATIENCE_MS
 from playwright.sync_api import Browser
 from unit.report.test_shadow_page import day, page_of
 
@@ -20,6 +21,7 @@ BARS = """[...document.querySelectorAll('#figure-0 .barlayer .point path')]
 def test_page__draws_a_bar_for_all_that_is_known(browser: Browser, tmp_path: Path, width: int) -> None:
     path = write_whole(page_of(day(2), day(3), day(4, measured=0)), tmp_path / "page.html")
     context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
+    context.set_default_timeout(PATIENCE_MS)
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))

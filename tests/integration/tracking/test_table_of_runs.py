@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from headless_chromium import headless_chromium
+from headless_chromium import PATIENCE_MS, headless_chromium
 from integration.tracking.conftest import head
 from server_process import free_ports
 
@@ -31,7 +31,8 @@ def test_addresses__show_the_runs_of_a_topology_and_one_run(tmp_path: Path) -> N
         ((topology, address),) = tables_of_runs(url).items()
         assert topology == head().topology
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(address)
-        page.get_by_text(name).first.wait_for(timeout=60_000)
+        page.get_by_text(name).first.wait_for()
         page.goto(tracker.run_url(run.run_id))
-        page.get_by_role("heading", name=name).wait_for(timeout=60_000)
+        page.get_by_role("heading", name=name).wait_for()

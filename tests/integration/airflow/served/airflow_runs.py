@@ -1,12 +1,12 @@
 """What tests ask of a running Airflow: the states of a run, its review, and what the executor's processes do."""
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import patience
 import psutil
 from day_and_night import Installation
 
@@ -25,13 +25,8 @@ class Running:
     service: AirflowService
 
 
-def until(condition: Callable[[], T], timeout_s: float = PATIENCE_S, every_s: float = 0.5) -> T:
-    """What the condition returns as soon as that is true."""
-    deadline = time.monotonic() + timeout_s
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {timeout_s} s"
-        time.sleep(every_s)
-    return value
+def until(condition: Callable[[], T]) -> T:
+    return patience.until(condition, PATIENCE_S, every_s=0.5)
 
 
 def states(client: AirflowClient, dag_id: str, run_id: str) -> dict[str, str | None]:

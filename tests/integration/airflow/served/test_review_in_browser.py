@@ -145,7 +145,7 @@ def test_answer__is_kept_though_airflow_takes_its_task_for_killed(running):
     """
     client, scheduler = running.service.client, psutil.Process(running.service.processes.running["scheduler"].pid)
     executor = scheduler.children()
-    for attempt in range(1, 6):
+    for attempt in range(1, 11):
         topology = f"answered-at-once-{attempt}"
         add_topology(running.installation, topology)
         run_id = client.trigger("plan", {"topology": topology})

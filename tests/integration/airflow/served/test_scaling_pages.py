@@ -64,7 +64,7 @@ def signed_in(running, browser):
 
 def get(running, path, user=None, **headers):
     """The answer to a user's token, or to nobody."""
-    with httpx.Client(base_url=running.service.url, trust_env=False, timeout=30) as http:
+    with httpx.Client(base_url=running.service.url, trust_env=False, timeout=120) as http:
         if user is not None:
             asked = {"username": user, "password": passwords(running.service.home)[user]}
             headers["Authorization"] = f"Bearer {http.post('/auth/token', json=asked).json()['access_token']}"

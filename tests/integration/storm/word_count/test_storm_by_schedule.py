@@ -1,5 +1,6 @@
 """A schedule on a real Storm: predicted from a calibration at another plan, deployed, measured, and undone."""
 
+import math
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 from causes import cause_of
 from ledger_decisions import schedule_of
+from machine import stretched
+from patience import until
 from storm_cluster import StormCluster as LocalStorm
 from storm_throughput import measured_rates
 
@@ -60,17 +63,14 @@ def _deployed(folder: Path, cluster: StormCluster) -> tuple[Ledger, str, Deploym
     schedule_id = ledger.record_schedule(schedule)
     ledger.approve_schedule(schedule_id, at=now, by="test", why="a test")
     step_id = ledger.steps(schedule_id=schedule_id)[0].id
-    patience = Patience(timeout_s=120, poll_s=1, hold_s=5)
+    patience = Patience(timeout_s=180, poll_s=1, hold_s=5)
     return ledger, step_id, deploy_step(step_id, ledger, cluster, RealClock(), by="test", patience=patience)
 
 
 def _bring(cluster: StormCluster, plan: PhysicalPlan) -> None:
     accepted = cluster.apply(plan, expected=cluster.state().plan)
     assert isinstance(accepted, Accepted), accepted
-    deadline = time.monotonic() + 120
-    while isinstance(progress := cluster.progress(accepted), Pending) and time.monotonic() < deadline:
-        time.sleep(1)
-    assert isinstance(progress, Verified), progress
+    until(lambda: isinstance(cluster.progress(accepted), Verified), within_s=180, every_s=1.0)
 
 
 def test_step__is_predicted_deployed_and_measured(word_count: LocalStorm, tmp_path: Path) -> None:
@@ -86,12 +86,14 @@ def test_step__is_predicted_deployed_and_measured(word_count: LocalStorm, tmp_pa
     outcome = ledger.outcome(step_id)
     assert outcome is not None
     assert outcome.downtime_s is not None
-    assert 1 < outcome.downtime_s < 120
+    assert 1 < outcome.downtime_s < 180
     word_count.rate.write_text("400\n")
     time.sleep(8)
-    rates_per_s, utilisation = measured_rates(word_count.url, NAME, ("split", "count"), 25)
+    with stretched() as stretch:
+        rates_per_s, utilisation = measured_rates(word_count.url, NAME, ("split", "count"), 25)
     word_count.rate.write_text("10\n")
-    assert told.mst_per_s["sentences"] == pytest.approx(rates_per_s["split"], rel=0.15)
+    # A machine that is late adds to what bolts wait, when it was calibrated or now.
+    assert abs(math.log(told.mst_per_s["sentences"] / rates_per_s["split"])) < math.log(1.15 * stretch.factor)
     assert str(told.bottleneck) == max(utilisation, key=lambda name: utilisation[name]) == "count"
 
 

@@ -35,7 +35,7 @@ WORD_COUNT = Topology(
 
 
 class TestStormContract(ClusterContract):
-    patience_s = 90.0
+    patience_s = 180.0
     poll_s = 1.0
     measured_s = 10.0
     topology = WORD_COUNT

@@ -120,7 +120,7 @@ def test_push_activation__is_streamed_at_each_change_and_not_at_all_while_no_pla
             response_deserializer=messages["IsActiveResponse"].FromString,
         )
         metadata = METADATA | {"activation": "1"}
-        answers = streaming(ScaledObject(channel, messages, metadata).reference, timeout=60)
+        answers = streaming(ScaledObject(channel, messages, metadata).reference, timeout=300)
         serving.until(None)
         at_noon.go_to(60)
         assert next(answers).result is True  # nothing came before the first step
@@ -161,7 +161,7 @@ def test_a_thousand_questions_at_once__all_get_the_plan(shared: Served, messages
     shared.until(8)
 
     def ask(_: int) -> set[int]:
-        with httpx.Client(base_url=shared.http, timeout=60) as client, grpc.insecure_channel(shared.keda) as channel:
+        with httpx.Client(base_url=shared.http, timeout=120) as client, grpc.insecure_channel(shared.keda) as channel:
             over_http = {client.get("/plan/calls").json()["plan"]["parallelism"]["transcribe"] for _ in range(50)}
             return over_http | {ScaledObject(channel, messages, METADATA).wanted() for _ in range(50)}
 
@@ -233,7 +233,7 @@ def test_health__says_the_same_as_the_plan_beside_it(at_noon: Home, serving: Ser
     with grpc.insecure_channel(serving.keda) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         asked = health_pb2.HealthCheckRequest()
-        watched = stub.Watch(asked, timeout=120)
+        watched = stub.Watch(asked, timeout=300)
         serving.until(8)
         assert stub.Check(asked, timeout=60).status == state.SERVING
         while next(watched).status != state.SERVING:

@@ -13,7 +13,7 @@ from quotas import Quotas
 
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.init import DraftTarget, described_job, draft_topology
-from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck
+from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
 from forescale.local.demo.modeled_job import logged_latencies_s, offer
 from forescale.local.flink.example_job import SOURCES, example_job
 from forescale.local.flink.local_cluster import LocalFlink
@@ -33,6 +33,7 @@ from modeling.inputs.polling import Polling
 from modeling.inputs.topology import Topology
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
+from planner.learned_warm_up import SpeedSample
 
 JAVA = Path(__file__).with_name("java")
 MAIN_CLASS = "nexmark.Nexmark"
@@ -42,9 +43,12 @@ FULL = 0.95
 """Share of its quota above which a task manager counts as out of cores."""
 OVERLOAD_PER_S = 400_000.0
 WARM_S = 3.0
-COMPILE_S, SETTLE_S, SPAN_S = 6.0, 4.0, 8.0
-STATE_TTL_S = 60
+COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
+"""A span has one checkpoint in it. Before it, windows (10 s and 1 s of lateness) and state become those of the load:
+what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
+STATE_TTL_S = 10
 LATE_S = 1.0
+WARMING_S = 150.0
 RESCALED_S = 120.0
 COMPILING_CORES = 1.2
 """Of all task managers together while they compile: the rest is for the job manager, and for others."""
@@ -60,7 +64,8 @@ class Row:
     """A plan as predicted before it ran, and as measured. cores: of a task manager. Bottlenecks: an operator, or CORES.
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
-    measured again at the end: what the error is of a measurement alone.
+    measured again at the end: what the error is of a measurement alone. speed: of the machine, of that when the query
+    was calibrated.
     """
 
     query: str
@@ -76,6 +81,7 @@ class Row:
     told_cores: float
     measured_cores: float
     others: float
+    speed: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ class Query:
         self.topology = self._config.as_topology()
         self.at, self.unseen = plans(self.topology, cores)
         self.profiles: dict[str, OperatorProfile] = known_profiles(self._config, {})
-        self._bring(self.unseen[1])  # every task manager compiles the code
+        self._speed = 1.0
 
     def _init(self) -> tuple[TopologyConfig, Settings]:
         """As `forescale init` writes it; a person adds the quota and the buffer timeout, which Flink does not tell."""
@@ -149,23 +155,49 @@ class Query:
         return workspace.config(str(drafted.path)), workspace.settings
 
     def calibrate(self) -> list[str]:
-        """At one plan: full, and at LOAD_SHARE of that. Returns notes."""
-        self._bring(self.at)
-        samples = [*self._cluster(self.at.cores).operator_samples(SPAN_S)]
-        full_per_s = sustained_per_s(samples, self.topology.sources[0])
+        """At one plan, once every task manager has compiled the code. Returns notes."""
+        widest = self.unseen[1]
+        self._bring(widest)
+        taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), self.topology.sources[0])
+        return self.calibrate_at(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
+
+    def calibrate_at(self, plan: Plan, compiling_per_s: float) -> list[str]:
+        """Full, and at LOAD_SHARE of that. compiling_per_s: as in _bring. Returns notes."""
+        source = self.topology.sources[0]
+        self._bring(plan, compiling_per_s)
+        began = self._held.begun()
+        samples = [*self._cluster(plan.cores).operator_samples(SPAN_S)]
+        full_per_s = sustained_per_s(samples, source)
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
-        samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
+        samples += self._cluster(plan.cores).operator_samples(SPAN_S)
+        self._speed = self._held.since(began).speed
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
-        source = self.topology.sources[0]
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
         return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
 
+    def warming(self, plan: Plan) -> list[SpeedSample]:
+        """What the sources take in after a rescale, under the quota from its request on and more load than they carry."""
+        told_per_s = sum(self.told(plan, 1.0).mst_per_s.values())
+        self._held.hold(plan.cores)
+        self._rescale(plan)
+        offer(self._folder, {"events": OVERLOAD_PER_S})
+        source, found = self.topology.sources[0], list[SpeedSample]()
+        while not found or found[-1].until_s < WARMING_S:
+            samples = self._cluster(plan.cores, warm_s=0.0).operator_samples(SPAN_S)
+            taken = [each for each in samples if each.operator == source]
+            from_s = min(each.age_s or 0.0 for each in taken)
+            span_s = float(np.mean([each.span_s for each in taken]))
+            found.append(SpeedSample(from_s, from_s + span_s, throughput_per_s(samples, source), told_per_s))
+            self._say(f"  {found[-1]}")
+        return found
+
     def row(self, plan: Plan) -> Row:
         told = self.told(plan, 1.0)
-        self._bring(plan)
+        self._bring(plan, next(iter(told.mst_per_s.values())))
         began = self._held.begun()
-        samples = self._cluster(plan.cores).operator_samples(SPAN_S)
+        # With cores of which the machine has room for all task managers: samples name theirs then.
+        samples = self._cluster(self._cores).operator_samples(SPAN_S)
         full = self._held.since(began)
         measured_per_s = sustained_per_s(samples, self.topology.sources[0])
         load_per_s = LOAD_SHARE * measured_per_s
@@ -193,6 +225,7 @@ class Query:
             told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
             measured_cores=sum(of_plan),
             others=full.others,
+            speed=full.speed / self._speed,
         )
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:
@@ -205,29 +238,36 @@ class Query:
         load = {self.topology.sources[0]: load_per_s}
         return evaluate(self.topology, self.profiles, placed, load, site=site, percentiles=True)
 
-    def _bring(self, plan: Plan) -> None:
-        """Runs the plan, full, until its code is compiled, with the machine's cores; then with its quotas."""
+    def _bring(self, plan: Plan, compiling_per_s: float = OVERLOAD_PER_S) -> None:
+        """Runs the plan until its code is compiled, with the machine's cores; then full, with its quotas.
+
+        compiling_per_s: offered meanwhile, about what the quotas let through, so that no more state piles up.
+        """
         self._held.hold(max(plan.cores, COMPILING_CORES / max(plan.counts)))
         for log in self._folder.glob("*.latencies"):
             log.unlink()
+        self._rescale(plan)
+        offer(self._folder, {"events": compiling_per_s})
+        self._clock.wait(COMPILE_S)
+        self._held.hold(plan.cores)
+        offer(self._folder, {"events": OVERLOAD_PER_S})
+        self._clock.wait(SETTLE_S)
+
+    def _rescale(self, plan: Plan) -> None:
         cluster = self._cluster(plan.cores)
         parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
         running = cluster.state().plan
         if dict(running.parallelism) != parallelism:
             bring_to(cluster, type(running)(self.topology.name, parallelism), self._clock, RESCALED_S)
-        offer(self._folder, {"events": OVERLOAD_PER_S})
-        self._clock.wait(COMPILE_S)
-        self._held.hold(plan.cores)
-        self._clock.wait(SETTLE_S)
 
-    def _cluster(self, cores: float) -> FlinkCluster:
+    def _cluster(self, cores: float, warm_s: float = WARM_S) -> FlinkCluster:
         entry = self._config.cluster_section
         return FlinkCluster(
             self._flink.url,
             self.name,
             self.topology,
             getattr(entry, "operators", {}),
-            warm_s=WARM_S,
+            warm_s=warm_s,
             container_cores=cores,
             timeout_s=60.0,
         )

@@ -20,8 +20,8 @@ ERRORS: dict[str, Callable[[Row], float | None]] = {
 def plans_table(rows: Sequence[Row]) -> str:
     lines = [
         "| query | plan | cores each | events/s, told | measured | error | bottleneck, told | measured | "
-        "p95 ms, told | measured | error | cores used, told | measured | error | others |",
-        "|" + "---|" * 15,
+        "p95 ms, told | measured | error | cores used, told | measured | error | others | speed |",
+        "|" + "---|" * 16,
     ]
     for row in rows:
         errors = [_percent(error(row)) for error in ERRORS.values()]
@@ -41,6 +41,7 @@ def plans_table(rows: Sequence[Row]) -> str:
             f"{row.measured_cores:.3f}",
             errors[2],
             f"{row.others:.2f}",
+            f"{row.speed:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

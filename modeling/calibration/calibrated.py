@@ -75,7 +75,7 @@ def calibrated(
     unknown operator or stream.
     """
     _check(topology, samples)
-    apart = cpu_apart(samples)
+    apart = cpu_apart(samples, topology.sources)
     calling = full_while_idle(topology, apart.samples, declared)
     samples = without_call_waits(apart.samples, calling, declared)
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}

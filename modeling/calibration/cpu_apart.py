@@ -7,13 +7,13 @@ rate is kept apart.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy
 
-from modeling.arrays import Flags, Floats
+from modeling.arrays import Floats
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
@@ -64,13 +64,14 @@ class BusyParts:
 class CpuApart:
     """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. parts: by
     operator, of samples with a container's CPU. idle_cores: that a container of these uses without work;
-    waking_cores: beside that while its instances wait for tuples.
+    waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
+    source that wakes (it polls, or has a timer), and its readers are woken by full buffers.
     """
 
     samples: tuple[OperatorSample, ...]
     parts: Mapping[str, BusyParts]
     idle_cores: Measured | None = None
-    waking_cores: Measured | None = None
+    waking_cores: Mapping[str, Measured] = field(default_factory=dict)
 
     @property
     def waited(self) -> Mapping[str, float]:
@@ -114,8 +115,8 @@ class CpuApart:
         return tuple(notes)
 
 
-def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
-    """Samples without a container's CPU stay as they are."""
+def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) -> CpuApart:
+    """Samples without a container's CPU stay as they are. sources: names of operators."""
     rows: dict[_Row, list[int]] = defaultdict(list)
     for at, sample in enumerate(samples):
         if sample.container is not None and sample.container_cpu_s is not None:
@@ -123,7 +124,7 @@ def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
     if not rows:
         return CpuApart(tuple(samples), {})
     apart, parts = list(samples), defaultdict[str, BusyParts](BusyParts)
-    fit = _fit(samples, list(rows.values()))
+    fit = _fit(samples, list(rows.values()), sources)
     for row in rows.values():
         there = [samples[at] for at in row]
         cores, full = there[0].container_cores, _full(there[0])
@@ -138,14 +139,14 @@ def cpu_apart(samples: Sequence[OperatorSample]) -> CpuApart:
 
 @dataclass(frozen=True)
 class _Fit:
-    """per_tuple_s: CPU seconds by operator. idle_cores, waking_cores: of a container; None if no load is full."""
+    """per_tuple_s, waking_cores: by operator; the second is empty if no load is full. idle_cores: of a container."""
 
     per_tuple_s: Mapping[str, float]
     idle_cores: Measured
-    waking_cores: Measured | None = None
+    waking_cores: Mapping[str, Measured] = field(default_factory=dict)
 
 
-def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> _Fit:
+def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sources: Collection[str]) -> _Fit:
     """Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
     CPU in proportion to busy time without waiting for cores, which alone decides where containers hold the same mix.
     One load alone does not tell idle use apart: it counts as that of tuples then.
@@ -180,10 +181,12 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> _F
     wanted = np.concatenate([total_s / error_s, np.where(prior_s > 0, 1 / prior_error, 0.0), [0.0]])
     solution = scipy.optimize.lsq_linear(equations, wanted, bounds=(0, np.inf)).x
     idle_error = float(np.sqrt(np.linalg.inv(equations.T @ equations)[-1, -1]))
-    waking = None
+    waking: dict[str, Measured] = {}
     if apart:
-        work_s, calm = tuples @ (solution[:-1] * scale_s) + solution[-1] * span_s, waking_s > 0
-        waking = _waking_cores([samples[row[0]] for row in rows], total_s - work_s, work_s, calm)
+        work_s = tuples @ (solution[:-1] * scale_s) + solution[-1] * span_s
+        calm = [number for number in range(len(rows)) if waking_s[number] > 0]
+        there = [[samples[at] for at in rows[number]] for number in calm]
+        waking = _waking_cores(names, there, (total_s - work_s)[calm], work_s[calm], sources)
     return _Fit(
         {name: float(solution[at] * scale_s[at]) for at, name in enumerate(names) if known[at]},
         measured(float(solution[-1]), idle_error),
@@ -191,14 +194,34 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]]) -> _F
     )
 
 
-def _waking_cores(containers: Sequence[OperatorSample], beyond_s: Floats, work_s: Floats, calm: Flags) -> Measured:
-    """Of a container that only waits: CPU beyond that of work, over the time that work leaves. One sample of each
-    container and span, of which some are calm.
+def _waking_cores(
+    names: Sequence[str],
+    calm: Sequence[Sequence[OperatorSample]],
+    beyond_s: Floats,
+    work_s: Floats,
+    sources: Collection[str],
+) -> dict[str, Measured]:
+    """Of a container that only waits, by operator: CPU beyond that of work, over the time that work leaves.
+
+    calm: samples of each container and span in which instances waited. A container with a source counts for sources.
     """
-    left_s = np.array([(one.container_cores or 1.0) * one.span_s for one in containers]) - work_s
-    part = left_s / np.array([one.container_cores or 1.0 for one in containers])
-    each = beyond_s[calm] / np.maximum(part[calm], 1e-9)
-    return measured(max(0.0, float(each.mean())), float(each.std(ddof=1) / each.size**0.5) if each.size > 1 else 0.0)
+    each = beyond_s / np.array(
+        [one[0].span_s * max(_waiting(one[0], s), 1e-9) for one, s in zip(calm, work_s, strict=True)]
+    )
+    polled = np.array([any(sample.operator in sources for sample in one) for one in calm])
+    waking = dict.fromkeys(names, measured(0.0, 0.0))
+    for of_sources in (False, True):
+        found = each[polled == of_sources]
+        if found.size:
+            error = float(found.std(ddof=1) / found.size**0.5) if found.size > 1 else 0.0
+            owners = [name for name in names if (name in sources) == of_sources]
+            waking |= dict.fromkeys(owners, measured(max(0.0, float(found.mean())), error))
+    return waking
+
+
+def _waiting(container: OperatorSample, work_s: float) -> float:
+    """Share of the time that work leaves: a part of a core is a quota, and work is as quick as on a whole one."""
+    return 1 - work_s / (max(container.container_cores or 1.0, 1.0) * container.span_s)
 
 
 def _never_waits(sample: OperatorSample) -> bool:

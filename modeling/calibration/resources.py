@@ -49,7 +49,7 @@ def operator_resources(
     """
     notes: list[str] = []
     memory_mib, memory_mib_s = _memory(samples, tuples, known)
-    beside = {} if apart is None else {"idle": apart.idle_cores, "waking": apart.waking_cores}
+    beside = {} if apart is None else {"idle": apart.idle_cores, "waking": apart.waking_cores.get(known.operator)}
     in_container = beside.get("idle") is not None
     cpu_s, idle_cores = _cpu(samples, tuples, known, in_container=in_container)
     results = {

@@ -253,8 +253,10 @@ def _waking_cores(
     if not most.any():
         return 0.0
     cores = site.container.cores or 1.0
-    left = [max(0.0, 1 - containers[each.id].cores / cores) for each in plan.packing]
-    return float(most @ np.array(left))
+    used = np.array([containers[each.id].cores for each in plan.packing])
+    # A part of a core is a quota: its instances wait as much as on a whole one, until none of it is left.
+    waking = most * np.maximum(0.0, 1 - used / max(cores, 1.0))
+    return float(np.minimum(waking, np.maximum(0.0, cores - used)).sum())
 
 
 def _over(

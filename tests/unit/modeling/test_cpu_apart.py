@@ -231,7 +231,8 @@ def test_one_load__takes_use_without_work_for_that_of_tuples() -> None:
 
 def test_cpu_of_waking__is_no_loss_of_capacity_where_it_ends_at_full_load() -> None:
     # Container of .2 cores. Full, a tuple takes .2 / 25,000 = 8 µs of CPU; at 15,000/s that is .12 cores. It used .16,
-    # so .04 to wake an instance that waits, which is .1 for the time that the work leaves: .04 / (1 - .12/.2).
+    # so .04 to wake an instance that waits: a quota of .2 stops no work before it is used up, so it waits .88 of the
+    # time, and .04 / .88 = .0455 is what waking takes of a container that only waits.
     one = Topology("one", (Operator("a"),), ())
     full, calm = ((25_000.0, 10.0, 2.0), (15_000.0, 4.0, 1.6))
     samples = [
@@ -252,4 +253,30 @@ def test_cpu_of_waking__is_no_loss_of_capacity_where_it_ends_at_full_load() -> N
     assert told(0.2, 25_000) == pytest.approx((25_000, 0.2), rel=0.03)
     assert told(0.2, 15_000)[1] == pytest.approx(0.16, rel=0.05)
     assert told(0.4, 25_000)[0] == pytest.approx(50_000, rel=0.05)
-    assert profiles["a"].container_waking_cores == pytest.approx(0.1, rel=0.1)
+    assert told(0.2, 24_900)[1] <= 0.2
+    assert profiles["a"].container_waking_cores == pytest.approx(0.0455, rel=0.1)
+
+
+def test_cpu_of_waking__is_of_the_container_with_the_source() -> None:
+    # As above, with a reader in the source's container. Of a plan in which it has one of its own, that one wakes no
+    # source: .12 for the tuples and 1 · .04 / .88 · (1 - .06) of waking, not twice as much.
+    two = Topology("two", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    samples = [
+        OperatorSample(
+            name, 0, 10.0, busy_s, 0.0, rate * 10, {"a->b": rate * 10} if name == "a" else {}, began_s=began_s,
+            container="x", container_cpu_s=cpu_s, container_cores=0.2, parallelism=1,
+            arrivals=rate * 10 if name == "a" else None,
+        )
+        for began_s, (rate, busy_s, cpu_s) in (
+            (0.0, (25_000.0, 10.0, 2.0)), (20.0, (25_000.0, 10.0, 2.0)),
+            (40.0, (15_000.0, 4.0, 1.6)), (60.0, (15_000.0, 4.0, 1.6)),
+        )
+        for name in ("a", "b")
+    ]  # fmt: skip
+    profiles = calibrated(two, samples, {name: OperatorProfile(name, 1e-5) for name in ("a", "b")}).profiles
+    apart = PhysicalPlan("two", {"a": 1, "b": 1}, tuple(Container(at, (Instance(n, 0),)) for at, n in enumerate("ab")))
+    site = Site(container=ContainerSize(cores=0.2))
+    estimate = evaluate(two, profiles, apart, {"a": 15_000}, site=site)
+    assert estimate.resources is not None
+    assert estimate.resources.total_cores == pytest.approx(0.12 + 0.0455 * 0.94, rel=0.05)
+    assert profiles["b"].container_waking_cores == 0

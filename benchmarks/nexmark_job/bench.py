@@ -177,7 +177,7 @@ class Query:
         return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
 
     def warming(self, plan: Plan) -> list[SpeedSample]:
-        """What the sources take in after a rescale, under the quota from its request on and more load than they carry."""
+        """What the sources take in after a rescale, under the quota from the first and more load than they carry."""
         told_per_s = sum(self.told(plan, 1.0).mst_per_s.values())
         self._held.hold(plan.cores)
         self._rescale(plan)

@@ -48,7 +48,7 @@ COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
 STATE_TTL_S = 10
 LATE_S = 1.0
-WARMING_S = 150.0
+WARMING_S = 130.0
 RESCALED_S = 120.0
 COMPILING_CORES = 1.2
 """Of all task managers together while they compile: the rest is for the job manager, and for others."""
@@ -64,8 +64,8 @@ class Row:
     """A plan as predicted before it ran, and as measured. cores: of a task manager. Bottlenecks: an operator, or CORES.
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
-    measured again at the end: what the error is of a measurement alone. speed: of the machine, of that when the query
-    was calibrated.
+    measured again at the end: what the error is of a measurement alone. spare_cores: that a task manager without the
+    job used meanwhile, None if all run it: how much CPU the same little work takes at this moment.
     """
 
     query: str
@@ -81,7 +81,7 @@ class Row:
     told_cores: float
     measured_cores: float
     others: float
-    speed: float = 1.0
+    spare_cores: float | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,6 @@ class Query:
         self.topology = self._config.as_topology()
         self.at, self.unseen = plans(self.topology, cores)
         self.profiles: dict[str, OperatorProfile] = known_profiles(self._config, {})
-        self._speed = 1.0
 
     def _init(self) -> tuple[TopologyConfig, Settings]:
         """As `forescale init` writes it; a person adds the quota and the buffer timeout, which Flink does not tell."""
@@ -165,13 +164,11 @@ class Query:
         """Full, and at LOAD_SHARE of that. compiling_per_s: as in _bring. Returns notes."""
         source = self.topology.sources[0]
         self._bring(plan, compiling_per_s)
-        began = self._held.begun()
         samples = [*self._cluster(plan.cores).operator_samples(SPAN_S)]
         full_per_s = sustained_per_s(samples, source)
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
         samples += self._cluster(plan.cores).operator_samples(SPAN_S)
-        self._speed = self._held.since(began).speed
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
         return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
@@ -209,7 +206,7 @@ class Query:
         latencies_s = logged_latencies_s(self._folder, since_s, time.time() - LATE_S)
         at_load = self.told(plan, load_per_s)
         parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
-        of_plan = sorted(used.cores, reverse=True)[: max(plan.counts)]
+        by_use, count = sorted(used.cores, reverse=True), max(plan.counts)
         out_of_cores = max(full.cores) >= FULL * plan.cores
         return Row(
             query=self.name,
@@ -223,9 +220,9 @@ class Query:
             told_p95_s=None if at_load.latency is None else at_load.latency.p95_s,
             measured_p95_s=float(np.quantile(latencies_s, 0.95)) if latencies_s.size else None,
             told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
-            measured_cores=sum(of_plan),
+            measured_cores=sum(by_use[:count]),
             others=full.others,
-            speed=full.speed / self._speed,
+            spare_cores=float(np.mean(by_use[count:])) if count < len(by_use) else None,
         )
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:

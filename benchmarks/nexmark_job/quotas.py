@@ -8,27 +8,24 @@ from dataclasses import dataclass
 
 import psutil
 from cpu_group import CpuGroup, cpu_group
-from machine_speed import MachineSpeed, machine_speed
 
 from forescale.local.flink.local_cluster import LocalFlink
 
 
 @dataclass(frozen=True)
 class CpuSpan:
-    """Cores that each task manager used over a span, by place, how busy all other processes kept the machine, in
-    cores, and how much work a second of CPU did (MachineSpeed).
+    """Cores that each task manager used over a span, by place, and how busy all other processes kept the machine, in
+    cores.
     """
 
     cores: tuple[float, ...]
     others: float
-    speed: float
 
 
 @dataclass(frozen=True)
 class Quotas:
     groups: Sequence[CpuGroup]
     processes: Sequence[psutil.Process]
-    speed: MachineSpeed
 
     @property
     def count(self) -> int:
@@ -47,7 +44,7 @@ class Quotas:
         now, used_s, busy_s = self.begun()
         span_s = now - began[0]
         cores = tuple((new - old) / span_s for new, old in zip(used_s, began[1], strict=True))
-        return CpuSpan(cores, (busy_s - began[2]) / span_s - sum(cores), self.speed.since(began[0]))
+        return CpuSpan(cores, (busy_s - began[2]) / span_s - sum(cores))
 
 
 def _used_s(process: psutil.Process) -> float:
@@ -67,5 +64,4 @@ def quotas(flink: LocalFlink) -> Iterator[Quotas]:
             for number, pid in enumerate(flink.task_manager_pids)
         ]
         stack.enter_context(cpu_group(f"forescale-nexmark-{os.getpid()}-job-manager", flink.job_manager_pid))
-        speed = stack.enter_context(machine_speed())
-        yield Quotas(groups, [psutil.Process(pid) for pid in flink.task_manager_pids], speed)
+        yield Quotas(groups, [psutil.Process(pid) for pid in flink.task_manager_pids])

@@ -20,7 +20,7 @@ ERRORS: dict[str, Callable[[Row], float | None]] = {
 def plans_table(rows: Sequence[Row]) -> str:
     lines = [
         "| query | plan | cores each | events/s, told | measured | error | bottleneck, told | measured | "
-        "p95 ms, told | measured | error | cores used, told | measured | error | others | speed |",
+        "p95 ms, told | measured | error | cores used, told | measured | error | others | spare |",
         "|" + "---|" * 16,
     ]
     for row in rows:
@@ -41,7 +41,7 @@ def plans_table(rows: Sequence[Row]) -> str:
             f"{row.measured_cores:.3f}",
             errors[2],
             f"{row.others:.2f}",
-            f"{row.speed:.2f}",
+            "" if row.spare_cores is None else f"{row.spare_cores:.3f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -2,20 +2,17 @@
 
     python benchmarks/nexmark.py [--queries q1,q3,q5] [--cores .1] [--json FILE]
     python benchmarks/nexmark.py --from FILE     # the tables of earlier measurements
-    python benchmarks/nexmark.py --warm-up --queries q17   # how quick it is after rescales to new task managers
 
 For each query: `init` describes the running job, calibration measures it at one plan, other plans are predicted
 (equal and unequal parallelism, more cores a task manager) and then run: full, for the maximum throughput and the
 bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot, each in a control group
 of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores after each rescale, before
-the quota is set; only the first compiler is on. Needs root and cgroup v1. Some eight minutes a query.
+the quota is set; only the first compiler is on. Needs root and cgroup v1. Some eleven minutes a query.
 """
 
 import argparse
-import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -27,12 +24,11 @@ sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
 
 from bench import Query, Row
 from queries import QUERIES
-from quotas import Quotas, quotas
+from quotas import quotas
 from rows import plans_table, summary_table
-from warming import Warming, warmings, warmings_table
 
 from forescale.local.errors import ServiceError
-from forescale.local.flink.local_cluster import LocalFlink, local_flink
+from forescale.local.flink.local_cluster import local_flink
 
 ROWS = TypeAdapter(list[Row])
 TASK_MANAGERS = 8
@@ -55,23 +51,19 @@ def main() -> None:
     parser.add_argument("--cores", type=float, default=0.1, help="of a task manager")
     parser.add_argument("--json", type=Path, help="file that gets everything predicted and measured, after each plan")
     parser.add_argument("--from", dest="earlier", type=Path, help="measure nothing: what such a file says")
-    parser.add_argument("--warm-up", action="store_true", help="measure rescales to task managers that are new to it")
     given = parser.parse_args()
     names = [name for name in given.queries.split(",") if name]
     if unknown := sorted(set(names) - set(QUERIES)):
         parser.error(f"unknown query {unknown[0]!r}; known are {', '.join(QUERIES)}")
     try:
-        if given.warm_up:
-            print(warmings_table(warmed(names, given.cores)))
-            return
         rows = ROWS.validate_json(given.earlier.read_bytes()) if given.earlier else measured(names, given)
     except ServiceError as error:
         parser.exit(1, f"{error}\n")
     print(f"{plans_table(rows)}\n\n{summary_table(rows)}")
 
 
-@contextlib.contextmanager
-def cluster() -> Iterator[tuple[LocalFlink, Quotas]]:
+def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
+    rows: list[Row] = []
     with (
         tempfile.TemporaryDirectory(prefix="nexmark-") as folder,
         local_flink(
@@ -79,12 +71,6 @@ def cluster() -> Iterator[tuple[LocalFlink, Quotas]]:
         ) as flink,
         quotas(flink) as held,
     ):
-        yield flink, held
-
-
-def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
-    rows: list[Row] = []
-    with cluster() as (flink, held):
         for name in names:
             query = Query(name, flink, held, given.cores, say)
             say(f"{name}: {' · '.join(query.topology.order)}")
@@ -97,15 +83,6 @@ def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
                     given.json.write_bytes(ROWS.dump_json(rows, indent=1))
             query.stop()
     return rows
-
-
-def warmed(names: list[str], cores: float) -> list[Warming]:
-    """Each query on task managers of its own, that ran nothing before."""
-    found: list[Warming] = []
-    for name in names:
-        with cluster() as (flink, held):
-            found += warmings(Query(name, flink, held, cores, say), cores)
-    return found
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from quotas import Quotas
 
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.init import DraftTarget, described_job, draft_topology
-from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
+from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck
 from forescale.local.demo.modeled_job import logged_latencies_s, offer
 from forescale.local.flink.example_job import SOURCES, example_job
 from forescale.local.flink.local_cluster import LocalFlink
@@ -33,7 +33,6 @@ from modeling.inputs.polling import Polling
 from modeling.inputs.topology import Topology
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
-from planner.learned_warm_up import SpeedSample
 
 JAVA = Path(__file__).with_name("java")
 MAIN_CLASS = "nexmark.Nexmark"
@@ -48,7 +47,6 @@ COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
 STATE_TTL_S = 10
 LATE_S = 1.0
-WARMING_S = 130.0
 RESCALED_S = 120.0
 COMPILING_CORES = 1.2
 """Of all task managers together while they compile: the rest is for the job manager, and for others."""
@@ -154,40 +152,19 @@ class Query:
         return workspace.config(str(drafted.path)), workspace.settings
 
     def calibrate(self) -> list[str]:
-        """At one plan, once every task manager has compiled the code. Returns notes."""
-        widest = self.unseen[1]
-        self._bring(widest)
-        taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), self.topology.sources[0])
-        return self.calibrate_at(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
-
-    def calibrate_at(self, plan: Plan, compiling_per_s: float) -> list[str]:
-        """Full, and at LOAD_SHARE of that. compiling_per_s: as in _bring. Returns notes."""
-        source = self.topology.sources[0]
-        self._bring(plan, compiling_per_s)
-        samples = [*self._cluster(plan.cores).operator_samples(SPAN_S)]
+        """At one plan: full, and at LOAD_SHARE of that. Returns notes."""
+        widest, source = self.unseen[1], self.topology.sources[0]
+        self._bring(widest)  # every task manager compiles the code
+        taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), source)
+        self._bring(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
+        samples = [*self._cluster(self.at.cores).operator_samples(SPAN_S)]
         full_per_s = sustained_per_s(samples, source)
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
-        samples += self._cluster(plan.cores).operator_samples(SPAN_S)
+        samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
         return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
-
-    def warming(self, plan: Plan) -> list[SpeedSample]:
-        """What the sources take in after a rescale, under the quota from the first and more load than they carry."""
-        told_per_s = sum(self.told(plan, 1.0).mst_per_s.values())
-        self._held.hold(plan.cores)
-        self._rescale(plan)
-        offer(self._folder, {"events": OVERLOAD_PER_S})
-        source, found = self.topology.sources[0], list[SpeedSample]()
-        while not found or found[-1].until_s < WARMING_S:
-            samples = self._cluster(plan.cores, warm_s=0.0).operator_samples(SPAN_S)
-            taken = [each for each in samples if each.operator == source]
-            from_s = min(each.age_s or 0.0 for each in taken)
-            span_s = float(np.mean([each.span_s for each in taken]))
-            found.append(SpeedSample(from_s, from_s + span_s, throughput_per_s(samples, source), told_per_s))
-            self._say(f"  {found[-1]}")
-        return found
 
     def row(self, plan: Plan) -> Row:
         told = self.told(plan, 1.0)
@@ -243,28 +220,25 @@ class Query:
         self._held.hold(max(plan.cores, COMPILING_CORES / max(plan.counts)))
         for log in self._folder.glob("*.latencies"):
             log.unlink()
-        self._rescale(plan)
+        cluster = self._cluster(plan.cores)
+        parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
+        running = cluster.state().plan
+        if dict(running.parallelism) != parallelism:
+            bring_to(cluster, type(running)(self.topology.name, parallelism), self._clock, RESCALED_S)
         offer(self._folder, {"events": compiling_per_s})
         self._clock.wait(COMPILE_S)
         self._held.hold(plan.cores)
         offer(self._folder, {"events": OVERLOAD_PER_S})
         self._clock.wait(SETTLE_S)
 
-    def _rescale(self, plan: Plan) -> None:
-        cluster = self._cluster(plan.cores)
-        parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
-        running = cluster.state().plan
-        if dict(running.parallelism) != parallelism:
-            bring_to(cluster, type(running)(self.topology.name, parallelism), self._clock, RESCALED_S)
-
-    def _cluster(self, cores: float, warm_s: float = WARM_S) -> FlinkCluster:
+    def _cluster(self, cores: float) -> FlinkCluster:
         entry = self._config.cluster_section
         return FlinkCluster(
             self._flink.url,
             self.name,
             self.topology,
             getattr(entry, "operators", {}),
-            warm_s=warm_s,
+            warm_s=WARM_S,
             container_cores=cores,
             timeout_s=60.0,
         )

@@ -19,7 +19,7 @@ def measured_rates(
     Slopes over readings: one reading is as old as the last heartbeat, and two of them would tell the rate no better
     than to that.
     """
-    ui = StormPages(url, ClusterError, window=":all-time", part=f"topology {topology}", timeout_s=30.0)
+    ui = StormPages(url, ClusterError, window=":all-time", part=f"topology {topology}", timeout_s=120.0)
     id = ui.topology_id(topology)
     at_s: list[float] = []
     executed: dict[str, list[Floats]] = {name: [] for name in bolts}

@@ -45,7 +45,7 @@ def samples(storm: StormCluster) -> Sequence[OperatorSample]:
     deadline = time.monotonic() + 120
     while True:
         found = storm_operator_samples(
-            storm.url, topology_name=TOPOLOGY, topology=WORDS, operators={"lines": "feed"}, timeout_s=30.0
+            storm.url, topology_name=TOPOLOGY, topology=WORDS, operators={"lines": "feed"}, timeout_s=120.0
         )
         emitted = found[0].records_in
         read = sum(each.records_in_by["lines->count"] for each in _of(found, "count"))
@@ -101,14 +101,14 @@ def test_what_does_not_run__is_told(storm: StormCluster) -> None:
 
 
 def test_arrivals__are_recorded_from_the_same_ui(storm: StormCluster, tmp_path: Path) -> None:
-    source = StormUi(storm.url, TOPOLOGY, {"lines": "feed"}, tmp_path / "log", timeout_s=30.0)
+    source = StormUi(storm.url, TOPOLOGY, {"lines": "feed"}, tmp_path / "log", timeout_s=120.0)
     recorded = source.record(datetime.now(UTC))
     assert recorded.added
     assert int(recorded.line.partition("emitted feed ")[2].partition(",")[0]) > 0
 
 
 def test_description__is_what_was_submitted(storm: StormCluster) -> None:
-    job = storm_description(storm.url, None, timeout_s=30.0)
+    job = storm_description(storm.url, None, timeout_s=120.0)
     assert (job.name, job.runs, job.sources, job.sinks) == (TOPOLOGY, True, ("feed",), ("count",))
     operators = {each.name: (each.parallelism, each.max_parallelism) for each in job.operators}
     assert operators == {"feed": (1, 1), "split": (1, 1), "count": (2, 5)}

@@ -49,7 +49,7 @@ class Distrusted(StormCluster):
 
 
 def _cluster(word_count: LocalStorm, kind: type[StormCluster] = StormCluster) -> StormCluster:
-    return kind(word_count.url, NAME, CONFIG.as_topology(), wait_s=1, timeout_s=30.0)
+    return kind(word_count.url, NAME, CONFIG.as_topology(), wait_s=1, timeout_s=120.0)
 
 
 def _deployed(folder: Path, cluster: StormCluster) -> tuple[Ledger, str, Deployment]:

@@ -42,7 +42,7 @@ class TestStormContract(ClusterContract):
 
     @pytest.fixture
     def cluster(self, word_count: LocalStorm) -> Cluster:
-        return StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=30.0)
+        return StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=120.0)
 
     @pytest.fixture
     def unreachable(self) -> Callable[[], object]:
@@ -119,6 +119,6 @@ class TestStormContract(ClusterContract):
 
     def deployed(self, ledger: Ledger, step: str, word_count: LocalStorm, cut: Cut) -> Deployment:
         """As another process does it."""
-        cluster = StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=30.0, transport=cut)
+        cluster = StormCluster(word_count.url, NAME, WORD_COUNT, wait_s=1, timeout_s=120.0, transport=cut)
         patience = Patience(timeout_s=self.patience_s, poll_s=1.0, hold_s=2.0)
         return deploy_step(step, ledger, cluster, RealClock(), by="test", patience=patience)

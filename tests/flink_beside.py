@@ -170,7 +170,7 @@ class _Driven:
 
     def __init__(self, flink: LocalFlink) -> None:
         self._flink, self._clock = flink, RealClock()
-        self._cluster = FlinkCluster(flink.url, JOB.name, TOPOLOGY, warm_s=3.0)
+        self._cluster = FlinkCluster(flink.url, JOB.name, TOPOLOGY, warm_s=3.0, timeout_s=60)
         self.schedule = ArrivalSchedule((time.time() + 2 * _AHEAD_S,), (_LITTLE_PER_S,))
         self.running: RunningModeledJob = JOB.start(flink, {}, {SOURCE: self.schedule})
 

@@ -71,7 +71,7 @@ class LocalKubernetes:
 
     def server(self, namespace: str, user: str = ADMIN, token: str | None = None) -> KubernetesServer:
         """As forescale speaks to it."""
-        return KubernetesServer(namespace, ClusterError, Identity(self.kubeconfig(user, token)))
+        return KubernetesServer(namespace, ClusterError, Identity(self.kubeconfig(user, token)), timeout_s=60)
 
     def create(self, *manifests: Mapping[str, Any], namespace: str | None = None) -> None:
         """Objects of any kind; where they are custom resources, as soon as these are served."""

@@ -51,7 +51,7 @@ def heal_word_count(flink: LocalFlink, settings: Settings, progress: Callable[[s
     word_count, clock = WordCount(), RealClock()
     truth = {name: replace(of, service_cv2=0.0) for name, of in word_count.declared_profiles().items()}
     job = ModeledJob(word_count.topology, truth)
-    cluster = FlinkCluster(flink.url, job.name, job.topology)
+    cluster = FlinkCluster(flink.url, job.name, job.topology, timeout_s=60)
     plan, too_small = (word_count_plan(word_count, each) for each in (_FITS, _TOO_SMALL))
     running = job.start(flink, {}, {SOURCE: ArrivalSchedule((time.time() + _AHEAD_S,), (OFFERED_PER_S,))})
     try:

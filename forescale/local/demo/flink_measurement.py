@@ -86,7 +86,7 @@ def measure_word_count(
     """
     job, clock = job or WordCount(skew=0.8), RealClock()
     topology, declared = job.topology, job.declared_profiles()
-    cluster = FlinkCluster(flink.url, job.name, topology, warm_s=warm_s, clock=clock)
+    cluster = FlinkCluster(flink.url, job.name, topology, warm_s=warm_s, clock=clock, timeout_s=60)
     first = word_count_plan(job, _CALIBRATED_AT)
     moderate_per_s = MODERATE * evaluate(topology, declared, first, {SOURCE: 1.0}).mst_per_s[SOURCE]
     running = job.start(flink, moderate_per_s)

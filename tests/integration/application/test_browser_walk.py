@@ -141,7 +141,7 @@ def test_a_new_user_of_flink__reaches_an_approved_deployment_in_the_browser(serv
             file.write("\narrivals:\n  path: events\n  columns: { time: at, id: id }\n  source: sentences\n")
         walk(served, JOB.name, "sentences", "split 1 →")
         # The first step carries 8 sentences a second, of which one instance takes 4.
-        assert FlinkCluster(flink.url, JOB.name, JOB.topology).state().plan.parallelism[SPLIT] >= 2
+        assert FlinkCluster(flink.url, JOB.name, JOB.topology, timeout_s=60).state().plan.parallelism[SPLIT] >= 2
     finally:
         path.unlink(missing_ok=True)  # who walks next sees one topology
         job.cancel()

@@ -53,7 +53,7 @@ def word_count(started_word_count: RunningWordCount) -> Iterator[RunningWordCoun
 
 @pytest.fixture
 def cluster(flink: LocalFlink, word_count: RunningWordCount) -> FlinkCluster:
-    return FlinkCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0)
+    return FlinkCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0, timeout_s=60)
 
 
 @pytest.fixture(scope="package")

@@ -30,7 +30,7 @@ SOURCES = Path(__file__).parents[2] / "flink_bounded"
 def partly_finished(flink: LocalFlink) -> Iterator[FlinkCluster]:
     jar = example_job(flink.java, flink.distribution, flink.folder, SOURCES)
     job_id = submit_job(flink.url, jar, {"job-name": NAME}, main_class="bounded.BoundedInput")
-    yield FlinkCluster(flink.url, NAME, TOPOLOGY, warm_s=3.0)
+    yield FlinkCluster(flink.url, NAME, TOPOLOGY, warm_s=3.0, timeout_s=60)
     cancel_job(flink.url, job_id)
 
 

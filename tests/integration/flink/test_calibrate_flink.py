@@ -32,7 +32,7 @@ def test_calibrate__finds_the_service_times_of_a_running_job(
         "operators": {name: {"service_s": 1.0} for name in (SOURCE, SPLIT, COUNT)},
         "streams": [{"from": SOURCE, "to": SPLIT}, {"from": SPLIT, "to": COUNT, "grouping": "fields"}],
         "arrivals": arrivals,
-        "cluster": {"kind": "flink", "url": flink.url, "job": JOB.name, "sample_s": 8},
+        "cluster": {"kind": "flink", "url": flink.url, "job": JOB.name, "sample_s": 8, "timeout_s": 60},
     }
     topology.write_text(yaml.safe_dump(body))
     with stretched() as stretch, pytest.raises(SystemExit) as ended:

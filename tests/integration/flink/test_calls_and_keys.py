@@ -45,7 +45,7 @@ def running(flink: LocalFlink, main_class: str, topology: Topology, per_s: float
         flink.url, jar, {"rates": str(folder), "job-name": topology.name}, main_class=f"rows.{main_class}"
     )
     try:
-        yield FlinkCluster(flink.url, topology.name, topology, {"store": "store: Writer"}, warm_s=3.0)
+        yield FlinkCluster(flink.url, topology.name, topology, {"store": "store: Writer"}, warm_s=3.0, timeout_s=60)
     finally:
         cancel_job(flink.url, job_id)
 

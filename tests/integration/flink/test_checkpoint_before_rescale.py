@@ -30,7 +30,7 @@ def rare_checkpoints(folder: Path, cooldown_s: float) -> Iterator[tuple[FlinkClu
         folder, checkpoint_interval_s=INTERVAL_S, cooldown_s=cooldown_s, within_s=240, options=STABLE_FOR
     ) as flink:
         running = job.start(flink, 10)
-        cluster = FlinkCluster(flink.url, job.name, job.topology, warm_s=3.0)
+        cluster = FlinkCluster(flink.url, job.name, job.topology, warm_s=3.0, timeout_s=60)
         while cluster.state().running_since is None:
             time.sleep(0.5)
         yield cluster, f"{flink.url}/jobs/{running.job_id}/checkpoints"

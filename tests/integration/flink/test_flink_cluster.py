@@ -70,7 +70,9 @@ def test_apply__reaches_the_job_manager_that_answers_among_several(cluster: Flin
     with socket.socket() as probe:  # a port that nobody listens on
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    behind = FlinkCluster(f"http://127.0.0.1:{port}", JOB.name, JOB.topology, warm_s=3.0, standby_urls=(flink.url,))
+    behind = FlinkCluster(
+        f"http://127.0.0.1:{port}", JOB.name, JOB.topology, warm_s=3.0, timeout_s=60, standby_urls=(flink.url,)
+    )
     settle(cluster, sentences=1, split=1, count=1)
     plan = plan_with(behind, count=2)
     assert isinstance(finished(behind, behind.apply(plan, expected=behind.state().plan)), Verified)
@@ -115,7 +117,7 @@ def test_job__that_is_cancelled_is_down_and_fails_what_was_asked_of_it(
     flink: LocalFlink, another: RunningWordCount
 ) -> None:
     topology = WordCount(name="another").topology
-    cluster = FlinkCluster(flink.url, "another", topology, warm_s=1.0)
+    cluster = FlinkCluster(flink.url, "another", topology, warm_s=1.0, timeout_s=60)
     before = cluster.state().plan
     accepted = cluster.apply(replace(before, parallelism={**before.parallelism, COUNT: 2}), expected=before)
     finished(cluster, accepted)

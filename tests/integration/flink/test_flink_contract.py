@@ -26,7 +26,7 @@ class TestFlinkContract(ClusterContract):
 
     @pytest.fixture
     def cluster(self, flink: LocalFlink, word_count: RunningWordCount) -> Cluster:
-        return FlinkCluster(flink.url, UNDER_TEST.name, UNDER_TEST.topology, warm_s=3.0)
+        return FlinkCluster(flink.url, UNDER_TEST.name, UNDER_TEST.topology, warm_s=3.0, timeout_s=60)
 
     @pytest.fixture
     def unreachable(self) -> Callable[[], object]:

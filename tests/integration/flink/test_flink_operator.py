@@ -47,7 +47,7 @@ def operated(flink: LocalFlink, kubernetes: LocalKubernetes) -> Iterator[Running
 def cluster(kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWordCount) -> FlinkOperatorCluster:
     """Without an autoscaler."""
     _configure(kubernetes, {**NOTHING_ASKED, "job.autoscaler.enabled": None})
-    return FlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology)
+    return FlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology, timeout_s=60)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def autoscaled(
     kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWordCount
 ) -> AutoscaledFlinkOperatorCluster:
     _configure(kubernetes, {**NOTHING_ASKED, "job.autoscaler.enabled": "true"})
-    return AutoscaledFlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology)
+    return AutoscaledFlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology, timeout_s=60)
 
 
 def _configure(kubernetes: LocalKubernetes, configuration: Mapping[str, str | None]) -> None:
@@ -136,7 +136,7 @@ def test_floor__is_one_bound_for_all_vertices_and_leaves_the_job_alone_until_it_
 def test_floor__needs_an_autoscaler_that_keeps_to_it(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster
 ) -> None:
-    same = AutoscaledFlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology)
+    same = AutoscaledFlinkOperatorCluster(kubernetes.server(NAMESPACE), JOB.name, flink.url, JOB.topology, timeout_s=60)
     floor = same.scaler_floor()
     refusal = floor.apply(_more(floor.floor(), count=2), expected=floor.floor())
     assert isinstance(refusal, Refusal)
@@ -161,7 +161,7 @@ def test_apply__ends_in_the_plan_when_asked_again_after_a_fault(
     plan = _more(before, count=-1 if count > 1 else 1)
     server = faulty(kubernetes, NAMESPACE, kind, 1)
     with suppress(ClusterError):
-        FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology).apply(plan, expected=before)
+        FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology, timeout_s=60).apply(plan, expected=before)
     again = cluster.apply(plan, expected=before)
     assert isinstance(again, Accepted), again
     assert again.replaced.same_parallelism(before)
@@ -194,7 +194,9 @@ def test_rights__are_no_more_than_are_needed_and_doctor_misses_each(
 def test_state__names_the_right_that_is_lacking(
     kubernetes: LocalKubernetes, flink: LocalFlink, cluster: FlinkOperatorCluster
 ) -> None:
-    nobody = FlinkOperatorCluster(kubernetes.server(NAMESPACE, SOMEBODY), JOB.name, flink.url, JOB.topology)
+    nobody = FlinkOperatorCluster(
+        kubernetes.server(NAMESPACE, SOMEBODY), JOB.name, flink.url, JOB.topology, timeout_s=60
+    )
     with pytest.raises(ClusterError, match="grant the verb get on flinkdeployments"):
         nobody.state()
 
@@ -203,7 +205,7 @@ def _account(kubernetes: LocalKubernetes, flink: LocalFlink, without: Right | No
     token = service_token(kubernetes, NAMESPACE, "flink")
     give(kubernetes, NAMESPACE, "flink", token, without)
     server = kubernetes.server(NAMESPACE, "account", token)
-    return FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology)
+    return FlinkOperatorCluster(server, JOB.name, flink.url, JOB.topology, timeout_s=60)
 
 
 def _deployed_and_undone(cluster: FlinkOperatorCluster) -> str:

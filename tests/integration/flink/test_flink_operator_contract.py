@@ -43,7 +43,7 @@ class TestFlinkOperatorContract(ClusterContract):
     @pytest.fixture
     def cluster(self, kubernetes: LocalKubernetes, flink: LocalFlink, operated: RunningWordCount) -> Cluster:
         server = kubernetes.server(NAMESPACE)
-        return FlinkOperatorCluster(server, OPERATED.name, flink.url, self.topology, warm_s=3.0)
+        return FlinkOperatorCluster(server, OPERATED.name, flink.url, self.topology, warm_s=3.0, timeout_s=60)
 
     @pytest.fixture
     def unreachable(self, kubernetes: LocalKubernetes) -> Callable[[], object]:

@@ -62,7 +62,9 @@ def restarting(flink: LocalFlink, transport: httpx.BaseTransport | None = None) 
         "wordcount.WordCount",
         timeout_s=60.0,
     )
-    return FlinkRestartCluster(flink.url, JOB.name, JOB.topology, warm_s=3.0, program=program, transport=transport)
+    return FlinkRestartCluster(
+        flink.url, JOB.name, JOB.topology, warm_s=3.0, timeout_s=60, program=program, transport=transport
+    )
 
 
 def ended(cluster: FlinkRestartCluster, accepted: Accepted | Refusal) -> Verified | Failed:

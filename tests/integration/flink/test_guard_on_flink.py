@@ -89,7 +89,7 @@ def test_guard__heals_a_job_made_too_small_in_one_action(
 def test_guard__knows_what_comes_to_a_source_that_tells_what_waits(flink: LocalFlink, tmp_path: Path) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     job = LAGGING.start(flink, {}, {"orders": ArrivalSchedule((time.time() + 2.0,), (OFFERED_PER_S,))})
-    cluster = FlinkCluster(flink.url, LAGGING.name, LAGGING.topology, warm_s=3.0)
+    cluster = FlinkCluster(flink.url, LAGGING.name, LAGGING.topology, warm_s=3.0, timeout_s=60)
     limits = Limits(max_parallelism={"orders": 1, "work": 4})
     terms = GuardTerms(window_s=60.0, settle_s=60.0, max_lag_s=10.0, limits=limits)
     guarded = Guarded(LAGGING.topology, terms, acts=True, look_s=6.0, patience=Patience(90.0, 1.0, 3.0))

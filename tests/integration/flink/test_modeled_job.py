@@ -49,7 +49,7 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     flink: LocalFlink, running: RunningModeledJob
 ) -> None:
     plan = PhysicalPlan(TOPOLOGY.name, {"orders": 1, "clicks": 1, "check": 2, "settle": 1})
-    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=4.0)
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=4.0, timeout_s=60)
     bring_to(cluster, plan, RealClock())
     since_s = time.time() + 4.0
     with stretched() as stretch:

@@ -69,7 +69,7 @@ def settings_of(folder: Path, flink: LocalFlink, topology: Topology) -> Settings
         "operators": {name: {"service_s": 0.01} for name in topology.order},
         "streams": [{"from": stream.upstream, "to": stream.downstream} for stream in topology.streams],
         "planning": {"mode": "shadow"},
-        "cluster": {"kind": "flink", "url": flink.url, "job": topology.name},
+        "cluster": {"kind": "flink", "url": flink.url, "job": topology.name, "timeout_s": 60},
     }
     (folder / f"{topology.name}.yaml").write_text(yaml.safe_dump(body))
     return Settings(home=folder / "home", topologies=folder)
@@ -88,7 +88,7 @@ def test_a_job_made_too_small__falls_behind_and_one_that_is_large_enough_does_no
     flink: LocalFlink, running: RunningModeledJob, schedule: ArrivalSchedule, tmp_path: Path
 ) -> None:
     settings = settings_of(tmp_path, flink, TOPOLOGY)
-    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=3.0)
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=3.0, timeout_s=60)
     with stretched() as stretch:
         time.sleep(8.0)
         early = observed(settings, TOPOLOGY)

@@ -68,7 +68,7 @@ def test_computing_operators__get_as_much_through_as_their_cores_allow(
     flink: LocalFlink, running: RunningModeledJob
 ) -> None:
     # Calibrated at one plan: while the container is full, and with a span at .6 of that load beside it.
-    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=3.0, container_cores=CORES)
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=3.0, timeout_s=60, container_cores=CORES)
     running.offer({"numbers": FULL_PER_S})
     bring_to(cluster, plan(1, 2, 4, 2), RealClock())
     RealClock().wait(8.0)  # the compiler's part of the warm-up

@@ -55,7 +55,7 @@ def test_tutorial__goes_from_a_job_that_nobody_described_to_a_verified_deploymen
     assert "verified" in told
     assert "✘" not in told
     # 8 sentences a second of 250 ms keep two instances busy without a pause: three at least.
-    state = FlinkCluster(flink.url, JOB.name, JOB.topology).state()
+    state = FlinkCluster(flink.url, JOB.name, JOB.topology, timeout_s=60).state()
     assert state.plan.parallelism[SPLIT] >= 3
 
 
@@ -79,7 +79,7 @@ def test_init__describes_a_job_of_another_shape_whose_plan_is_then_deployed(
         capsys.readouterr()
         assert command("deploy", "now", OTHER.name, "--set", "check=2") == 0
         assert "verified" in capsys.readouterr().out
-        plan = FlinkCluster(flink.url, OTHER.name, OTHER.topology).state().plan
+        plan = FlinkCluster(flink.url, OTHER.name, OTHER.topology, timeout_s=60).state().plan
         assert dict(plan.parallelism) == {"orders": 1, "clicks": 1, "check": 2, "settle": 1}
     finally:
         running.cancel()

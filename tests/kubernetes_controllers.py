@@ -67,14 +67,17 @@ class Controllers:
 
     def _loop(self) -> None:
         from kubernetes.client import ApiException
+        from urllib3.exceptions import HTTPError
 
         while not self._ended.wait(self._every_s):
             try:
                 self.turn()
             except ApiException as error:
-                # Somebody was quicker, or the object is gone: the next turn sees what is there.
-                if error.status not in (404, 409):
+                # Somebody was quicker, the object is gone, or the server is busy: the next turn sees what is there.
+                if error.status not in (404, 409, 429, 504):
                     self.errors.append(f"{error.status} {error.body}")
+            except HTTPError:
+                continue  # no answer in time
 
     def turn(self) -> None:
         for resource in self._kinds:

@@ -38,7 +38,7 @@ def plan_dag():
 
         @task
         def deploy_runs(schedule, decision):
-            from airflow.sdk.exceptions import AirflowFailException
+            from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
             from forescale.codec import taken_over
             from forescale.jobs.deploy import approved_steps
@@ -59,7 +59,11 @@ def plan_dag():
                 except (PlanError, ModelError, LedgerError) as refusal:  # to be asked again, clear the review task
                     raise AirflowFailException(str(refusal)) from refusal
             if answer.approve is not None:
-                review(workspace, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
+                try:
+                    review(workspace, schedule_id, approve=answer.approve, by=answer.by, why=answer.why)
+                except PlanError as too_late:  # a person has to hear of it
+                    said = AirflowFailException if answer.asked else AirflowSkipException
+                    raise said(str(too_late)) from too_late
             return create_deploy_runs(approved_steps(workspace, schedule_id))
 
         schedule = plan(topology=topology)

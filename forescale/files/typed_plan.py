@@ -1,6 +1,6 @@
 """A plan and a moment as people type them: OPERATOR=INSTANCES, several with commas between; an ISO time."""
 
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.files.shown import shown
@@ -21,6 +21,6 @@ def parallelism_of(place: str, text: str) -> dict[str, int]:
     return asked
 
 
-def moment_of(place: str, text: str) -> datetime:
-    """A time without an offset is UTC. Raises PlanError for anything else."""
-    return typed_moment(text, place, PlanError)
+def moment_of(place: str, text: str, zone: tzinfo = UTC) -> datetime:
+    """A time without an offset is of the zone. Raises PlanError for anything else."""
+    return typed_moment(text, place, PlanError, zone)

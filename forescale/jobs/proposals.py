@@ -9,7 +9,7 @@ from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from forescale.report.kit.step_reasons import reason_words
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.minute_records import MinuteCount
-from planner.ledger.step_state import StepState
+from planner.ledger.step_state import WAITING, StepState
 
 
 def proposal_of(
@@ -25,10 +25,15 @@ def proposal_of(
         entry.schedule,
         at,
         UTC_TIME if config is None else LocalTime(config.local_timezone),
-        {index: str(step.state) for index, step in enumerate(steps)},
+        {index: str(_state_at(step, at)) for index, step in enumerate(steps)},
         entry.shadow,
         None if config is None else config.planning.max_lag_s,
         past,
         max_utilisation=(None if config is None else config.planning.max_utilisation) or 1.0,
         reasons={at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED},
     )
+
+
+def _state_at(step: StepEntry, at: datetime) -> StepState:
+    """A waiting step is over when its time is, even while no job has recorded that."""
+    return StepState.EXPIRED if step.state in WAITING and step.expires_at <= at else step.state

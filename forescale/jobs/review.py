@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
-from planner.ledger.step_state import WAITING, StepState
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import CALLED_OFF, WAITING, StepState
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class ReviewedSchedule:
 def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, why: str = "") -> ReviewedSchedule:
     """Approve the schedule's proposed steps, instead of waiting steps of earlier schedules, or veto its waiting steps.
 
-    Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for the approval
-    of any other while the topology is in shadow mode.
+    Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for an approval
+    that comes too late for every step, and for that of any other while the topology is in shadow mode.
     """
     ledger, now = workspace.ledger, workspace.clock.now()
     made = ledger.schedule(schedule_id)
@@ -30,8 +31,25 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
                 f"schedule {schedule_id} is not approved: topology {made.schedule.topology!r} is in shadow mode; set "
                 "planning.mode: act in its file and plan again"
             )
+        ledger.expire_steps(now, by=by, topology=made.schedule.topology)
         ledger.approve_schedule(schedule_id, at=now, by=by, why=why)
+        _check_approved(ledger, schedule_id, made.schedule.topology)
     else:
         for step in ledger.steps(schedule_id=schedule_id, states=WAITING):
             ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=now, by=by, why=why)
     return ReviewedSchedule(schedule_id, {step.id: step.state for step in ledger.steps(schedule_id=schedule_id)})
+
+
+def _check_approved(ledger: Ledger, schedule_id: str, topology: str) -> None:
+    """Raises PlanError if the approval of a schedule with steps has approved none."""
+    steps = ledger.steps(schedule_id=schedule_id)
+    if not steps or any(step.state not in CALLED_OFF for step in steps):
+        return
+    newest = ledger.schedules(topology, limit=1)[0]
+    states = ", ".join(dict.fromkeys(str(step.state) for step in steps))
+    remedy = (
+        f"plan again: `forescale plan {topology}`"
+        if newest.id == schedule_id
+        else f"schedule {newest.id} of {newest.schedule.made_at:%Y-%m-%d %H:%M} UTC is the newest: answer that one"
+    )
+    raise PlanError(f"schedule {schedule_id} is not approved: all of it is {states}; {remedy}")

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: str, why: str) -> "ProposedSchedule":
-    """Record the edited schedule, proposed. Raises PlanError, ModelError or LedgerError for an impossible edit."""
+    """Record the edited schedule, proposed. A time without an offset is of the zone in which the review shows times.
+    Raises PlanError, ModelError or LedgerError for an impossible edit.
+    """
     from forescale.jobs.edit import edit
+    from forescale.report.kit.local_time import LocalTime
 
     step, plan, at = typed.step, typed.plan, typed.at
     if not step:
@@ -27,11 +30,12 @@ def edited(workspace: "Workspace", schedule_id: str, typed: "TypedEdit", *, by: 
         raise PlanError(f"Edit names step {shown(step)} alone; give it a plan (OPERATOR=INSTANCES) or a time (at TIME)")
     if typed.override:
         check_may_override(workspace.settings, by)
+    config = workspace.config(workspace.ledger.schedule(schedule_id).schedule.topology)
     return edit(
         workspace,
         f"{schedule_id}-{int(step)}" if step.isdecimal() else step,
         parallelism=parallelism_of("plan", plan),
-        deploy_at=moment_of("at", at) if at else None,
+        deploy_at=moment_of("at", at, LocalTime(config.local_timezone).zone) if at else None,
         by=by,
         why=why,
         override=typed.override,

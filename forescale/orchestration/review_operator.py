@@ -22,7 +22,7 @@ MAX_WAIT = timedelta(hours=24)
 MIN_WAIT = timedelta(minutes=1)
 MAX_TEXT = 500
 TEXT, TITLE = "text", "Why, or the edit"
-DESCRIPTION = "Edit: STEP OPERATOR=INSTANCES,… at TIME override because REASON; leave out what stays."
+DESCRIPTION = "Edit: STEP OPERATOR=INSTANCES,… at TIME override because REASON; TIME as above; leave out what stays."
 """Of the one field of the answer's form. Airflow draws fields between question and buttons, and folds none: a second
 one would put the buttons below the first screen.
 """
@@ -79,13 +79,14 @@ class TypedEdit:
 @dataclass(frozen=True)
 class ReviewAnswer:
     """approve: None if nobody has answered by the last deploy time (the steps then expire), and if a step is to be
-    edited (the edited schedule then gets its own review).
+    edited (the edited schedule then gets its own review). asked: whether anybody was asked.
     """
 
     approve: bool | None
     by: str
     why: str
     edit: TypedEdit | None = None
+    asked: bool = True
 
 
 class ReviewSchedule(HITLOperator):
@@ -114,20 +115,8 @@ class ReviewSchedule(HITLOperator):
 
     def execute(self, context: Any) -> dict[str, Any]:
         settings, schedule = Settings(), taken_over(ScheduleToReview, self.schedule)
-        if schedule.shadow:
-            return handed_over(ReviewAnswer(None, "forescale", "shadow mode (planning.mode): nothing is deployed"))
-        if not schedule.plans:
-            why = f"nothing to plan by ({schedule.cause}); what was approved before stands"
-            return handed_over(ReviewAnswer(None, "forescale", why))
-        if not schedule.deploy_at:
-            # Without review a decision to hold replaces what waits; with review, what was approved stands.
-            held = "the plan that runs is held; nothing to deploy"
-            return handed_over(ReviewAnswer(None if settings.review else True, "forescale", held))
-        if not settings.review:
-            return handed_over(ReviewAnswer(True, "forescale", "review is off (FORESCALE_REVIEW=false)"))
-        if not schedule.asks:
-            settled = "all of it was approved before, or is within planning.auto_approve"
-            return handed_over(ReviewAnswer(None, "forescale", settled))
+        if (settled := _settled(settings, schedule)) is not None:
+            return handed_over(settled)
         if is_repeated(context["task_instance"], self.retries):
             # An answer that Airflow stored and lost is taken, not asked for again.
             self.defer(trigger=StoredAnswer(str(context["task_instance"].id)), method_name="ask_unless_answered")
@@ -168,6 +157,26 @@ class ReviewSchedule(HITLOperator):
             typed = event.get("params_input") or {}
             event = {**event, "params_input": {TEXT: str(typed.get(TEXT) or "")[:MAX_TEXT]}}
         return handed_over(answer_of(super().execute_complete(context, event)))
+
+
+def _settled(settings: Settings, schedule: ScheduleToReview) -> ReviewAnswer | None:
+    """The answer to a schedule that no person is asked about; None if one is."""
+    if schedule.shadow:
+        return _unasked(None, "shadow mode (planning.mode): nothing is deployed")
+    if not schedule.plans:
+        return _unasked(None, f"nothing to plan by ({schedule.cause}); what was approved before stands")
+    if not schedule.deploy_at:
+        # Without review a decision to hold replaces what waits; with review, what was approved stands.
+        return _unasked(None if settings.review else True, "the plan that runs is held; nothing to deploy")
+    if not settings.review:
+        return _unasked(True, "review is off (FORESCALE_REVIEW=false)")
+    if not schedule.asks:
+        return _unasked(None, "all of it was approved before, or is within planning.auto_approve")
+    return None
+
+
+def _unasked(approve: bool | None, why: str) -> ReviewAnswer:
+    return ReviewAnswer(approve, "forescale", why, asked=False)
 
 
 def answer_of(response: Mapping[str, Any]) -> ReviewAnswer:

@@ -23,13 +23,14 @@ class StepState(StrEnum):
     SHADOW = "shadow"
 
 
-_CALLED_OFF = frozenset({StepState.VETOED, StepState.EXPIRED, StepState.SUPERSEDED})
+CALLED_OFF = frozenset({StepState.VETOED, StepState.EXPIRED, StepState.SUPERSEDED})
+"""States of a step that will never be deployed, and never was."""
 
 FOLLOWS: Mapping[StepState, frozenset[StepState]] = {
-    StepState.PROPOSED: _CALLED_OFF | {StepState.APPROVED},
-    StepState.APPROVED: _CALLED_OFF | {StepState.DUE, StepState.WITHHELD},
-    StepState.DUE: _CALLED_OFF | {StepState.DEPLOYING, StepState.WITHHELD},
-    StepState.WITHHELD: _CALLED_OFF | {StepState.DUE},
+    StepState.PROPOSED: CALLED_OFF | {StepState.APPROVED},
+    StepState.APPROVED: CALLED_OFF | {StepState.DUE, StepState.WITHHELD},
+    StepState.DUE: CALLED_OFF | {StepState.DEPLOYING, StepState.WITHHELD},
+    StepState.WITHHELD: CALLED_OFF | {StepState.DUE},
     # A step that has touched the cluster can no longer be called off: it holds, or it is undone.
     StepState.DEPLOYING: frozenset({StepState.VERIFIED, StepState.UNDOING, StepState.ROLLED_BACK}),
     StepState.UNDOING: frozenset({StepState.ROLLED_BACK}),

@@ -132,6 +132,12 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
         edited(Workspace(settings), later.schedule_id, TypedEdit("", "count=3", ""), by="eva", why="")
     assert effect.step_id == f"{later.schedule_id}-2"
 
+    # The form of a topology whose days are those of Berlin shows their times, and takes them.
+    file = settings.topologies / f"{NAME}.yaml"
+    file.write_text(file.read_text() + "sources: {read: {timezone: Europe/Berlin}}\n")
+    at_nine = edited(Workspace(settings), later.schedule_id, TypedEdit("2", "", "2026-03-02 09:00"), by="eva", why="")
+    assert [step.deploy_at for step in steps_of(settings, at_nine.schedule_id)][1] == FIRST + timedelta(hours=2)
+
 
 def test_an_edit_of_what_was_approved__takes_its_place_when_it_is_approved(
     settings: Settings, capsys: pytest.CaptureFixture[str]

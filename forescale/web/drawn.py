@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from starlette.exceptions import HTTPException
 
@@ -10,9 +11,11 @@ from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.history.binned_windows import PAGE_POINTS, binned_history, readable_width_s
 from forescale.history.span import history_span
+from forescale.jobs.approvals import needs_review
 from forescale.jobs.proposals import proposal_of
 from forescale.jobs.standings import MAX_DECISIONS, decided, shown_standing
 from forescale.report.history.history_page import render_history_page
+from forescale.report.overview.actions import Actions
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import render_topology_page
 from forescale.situation.workspace import Workspace
@@ -27,6 +30,7 @@ from forescale.web.addresses import (
     topology_path,
 )
 from forescale.web.stored import NOT_FOUND, has_decision_file, has_forecast_file, has_replay_file
+from planner.errors import DamagedRowError
 from planner.ledger.entries import ScheduleEntry
 
 
@@ -46,7 +50,7 @@ def overview(workspace: Workspace) -> str:
         workspace.clock.now(),
         page_of=lambda each: below_airflow(topology_path(each.topology)),
         picture_of=lambda each: _picture(workspace, each),
-        actions=actions(),
+        actions=_actions(workspace),
     )
 
 
@@ -79,7 +83,7 @@ def topology_page(workspace: Workspace, name: str) -> str:
         picture=_picture(workspace, stands),
         pages=pages,
         overview=below_airflow(overview_path()),
-        actions=actions(),
+        actions=_actions(workspace),
     )
 
 
@@ -103,6 +107,29 @@ def _reports(workspace: Workspace, schedules: Sequence[ScheduleEntry]) -> dict[s
         for made in schedules
         if has_decision_file(workspace, made, ".html")
     }
+
+
+def _actions(workspace: Workspace) -> Actions:
+    """Of reviews those whose answer decides something. Airflow knows a topology by the name of its file."""
+    now = actions()
+    reviews = [replace(each, topology=_topology_of(workspace, each.topology)) for each in now.reviews]
+    return replace(now, reviews=reviews).that_decide(partial(_asks, workspace))
+
+
+def _topology_of(workspace: Workspace, file: str) -> str:
+    try:
+        return workspace.config(file).topology if file else ""
+    except FileError:
+        return file
+
+
+def _asks(workspace: Workspace, topology: str) -> bool:
+    """Whether the newest schedule of a topology waits for an answer; as far as its rows can be read."""
+    try:
+        newest = workspace.ledger.schedules(topology, limit=1)
+        return bool(newest) and needs_review(workspace.ledger, newest[0])
+    except DamagedRowError:
+        return True
 
 
 def _picture(workspace: Workspace, stands: Standing) -> str:

@@ -1,6 +1,6 @@
 """What is under way and what a person can do next, at the top of *Scaling*."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forescale.report.kit.wording import duration
@@ -67,6 +67,14 @@ class Actions:
     def of(self, topology: str) -> "Actions":
         """Without the reviews of other topologies."""
         return replace(self, reviews=[each for each in self.reviews if each.topology == topology])
+
+    def that_decide(self, asks: Callable[[str], bool]) -> "Actions":
+        """Without the reviews whose answer decides nothing any more: of a topology that does not ask, and those before
+        the newest of one that does. Airflow keeps them open until their steps would have been due.
+        """
+        newest = {each.topology: each for each in self.reviews}
+        reviews = [each for each in self.reviews if not each.topology or newest[each.topology] is each]
+        return replace(self, reviews=[each for each in reviews if not each.topology or asks(each.topology)])
 
 
 def shown(actions: Actions | None) -> dict[str, object]:

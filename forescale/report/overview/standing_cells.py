@@ -10,6 +10,7 @@ from modeling.wording import count_of
 from planner.horizon.budget import PACED
 from planner.ledger.entries import ScheduleEntry
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScheduledStep
 
 UNKNOWN = "–"
 REPLACED = "a plan deployed by hand took the schedule's place; the next plan decides anew"
@@ -29,16 +30,26 @@ def running_cell(standing: Standing) -> Cell:
 
 
 def next_step_cell(standing: Standing) -> Cell:
-    """The next step, with expired steps of the newest schedule as notes."""
+    """The next step, in shadow mode the one that nobody deploys, with expired steps of the newest schedule as notes."""
     local = LocalTime(standing.timezone)
     lost = tuple(f"the step of {local.day_moment(step.deploy_at)} expired" for step in standing.lost[-1:])
-    step = standing.next_step
-    if step is None:
+    step, ahead = standing.next_step, len(standing.ahead)
+    if step is not None:
+        at, replaces, plan, state = step.deploy_at, step.replaces, step.plan, step.state
+    elif shadow := _shadow_steps(standing):
+        first, ahead = shadow[0], len(shadow)
+        at, replaces, plan, state = first.deploy_at, first.replaces, first.plan, StepState.SHADOW
+    else:
         return Cell("none", (*_held(standing.schedule), *lost))
-    change = ", ".join(parallelism_change(step.replaces, step.plan))
-    more = len(standing.ahead) - 1
-    after = (f"{count_of(more, 'step')} after it",) if more else ()
-    return Cell(f"{local.day_moment(step.deploy_at)}, {step.state}", (change, *after, *lost), strong=True)
+    change = ", ".join(parallelism_change(replaces, plan))
+    after = (f"{count_of(ahead - 1, 'step')} after it",) if ahead > 1 else ()
+    return Cell(f"{local.day_moment(at)}, {state}", (change, *after, *lost), strong=True)
+
+
+def _shadow_steps(standing: Standing) -> list[ScheduledStep]:
+    """Steps of a schedule of shadow mode that are still to come."""
+    made = standing.schedule
+    return [each for each in made.schedule.steps if each.deploy_at > standing.at] if made and made.shadow else []
 
 
 def _held(made: ScheduleEntry | None) -> tuple[str, ...]:

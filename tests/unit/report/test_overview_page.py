@@ -9,6 +9,7 @@ from sample_decision import NOW, TOPOLOGY, sample_decision
 
 from forecasting.drift import ForecastDrift
 from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.wording import parallelism_change
 from forescale.report.overview.actions import Actions, Activity, Review
 from forescale.report.overview.overview_page import render_overview
 from forescale.report.overview.topology_page import Decided, render_topology_page
@@ -144,6 +145,23 @@ def test_overview__tells_of_a_step_whose_time_went_by() -> None:
     expired = replace(STEP, state=StepState.EXPIRED, deploy_at=NOW)
     text = overview(replace(STANDING, ahead=(), lost=(expired,))).text
     assert "none the plan is held the step of Thu 21:30 expired" in text
+
+
+def test_overview__shows_the_step_that_shadow_mode_would_take_next() -> None:
+    # Those of 21:40, 03:40, 09:40 and 15:40; at 22:30 three are to come.
+    shadow = Standing(TOPOLOGY, NOW + timedelta(hours=1), schedule=replace(MADE, shadow=True))
+    change = ", ".join(parallelism_change(SCHEDULE.steps[1].replaces, SCHEDULE.steps[1].plan))
+    text = overview(shadow).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert f", shadow {change} 2 steps after it" in text.replace("\N{NO-BREAK SPACE}", " ")
+    over = replace(shadow, at=SCHEDULE.steps[-1].deploy_at)
+    assert "none the plan is held" in overview(over).text
+
+
+def test_actions__keep_the_review_that_decides_of_each_topology_that_asks() -> None:
+    # Every hour a schedule takes the place of the one before, whose review Airflow keeps open.
+    reviews = [Review("one", "/old"), Review("two", "/held"), Review("", "/unknown"), Review("one", "/new")]
+    actions = Actions([], reviews, "/reviews", "/dags/aggregate").that_decide(lambda name: name == "one")
+    assert [each.form for each in actions.reviews] == ["/unknown", "/new"]
 
 
 def test_topology_page__begins_with_its_state_and_its_decision_in_local_time() -> None:

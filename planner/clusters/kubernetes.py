@@ -133,7 +133,7 @@ class KubernetesCluster:
 
 
 class AutoscaledKubernetesCluster(KubernetesCluster):
-    """The same if every operator has a scaler: plans are lower bounds for them."""
+    """The same if scalers scale all operators, whether they are named or not: plans are lower bounds for them."""
 
     def check_may_rescale(self) -> str:
         with reading(self._server):
@@ -142,7 +142,7 @@ class AutoscaledKubernetesCluster(KubernetesCluster):
         return self.scaler_floor().check_may_raise()
 
     def _plan(self, states: Mapping[str, WorkloadState]) -> PhysicalPlan:
-        """What KEDA has scaled to zero counts as 1: every operator of a plan has an instance."""
+        """What a scaler has taken to zero counts as 1: every operator of a plan has an instance."""
         return PhysicalPlan(self._topology.name, {name: max(1, state.asked) for name, state in states.items()})
 
     def scaler_floor(self) -> KubernetesFloor:

@@ -33,7 +33,8 @@ def _server(entry: KubernetesAccess, settings: Settings | None = None) -> "Kuber
 def _workloads(config: TopologyConfig, entry: KubernetesEntry, settings: Settings, clock: Clock) -> "KubernetesCluster":
     from planner.clusters.kubernetes import AutoscaledKubernetesCluster, KubernetesCluster
 
-    kind = AutoscaledKubernetesCluster if entry.autoscaled else KubernetesCluster
+    scaled = entry.autoscaled or config.planning.served  # in mode serve a scaler may go to zero, whatever is named
+    kind = AutoscaledKubernetesCluster if scaled else KubernetesCluster
     return kind(_server(entry, settings), config.as_topology(), entry.operators, frozenset(entry.take_over))
 
 

@@ -15,9 +15,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from served import Served, home, served
 
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, ObjectName
-from forescale.settings import PROJECT
+from forescale.files.topology import TopologyConfig
+from forescale.settings import PROJECT, Settings
+from forescale.wiring.parts import cluster_of
+from planner.clock import RealClock
 from planner.clusters.kubernetes import AutoscaledKubernetesCluster
 from planner.clusters.kubernetes_workloads import read_workloads
+from planner.errors import ClusterError
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
 
@@ -97,3 +101,33 @@ def test_a_workload_that_keda_scaled_to_zero__counts_as_one_instance(kubernetes:
         server, Topology("calls", (Operator("transcribe"),), ()), {"transcribe": "hpa/transcribe"}
     )
     assert cluster.state().plan.parallelism == {"transcribe": 1}
+
+
+@pytest.mark.parametrize("mode", ["act", "serve"])
+def test_a_workload_at_zero__is_planned_for_where_its_scaler_asks_for_plans(
+    kubernetes: LocalKubernetes, tmp_path: Path, mode: str
+) -> None:
+    place = f"at-zero-{mode}"
+    kubernetes.create(namespace(place))
+    kubernetes.create(deployment("transcribe", 0), namespace=place)
+    config = TopologyConfig.model_validate(
+        {
+            "topology": "calls",
+            "operators": {"transcribe": {"service_s": 0.1}},
+            "streams": [],
+            "planning": {"mode": mode},
+            "cluster": {
+                "kind": "kubernetes",
+                "namespace": place,
+                "operators": {"transcribe": "deployment/transcribe"},
+                "kubeconfig": str(kubernetes.kubeconfig("admin")),
+            },
+        }
+    )
+    cluster = cluster_of(config, Settings(home=tmp_path), RealClock())
+    if mode == "act":
+        with pytest.raises(ClusterError, match="scale what is at 0 up first"):
+            cluster.state()
+    else:
+        # The peak comes by the schedule, which needs a plan that runs: KEDA has idled this one.
+        assert cluster.state().plan.parallelism == {"transcribe": 1}

@@ -52,10 +52,10 @@ class ExternalScaler:
         name = await self._metric_name(reference, context)
         count = await self._count(reference, context)
         if count is None:
-            why = self._plans.of(reference.scalerMetadata["topology"])
-            await _refuse(
-                context, grpc.StatusCode.UNAVAILABLE, f"no plan is known: {why.why if why else 'no topology'}"
-            )
+            answer = self._plans.of(reference.scalerMetadata["topology"])
+            operator = reference.scalerMetadata["operator"]
+            why = "there is no topology" if answer is None else answer.why or f"the plan has no operator {operator!r}"
+            await _refuse(context, grpc.StatusCode.UNAVAILABLE, f"no plan is known: {why}")
         return wire.GetMetricsResponse(
             metricValues=[wire.MetricValue(metricName=name, metricValue=count, metricValueFloat=float(count))]
         )

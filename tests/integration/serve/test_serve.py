@@ -3,6 +3,7 @@
 import re
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -127,6 +128,30 @@ def test_push_activation__is_streamed_at_each_change_and_not_at_all_while_no_pla
         at_noon.go_to(180)
         assert next(answers).result is False
         answers.cancel()
+
+
+def test_keda__hears_that_the_plan_is_older_than_an_operator(
+    at_noon: Home, serving: Served, messages: dict[str, Any]
+) -> None:
+    at_noon.go_to(60)
+    serving.until(8)
+    file = at_noon.settings.topologies / "calls.yaml"
+    file.write_text(file.read_text().replace("streams:", "  mails: {service_s: 0.1}\nstreams:"))
+    with grpc.insecure_channel(serving.keda) as channel:
+        workload = ScaledObject(channel, messages, METADATA | {"operator": "mails"}, replicas=3)
+        deadline = time.monotonic() + 60
+        while (told := refusal(workload)).code() is grpc.StatusCode.NOT_FOUND:  # until the file was read
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert told.code() is grpc.StatusCode.UNAVAILABLE
+        assert told.details() == "no plan is known: the plan has no operator 'mails'"
+        assert workload.poll() == 3
+
+
+def refusal(workload: ScaledObject) -> Any:
+    with pytest.raises(grpc.RpcError) as refused:
+        workload.wanted()
+    return refused.value
 
 
 def test_http__gives_the_plan_what_comes_and_metrics_that_say_the_same(at_noon: Home, serving: Served) -> None:

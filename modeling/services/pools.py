@@ -24,7 +24,11 @@ from modeling.inputs.topology import Grouping, Topology
 from modeling.queueing.closed_network import closed_throughput_per_s
 
 MAX_THREADS = 4096
-"""Maximum over all replicas of a service: the cost of the solution grows with its square."""
+"""Of one replica."""
+MAX_IN_ALL = 10**6
+"""Of all replicas of a service."""
+MAX_CUSTOMERS = 1024
+"""Of a closed network: the cost of its solution grows with their square."""
 
 
 class CallRouting(StrEnum):
@@ -100,7 +104,7 @@ def service_saturation(
     """Services are operators, calls are streams, calls per request are selectivities. load_per_s: of each source; only
     its mix matters.
 
-    Raises ModelError for a service without pool or replicas, more than MAX_THREADS threads, calls that take longer than
+    Raises ModelError for a service without pool or replicas, more than MAX_IN_ALL threads, calls that take longer than
     their caller is held, streams other than shuffles, and zero load.
     """
     _check(topology, pools, replicas)
@@ -143,6 +147,9 @@ class _Network:
         """Requests per second of `replicas` replicas of a service with 1, 2 … of their threads held."""
         pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
         threads = np.arange(1.0, pool.threads * replicas + 1)
+        # Of very many threads, some together are one customer of the network, who makes as many requests at once.
+        together = -(-threads.size // MAX_CUSTOMERS)
+        held = np.arange(together, threads.size + together, together, dtype=np.float64)
         stations = []
         for stream in self.topology.outputs(name):
             callee = stream.downstream
@@ -151,21 +158,22 @@ class _Network:
                 of_all = (
                     self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
                 )
-                part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], threads)
+                part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], held)
                 queues = 1 if self.routing is CallRouting.SHARED else self.replicas[callee]
                 stations += [part * queues / calls] * queues
         if pool.cpu_s and pool.cores:
-            stations.append(np.minimum(threads, pool.cores * replicas) / pool.cpu_s)
+            stations.append(np.minimum(held, pool.cores * replicas) / pool.cpu_s)
             own_s = max(0.0, own_s - pool.cpu_s)
-        return closed_throughput_per_s(threads.size, own_s, stations)
+        cycles_per_s = closed_throughput_per_s(held.size, own_s, [per_s / together for per_s in stations])
+        return np.interp(threads, np.append(0.0, held), np.append(0.0, together * cycles_per_s))
 
 
 def _check(topology: Topology, pools: Mapping[str, ServicePool], replicas: Mapping[str, int]) -> None:
     for name in topology.order:
         if name not in pools or name not in replicas:
             raise ModelError(f"service {name!r} has no pool or no replicas; give both for every service")
-        if not 1 <= (threads := pools[name].threads * replicas[name]) <= MAX_THREADS:
-            raise ModelError(f"service {name!r} has {threads} threads in all; give 1 to {MAX_THREADS}")
+        if not 1 <= (threads := pools[name].threads * replicas[name]) <= MAX_IN_ALL:
+            raise ModelError(f"service {name!r} has {threads} threads in all; give 1 to {MAX_IN_ALL}")
     if uneven := [stream.name for stream in topology.streams if stream.grouping is not Grouping.SHUFFLE]:
         raise ModelError(f"call {uneven[0]} is no shuffle; any replica can answer a call: make it a shuffle")
 

@@ -97,6 +97,17 @@ def test_saturation__of_a_shared_service_is_divided_by_calls() -> None:
     assert found.mst_per_s == {"web": pytest.approx(300, rel=1e-4), "app": pytest.approx(100, rel=1e-4)}
 
 
+def test_saturation__of_thousands_of_threads_is_that_of_their_closed_network() -> None:
+    # Twenty replicas of 200 threads, of whose .06 s half is a call to 2000 threads: where both are equally short, the
+    # loss to waits is largest.
+    pools = {"gate": ServicePool(200, 0.06), "stock": ServicePool(100, 0.03)}
+    pair = Topology("pair", (Operator("gate"), Operator("stock")), (Stream("gate", "stock"),))
+    found = service_saturation(pair, PROFILES, pools, {"gate": 20, "stock": 20}, LOAD)
+    one_by_one = closed_throughput_per_s(4000, 0.03, [np.minimum(np.arange(1.0, 4001.0), 2000.0) / 0.03])[-1]
+    assert one_by_one < 0.996 * 4000 / 0.06
+    assert found.mst_per_s["gate"] == pytest.approx(one_by_one, rel=0.006)
+
+
 def test_pool_of__a_profile_holds_a_thread_for_the_replica_s_time_times_its_threads() -> None:
     assert pool_of(OperatorProfile("gate", 0.0075), 8) == ServicePool(8, 0.06)
 
@@ -106,7 +117,7 @@ def test_pool_of__a_profile_holds_a_thread_for_the_replica_s_time_times_its_thre
     [
         ({"gate": ServicePool(1, 0.06)}, "'orders' has no pool"),
         (_chain(1, 1, 1) | {"gate": ServicePool(1, 0.02)}, "'gate' holds a thread for 0.02 s, but its calls take 0.05"),
-        (_chain(5000, 1, 1), "5000 threads in all; give 1 to 4096"),
+        (_chain(2_000_000, 1, 1), "2000000 threads in all; give 1 to 1000000"),
     ],
 )
 def test_saturation__of_what_cannot_be_says_so(pools: dict[str, ServicePool], message: str) -> None:

@@ -12,6 +12,7 @@ from forecasting.arrivals.arrival_source import SeriesCopies
 from forecasting.arrivals.grid import whole_windows
 from forecasting.arrivals.quality import SourceQuality, quality
 from forecasting.arrivals.storage.reading import read_commit, rows_between
+from forecasting.arrivals.store import read_history
 from forecasting.errors import HistoryError
 from forescale.cli.installation import workspace_of
 from forescale.cli.options import Days, From, SnapshotId, To, TopologyName
@@ -19,7 +20,7 @@ from forescale.cli.output import AsJson, console, plain, say_json, table
 from forescale.cli.series_copies import copies_words
 from forescale.files.arrivals_section import PrometheusEntry
 from forescale.files.topology import TopologyConfig
-from forescale.history.quality_checks import QualityCheck, quality_checks
+from forescale.history.quality_checks import QualityCheck, counted_from, quality_checks
 from forescale.history.span import history_span
 from forescale.jobs.suspected_outages import recent_suspects
 from forescale.report.kit.outage_words import suspect_words
@@ -49,7 +50,13 @@ def check(
     between = partial(rows_between, start=span.start, end=span.end, columns=("source", "measures"))
     _, rows = read_commit(directory, config.topology, span.snapshot, between)
     sources = sorted({*config.as_topology().sources, *rows["source"].unique().to_pylist()})
-    found = quality(directory, config.topology, span.start, span.end, span.snapshot, sources)
+    begin = span.start
+    if start is None and begin == span.history_start:
+        at = span.snapshot
+        begin = counted_from(
+            read_history(directory, config.topology, start=begin, end=span.end, snapshot=at, lower_bounds=True)
+        )
+    found = quality(directory, config.topology, begin, span.end, span.snapshot, sources)
     checks = quality_checks(found, config.arrivals.quality)
     good = all(one.holds for one in checks)
     copies, unknown = current_copies(workspace, config)

@@ -45,20 +45,25 @@ def recent_checks(
 
 
 def _begin(history: ArrivalHistory, now: datetime) -> datetime:
-    """RECENT days ago; of a younger history the first count of its first day: nothing is missing before it, though a
-    history holds whole days.
-    """
+    """RECENT days ago; of a younger history where it begins."""
     oldest = min(history.series.values(), key=lambda series: series.start)
-    begin = oldest.start
-    if begin < now - RECENT + timedelta(seconds=oldest.window_s):
-        return max(begin, now - RECENT)
+    if oldest.start < now - RECENT + timedelta(seconds=oldest.window_s):
+        return max(oldest.start, now - RECENT)
+    return counted_from(history)
+
+
+def counted_from(history: ArrivalHistory) -> datetime:
+    """Of a history from its beginning: the first count of its first day. Nothing is missing before it, though a history
+    holds whole days.
+    """
+    begin = min(series.start for series in history.series.values())
     first = min(_first_count(series) for series in history.series.values())
     return first if first - begin < timedelta(days=1) else begin
 
 
 def _first_count(series: ArrivalSeries) -> datetime:
     known = np.flatnonzero(np.isfinite(series.counts))
-    return series.start + timedelta(seconds=series.window_s * (int(known[0]) if known.size else series.counts.size))
+    return series.start + timedelta(seconds=series.window_s * (int(known[0]) if known.size else 0))
 
 
 def _checked(bound: str, source: str, quality: SourceQuality, limit: float) -> QualityCheck:

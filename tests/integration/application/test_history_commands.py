@@ -268,6 +268,16 @@ def test_check__of_a_source_without_a_row_and_of_days_never_built_counts_them_as
     assert (told["sources"]["orders"]["missing"], told["sources"]["orders"]["observed"]) == (48, 24)
 
 
+def test_check__misses_nothing_before_the_first_count_of_a_young_history(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    # Counted from eleven o'clock of its first day on, as plans and `doctor` check it.
+    write_shop(home, {"orders": [None] * 11 + [100] * 37, "clicks": [None] * 12 + [100] * 36})
+    told = answer(capsys, "check", NAME)
+    assert (told["start"], told["sources"]["clicks"]["missing"]) == (hour(11).isoformat(), 1)
+    assert not answer(capsys, "check", NAME, "--from", "2024-03-04", code=1)["good"]  # 11 of 48 hours
+
+
 def test_check__goes_by_the_bounds_of_the_file(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
     write_shop(home, {"orders": [100] * 12 + [None] * 12, "clicks": [100] * 24})
     assert not answer(capsys, "check", NAME, code=1)["good"]

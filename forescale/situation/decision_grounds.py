@@ -1,9 +1,11 @@
 """What a decision stands on besides what plans carry: load, limits, freezes, events, and the budget that is left."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime, timedelta
 
+from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forescale.situation.grounds import HISTORY
 from forescale.situation.situation import Situation
@@ -50,8 +52,23 @@ def variation_grounds(
     if situation.config.planning.arrival_cv2 is not None:
         return (Ground(Quantity.VARIATION, TOPOLOGY_FILE),)
     by_source = arrival_cv2.by_source if isinstance(arrival_cv2, Arrivals) else {}
-    measured = Provenance(Origin.MEASURED, HISTORY, until, VARIATION_SPAN.days)
-    return tuple(Ground(Quantity.VARIATION, measured if each in by_source else ASSUMED, (each,)) for each in sources)
+
+    def measured(source: str) -> Provenance:
+        return Provenance(Origin.MEASURED, HISTORY, until, _days_measured(situation, source, until))
+
+    return tuple(
+        Ground(Quantity.VARIATION, measured(each) if each in by_source else ASSUMED, (each,)) for each in sources
+    )
+
+
+def _days_measured(situation: Situation, source: str, until: datetime | None) -> int:
+    """Of a source's history; a young one is shorter than the span."""
+    end = until or situation.past.at
+    with suppress(HistoryError):
+        series = situation.history.between(end - VARIATION_SPAN, end).series.get(source)
+        if series is not None:
+            return max(1, round((series.end - series.start) / timedelta(days=1)))
+    return VARIATION_SPAN.days
 
 
 def rule_grounds(situation: Situation) -> tuple[Ground, ...]:

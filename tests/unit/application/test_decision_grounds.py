@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from certain_forecast import certain_forecast
+from history_rows import rows_of_hours
 
+from forecasting.arrivals.store import write_history
 from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.situation.decision_grounds import decision_grounds
@@ -85,6 +87,16 @@ def test_variation_of_arrivals__is_measured_at_the_sources_whose_history_shows_i
     measured = stands_on(tmp_path, {}, Arrivals(by_source={"read": Arrivals(2.0)}))
     (known,) = [each for each in measured if each.quantity is Quantity.VARIATION]
     assert (known.provenance.origin, known.provenance.samples, known.of) == (Origin.MEASURED, 7, ("read",))
+
+
+@pytest.mark.parametrize(("hours", "days"), [(6, 1), (3 * 24, 3), (10 * 24, 7)])
+def test_variation_of_arrivals__is_measured_in_the_days_that_there_are(tmp_path: Path, hours: int, days: int) -> None:
+    start = NOON - timedelta(hours=hours)
+    rows = rows_of_hours(f"{start:%Y-%m-%dT%H:%M}", [9] * hours, source="read", topology="pair")
+    write_history(rows, tmp_path / "history", "pair", start, NOON)
+    measured = stands_on(tmp_path, {}, Arrivals(by_source={"read": Arrivals(2.0)}))
+    (known,) = [each for each in measured if each.quantity is Quantity.VARIATION]
+    assert known.provenance.samples == days
 
 
 @pytest.mark.parametrize(

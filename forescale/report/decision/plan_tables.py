@@ -225,7 +225,9 @@ def _rejection(excuse: Excuse, schedule: ScalingSchedule) -> str:
         allowed = schedule.allowed_minutes
         if allowed is not None and excuse.value > allowed:
             return f"{late(excuse.value)} expected, {minutes(allowed)} allowed"
-        return f"{late(excuse.value)} expected, {minutes(excuse.bound)} with this schedule"
+        if excuse.value > excuse.bound and minutes(excuse.value) != minutes(excuse.bound):
+            return f"{late(excuse.value)} expected, {minutes(excuse.bound)} with this schedule"
+        return sentence(excuse.reason)  # it is not later, but costs more
     if excuse.target == "utilisation":
         return f"{excuse.operator or 'it'} would be {percent(excuse.value)} busy, {percent(excuse.bound)} allowed"
     return sentence(excuse.reason)

@@ -161,6 +161,10 @@ def test_a_plan_rejected_for_its_late_minutes__is_judged_by_the_budget_with_unit
     assert "31.6 min late expected, 7.8 min allowed accept it" in rejected(31.6, 7.8, 20.6)
     # Within the budget, but worse than what was chosen.
     assert "5 min late expected, 1.5 min with this schedule accept it" in rejected(5.0, 7.8, 1.5)
+    # No later than what was chosen: its cost decided, which its own words tell.
+    assert "with this schedule" not in rejected(1.4, 7.8, 1.5)
+    assert "It is late. accept it" in rejected(1.4, 7.8, 1.5)
+    assert "It is late. accept it" in rejected(1.51, 7.8, 1.5)
 
 
 def test_report__gives_the_excuses_of_rejected_candidates() -> None:

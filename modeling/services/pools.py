@@ -165,7 +165,7 @@ class _Network:
             stations.append(np.minimum(held, pool.cores * replicas) / pool.cpu_s)
             own_s = max(0.0, own_s - pool.cpu_s)
         cycles_per_s = closed_throughput_per_s(held.size, own_s, [per_s / together for per_s in stations])
-        return np.interp(threads, np.append(0.0, held), np.append(0.0, together * cycles_per_s))
+        return np.asarray(np.interp(threads, np.append(0.0, held), np.append(0.0, together * cycles_per_s)))
 
 
 def _check(topology: Topology, pools: Mapping[str, ServicePool], replicas: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.entries import StepEntry, schedule_entry, step_entry
 from planner.ledger.schedule_rows import is_newest, schedule_row_of
 from planner.ledger.step_state import TO_DEPLOY, WAITING, Approval, StepState
@@ -19,11 +19,8 @@ INHERITED = "earlier approval"
 """Approver, in the ledger, of a step that inherits the approval of an equal one."""
 
 
-class Approvals:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Approvals(Records):
+    """Who approved what, and what needs no second approval."""
 
     def inherit(self, schedule_id: str, *, within: timedelta, at: datetime) -> list[str]:
         """Approve proposed steps of the newest schedule that equal an approved, waiting step. Returns their ids.

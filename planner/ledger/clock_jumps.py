@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session
 
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.step_state import WAITING, StepState
 from planner.ledger.tables import (
     ForecastTable,
@@ -42,11 +42,8 @@ class SetAside:
         return bool(self.schedules or self.forecasts or self.steps)
 
 
-class ClockJumps:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class ClockJumps(Records):
+    """What was recorded while a clock was ahead."""
 
     def newest_ahead(self, topology: str, now: datetime) -> datetime | None:
         """The latest time of a schedule or forecast of the topology that is ahead of now and not set aside; None

@@ -129,6 +129,13 @@ class Database:
         return said
 
 
+class Records:
+    """A part of the ledger. Each method is one transaction and raises LedgerError if the database fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 def _is_locked(error: BaseException | None) -> bool:
     """By the drivers' own codes."""
     busy_code = getattr(error, "sqlite_errorcode", None)

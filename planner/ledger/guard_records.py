@@ -13,7 +13,7 @@ from planner.guard.actions import Action
 from planner.guard.judgement import Verdict, VerdictKind, keeps_failing
 from planner.guard.look import Look, look_from_json, look_to_json
 from planner.guard_facts import REASON, GuardState
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.entries import ActionCount, BarredPair, GuardAction, barred_pair, guard_action
 from planner.ledger.rebase import rebase_steps
 from planner.ledger.schedule_rows import lone_step_row
@@ -30,11 +30,8 @@ GUARD = "guard"
 _JUDGED = {kind.value for kind in VerdictKind}
 
 
-class GuardRecords:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class GuardRecords(Records):
+    """What the guard saw and did, and what it must not do."""
 
     def record_look(self, topology: str, look: Look, *, forget_before: datetime) -> None:
         """Store a look, replacing one of the same moment, and delete old ones."""

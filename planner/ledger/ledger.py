@@ -86,55 +86,30 @@ class Ledger:
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
-        self._database = Database(url, home)
-        upgrade_database(self._database)
+        database = Database(url, home)
+        upgrade_database(database)
+        self._keep_in(database)
 
-    @property
-    def shadow(self) -> ShadowRecords:
-        """Records of topologies in shadow mode."""
-        return ShadowRecords(self._database)
+    def _keep_in(self, database: Database) -> None:
+        self._database = database
+        self.approvals = Approvals(database)
+        self.clock_jumps = ClockJumps(database)
+        self.minutes = MinuteRecords(database)
+        self.notices = NoticeRecords(database)
+        self.shadow = ShadowRecords(database)
+        self.speeds = SpeedRecords(database)
+        self.uses = ScheduleUses(database)
 
     @property
     def guard(self) -> "GuardRecords":
-        """What the guard saw and did, and what it must not do."""
         from planner.ledger.guard_records import GuardRecords  # with the guard and the model, which few commands need
 
         return GuardRecords(self._database)
 
-    @property
-    def minutes(self) -> MinuteRecords:
-        """Minutes in which the lag of the running job is known, and those in violation."""
-        return MinuteRecords(self._database)
-
-    @property
-    def speeds(self) -> SpeedRecords:
-        """How fast jobs were while they caught up after a deployment."""
-        return SpeedRecords(self._database)
-
-    @property
-    def notices(self) -> NoticeRecords:
-        """Which service was notified of which incident."""
-        return NoticeRecords(self._database)
-
-    @property
-    def uses(self) -> ScheduleUses:
-        """Which schedules are in use, and what they were made from."""
-        return ScheduleUses(self._database)
-
-    @property
-    def clock_jumps(self) -> ClockJumps:
-        """What was recorded while a clock was ahead."""
-        return ClockJumps(self._database)
-
-    @property
-    def approvals(self) -> Approvals:
-        """Who approved what, and what needs no second approval."""
-        return Approvals(self._database)
-
     def past_damage(self) -> "Ledger":
         """A copy whose lists leave out damaged rows, which `damaged` names, so that all others can be shown."""
         other = copy(self)
-        other._database = self._database.past_damage()
+        other._keep_in(self._database.past_damage())
         return other
 
     @property

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import select
 
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import LagHourTable
 
@@ -27,11 +27,8 @@ class MinuteCount:
     in_violation: int
 
 
-class MinuteRecords:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class MinuteRecords(Records):
+    """Minutes in which the lag of the running job is known, and those in violation."""
 
     def record(self, topology: str, lags_s: Iterable[tuple[datetime, float]], *, max_lag_s: float) -> None:
         """Record the minutes of these moments; a moment between two minutes belongs to the one that ends.

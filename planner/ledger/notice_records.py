@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from planner.errors import DamagedRowError
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.tables import NoticeTable
 
 logger = logging.getLogger(__name__)
@@ -32,11 +32,8 @@ class NoticeKey:
     subject: str
 
 
-class NoticeRecords:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class NoticeRecords(Records):
+    """Which service was notified of which incident."""
 
     def is_due(self, key: NoticeKey, at: datetime) -> bool:
         with self._database.session() as session:

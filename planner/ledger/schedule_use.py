@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from planner.decision_basis import DecisionBasis
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.entries import ForecastEntry, forecast_entry
 from planner.ledger.step_state import UNDER_WAY, WAITING
 from planner.ledger.stored_rows import reading_columns
@@ -32,11 +32,8 @@ class ScheduleUse:
     basis: DecisionBasis
 
 
-class ScheduleUses:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class ScheduleUses(Records):
+    """Which schedules are in use, and what they were made from."""
 
     def topologies(self) -> list[str]:
         """Names of all topologies with a forecast or a schedule, sorted."""

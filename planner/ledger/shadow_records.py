@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.errors import DamagedRowError
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.entries import Observation, ShadowDay, StepEntry, observation, shadow_day, step_entry
 from planner.ledger.step_state import StepState
 from planner.ledger.stored_rows import entries_of, reading_columns, undamaged
@@ -36,11 +36,8 @@ class ShadowSpan:
         return followed[-1].plan if followed else self.first
 
 
-class ShadowRecords:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class ShadowRecords(Records):
+    """Records of topologies in shadow mode."""
 
     def span(self, topology: str) -> ShadowSpan | None:
         """None if the newest schedule is not a shadow, or there is none.

@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 
 from planner.learned_warm_up import SpeedSample
-from planner.ledger.database import Database
+from planner.ledger.database import Records
 from planner.ledger.stored_rows import entries_of
 from planner.ledger.tables import DeploymentSpeedTable
 
 
-class SpeedRecords:
-    """Each method is one transaction and raises LedgerError if the database fails."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class SpeedRecords(Records):
+    """How fast jobs were while they caught up after a deployment."""
 
     def record(self, step_id: str, samples: Sequence[SpeedSample]) -> None:
         """The samples of a step's deployment, in place of any earlier ones."""

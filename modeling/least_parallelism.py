@@ -204,19 +204,14 @@ def even_count(question: Question, parallelism: Counts, operator: str) -> float:
     return float(used) / question.max_utilisation
 
 
-def fewest_instances(question: Question) -> dict[str, int] | str:
-    """The cheapest parallelisms that keep to the utilisation, or the operator that cannot.
+def fewest_instances_each(questions: Sequence[Question]) -> list[dict[str, int] | str]:
+    """For each question the cheapest parallelisms that keep to the utilisation, or the operator that cannot. The
+    questions differ in nothing but their load: operators that are solved independently are solved for MAX_LOADS of them
+    at once.
 
     Operators whose parallelism does not affect others are solved independently. Coupled ones (pointwise groupings
     partition by both parallelisms, and each reader of an ALL stream adds a copy) are searched together by branch and
     bound; exact unless more than MAX_TRIED must be tried.
-    """
-    return fewest_instances_each([question])[0]
-
-
-def fewest_instances_each(questions: Sequence[Question]) -> list[dict[str, int] | str]:
-    """fewest_instances of questions that differ in nothing but their load. Operators that are solved independently are
-    solved for MAX_LOADS of them at once.
     """
     if not questions:
         return []
@@ -378,7 +373,7 @@ def lower_bounds(question: Question, operators: Iterable[str]) -> dict[str, int 
 
 
 def least_instances(question: Question, found: Counts) -> dict[str, int]:
-    """Lower bounds of all parallelisms that keep to the utilisation. found: from fewest_instances."""
+    """Lower bounds of all parallelisms that keep to the utilisation. found: from fewest_instances_each."""
     alone = {part[0] for part in _coupled(question.topology) if len(part) == 1}
     bounds = lower_bounds(question, [name for name in found if name not in alone])
     return {name: count if name in alone else bounds[name] or 1 for name, count in found.items()}

@@ -45,15 +45,13 @@ class NodeScaling:
     """α (tuples per second of one node), β (scaling exponent; 1 is linear) and γ (tuples per second lost per ms).
 
     covariance: of (α, β, γ), infinite on the diagonal if undetermined, zero for a value fixed by the stage of the fit
-    (β = 1 up to two measurements). noise_per_s: standard deviation of one measurement; NaN without surplus
-    measurements. freedom: measurements less parameters.
+    (β = 1 up to two measurements). freedom: measurements less parameters.
     """
 
     alpha_per_s: float
     beta: float
     gamma_per_s_ms: float
     covariance: Floats
-    noise_per_s: float
     freedom: int
 
     @property
@@ -147,12 +145,12 @@ def _fitted(nodes: Floats, mst: Floats, delay_ms: Floats, stages: Mapping[int, F
     covariance[2, 2] = np.inf
     if freedom == 0:
         covariance[free, free] = np.inf
-        return NodeScaling(alpha, beta, gamma, covariance, float("nan"), 0)
+        return NodeScaling(alpha, beta, gamma, covariance, 0)
     # A fit in stages does not minimise the squares: their expectation uses the trace, which is at least the freedom.
     left = np.eye(nodes.size) - slope @ response
     variance = float((lacking**2).sum()) / float((left**2).sum())
     covariance[np.ix_(free, free)] = variance * response @ response.T
-    return NodeScaling(alpha, beta, gamma, covariance, variance**0.5, freedom)
+    return NodeScaling(alpha, beta, gamma, covariance, freedom)
 
 
 def _refuse_collinear(nodes: Floats, delay_ms: Floats) -> None:

@@ -70,7 +70,7 @@ def test_best_nodes__do_not_depend_on_their_order_and_are_at_most_twice_as_far_a
     zeros, none = np.zeros((count, count)), np.zeros((count, count), dtype=bool)
     one = Network(tuple(names), delay_ms, zeros, zeros, none)
     other = Network(tuple(names[i] for i in order), delay_ms[np.ix_(order, order)], zeros, zeros, none)
-    scaling = NodeScaling(1000.0, beta, gamma, np.zeros((3, 3)), 0.0, 0)
+    scaling = NodeScaling(1000.0, beta, gamma, np.zeros((3, 3)), 0)
     choice = best_nodes(scaling, one)
     assert choice == best_nodes(scaling, other)
     for chosen in choice.by_count:

@@ -8,7 +8,7 @@ import pytest
 from modeling.arrays import Floats
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.least_parallelism import Counts, LatencyBounds, Question, fewest_instances
+from modeling.least_parallelism import Counts, LatencyBounds, Question, fewest_instances_each
 from modeling.least_within_latency import fewest_within_latency
 
 LINE = Topology("line", tuple(Operator(name, max_parallelism=400) for name in "abcd"), tuple(map(Stream, "abc", "bcd")))
@@ -38,7 +38,7 @@ def question() -> Counted:
 
 
 def test_many_instances_more__are_found_in_few_questions(question: Counted) -> None:
-    begun = fewest_instances(question)
+    begun = fewest_instances_each([question])[0]
     assert not isinstance(begun, str)
     found = fewest_within_latency(question, begun, {None: BOUND_S})
     assert found is not None
@@ -48,7 +48,7 @@ def test_many_instances_more__are_found_in_few_questions(question: Counted) -> N
 
 
 def test_none_of_the_instances_that_are_found__can_be_left_out(question: Counted) -> None:
-    begun = fewest_instances(question)
+    begun = fewest_instances_each([question])[0]
     assert not isinstance(begun, str)
     found = fewest_within_latency(question, begun, {None: BOUND_S})
     assert found is not None

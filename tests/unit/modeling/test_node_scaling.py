@@ -9,7 +9,7 @@ from modeling.errors import ModelError
 from modeling.inputs.network import MeasuredLink, measured_network
 from modeling.rescaling.node_scaling import MeasuredThroughput, NodeScaling, best_nodes, fitted_node_scaling
 
-TRUE = NodeScaling(1000.0, 0.9, 20.0, np.zeros((3, 3)), 0.0, 0)
+TRUE = NodeScaling(1000.0, 0.9, 20.0, np.zeros((3, 3)), 0)
 POINTS = [(1, 0.0), (2, 0.5), (3, 0.5), (4, 0.5), (4, 15.0), (5, 25.0), (6, 25.0), (8, 40.0)]
 
 
@@ -112,11 +112,11 @@ def test_best_nodes__leaves_out_a_node_that_lowers_what_all_sustain() -> None:
         for q in names[i + 1 :]
     ]
     network = measured_network(links, np.random.default_rng(0))
-    scaling = NodeScaling(100.0, 1.0, 8.0, np.zeros((3, 3)), 0.0, 0)
+    scaling = NodeScaling(100.0, 1.0, 8.0, np.zeros((3, 3)), 0)
     choice = best_nodes(scaling, network)
     # 100; 200 − 8; 300 − 8; 400 − 200
     assert [chosen.mst_per_s for chosen in choice.by_count] == [100, 192, 292, 200]
     assert choice.nodes == ("a", "b", "c")
     assert choice.lowers == (4,)
     # where delay costs little, the far node is worth it
-    assert len(best_nodes(NodeScaling(100.0, 1.0, 1.0, np.zeros((3, 3)), 0.0, 0), network).nodes) == 4
+    assert len(best_nodes(NodeScaling(100.0, 1.0, 1.0, np.zeros((3, 3)), 0), network).nodes) == 4

@@ -8,7 +8,7 @@ from modeling.flow.routing import partition_shares
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.least_parallelism import Question, fewest_instances
+from modeling.least_parallelism import Question, fewest_instances_each
 from modeling.remedies import beyond_parallelism
 
 # One instance reads 2500/s.
@@ -50,9 +50,9 @@ def test_shares__add_up_to_one_and_idle_instances_have_none() -> None:
 
 def test_search__gives_a_source_no_instance_that_would_stay_idle() -> None:
     question = Question(shop(3), PROFILES, {"orders": 6000.0}, 1.0, {})
-    assert fewest_instances(question) == {"orders": 3, "store": 1}
+    assert fewest_instances_each([question])[0] == {"orders": 3, "store": 1}
     beyond = Question(shop(3), PROFILES, {"orders": 9000.0}, 1.0, {})
-    assert fewest_instances(beyond) == "orders"
+    assert fewest_instances_each([beyond])[0] == "orders"
     assert "it reads 3 partitions and further instances stay idle: add partitions" in beyond_parallelism(
         beyond, {"orders": 3, "store": 1}, "orders"
     )

@@ -21,7 +21,7 @@ from forecasting.arrivals.counting.event_files import EventColumns
 from forecasting.arrivals.grid import DAY_S
 from forescale.files.bounded_numbers import Moment, NotNegative, Positive, Timeout
 from forescale.files.events_section import TimeZone
-from forescale.files.http_access import EnvironmentVariable, HttpAccess, http_address, secret
+from forescale.files.http_access import EnvironmentVariable, HttpAccess, address_of, secret
 from forescale.plain_numbers import PlainNumbers
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -155,12 +155,7 @@ class KafkaEntry(_Arrivals):
 
 
 class _OverHttp(HttpAccess, _Arrivals):
-    url: str
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str) -> str:
-        return http_address(url, "a server", "http://host:9090")
+    url: Annotated[str, address_of("a server", "http://host:9090")]
 
     def of_the_source(self) -> dict[str, Any]:
         """With the headers of every request. Raises ValueError if the environment lacks one."""

@@ -46,6 +46,11 @@ def http_address(url: str, of: str, example: str) -> str:
     return url
 
 
+def address_of(server: str, example: str) -> AfterValidator:
+    """Checks a field by `http_address`."""
+    return AfterValidator(lambda url: http_address(url, server, example))
+
+
 class HttpAccess(PlainNumbers, BaseModel):
     """token_env: environment variable that holds a bearer token. headers_env: header → environment variable that holds
     its value. ca_file: absolute path of PEM certificates to check the server's against, instead of the system's.

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from forescale.files.bounded_numbers import Positive
-from forescale.files.http_access import http_address
+from forescale.files.http_access import address_of
 from forescale.plain_numbers import PlainNumbers
 from modeling.inputs.operator_profile import Profiles
 from modeling.services.pools import MAX_THREADS, CallRouting, ServiceTerms, pool_of
@@ -33,13 +33,8 @@ class ServicesSection(PlainNumbers, BaseModel):
     requests: dict[str, str]
     calls: dict[str, str] = {}
     replica_label: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "instance"
-    url: str | None = None
+    url: Annotated[str, address_of("a Prometheus server", "http://127.0.0.1:9090")] | None = None
     sample_s: Positive = 600
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        return None if url is None else http_address(url, "a Prometheus server", "http://127.0.0.1:9090")
 
     @field_validator("requests")
     @classmethod

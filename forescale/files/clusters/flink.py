@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
-from forescale.files.http_access import MutualAccess, http_address
+from forescale.files.http_access import MutualAccess, address_of, http_address
 from forescale.plain_numbers import PlainNumbers
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class FlinkEntry(MutualAccess, ClusterEntry):
     """
 
     kind: Literal["flink"]
-    url: str
+    url: Annotated[str, address_of("a job manager", _EXAMPLE)]
     standby_urls: tuple[str, ...] = ()
     job: str
     operators: Mapping[str, str] = {}
@@ -53,11 +53,6 @@ class FlinkEntry(MutualAccess, ClusterEntry):
     slots_wait_s: Positive = 300
     rescale: Literal["in_place", "savepoint"] = "in_place"
     restart: RestartEntry | None = None
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str) -> str:
-        return http_address(url, "a job manager", _EXAMPLE)
 
     @field_validator("standby_urls")
     @classmethod

@@ -1,13 +1,13 @@
 """A FlinkDeployment of the Flink Kubernetes operator in a topology file."""
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.kubernetes import KubernetesAccess, Name
-from forescale.files.http_access import http_address
+from forescale.files.http_access import address_of
 
 
 class FlinkOperatorEntry(KubernetesAccess):
@@ -19,15 +19,12 @@ class FlinkOperatorEntry(KubernetesAccess):
 
     kind: Literal["flink-operator"]
     deployment: Name
-    given_url: str | None = Field(default=None, alias="url")
+    given_url: Annotated[str, address_of("a job manager", "http://word-count-rest.streams:8081")] | None = Field(
+        default=None, alias="url"
+    )
     operators: dict[str, str] = Field(default_factory=dict)
     autoscaler: bool = False
     sample_s: Positive = 30
-
-    @field_validator("given_url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        return None if url is None else http_address(url, "a job manager", "http://word-count-rest.streams:8081")
 
     @property
     def url(self) -> str:

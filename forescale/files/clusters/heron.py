@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from forescale.files.bounded_numbers import AllInstances, Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
-from forescale.files.http_access import HttpAccess, http_address
+from forescale.files.http_access import HttpAccess, address_of
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -21,7 +21,7 @@ class HeronClusterEntry(HttpAccess, ClusterEntry):
     """
 
     kind: Literal["heron"]
-    url: str
+    url: Annotated[str, address_of("a Heron tracker", "http://127.0.0.1:8888")]
     cluster: Name
     environ: Name
     role: Name | None = None
@@ -30,11 +30,6 @@ class HeronClusterEntry(HttpAccess, ClusterEntry):
     client: Annotated[tuple[Name, ...], Field(min_length=1)] = ("heron",)
     max_containers: AllInstances | None = None
     sample_s: Positive = 600
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str) -> str:
-        return http_address(url, "a Heron tracker", "http://127.0.0.1:8888")
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
         return {"operators": self.operators}

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from forescale.files.bounded_numbers import Positive
 from forescale.files.clusters.cluster_entry import ClusterEntry
-from forescale.files.http_access import HttpAccess, http_address
+from forescale.files.http_access import HttpAccess, address_of
 
 
 class StormClusterEntry(HttpAccess, ClusterEntry):
@@ -19,16 +19,11 @@ class StormClusterEntry(HttpAccess, ClusterEntry):
     """
 
     kind: Literal["storm"]
-    url: str
+    url: Annotated[str, address_of("a Storm UI", "http://127.0.0.1:8080")]
     topology: Annotated[str, Field(min_length=1)] | None = None
     operators: Mapping[str, str] = {}
     wait_s: Annotated[int, Field(ge=0, le=3600)] = 30
     sample_s: Positive = 600
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str) -> str:
-        return http_address(url, "a Storm UI", "http://127.0.0.1:8080")
 
     def operators_named(self) -> Mapping[str, Collection[str]]:
         return {"operators": self.operators}

@@ -195,3 +195,17 @@ def applied_by(
     if isinstance(setter, WaitsForSlots):
         return setter.apply_by(plan, expected=expected, latest=latest)
     return setter.apply(plan, expected=expected)
+
+
+class ByChange:
+    """A cluster that applies and undoes plans by one kind of request, `_changed`."""
+
+    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
+        return self._changed(plan, expected, undoing=False)
+
+    def undo(self, accepted: Accepted) -> Accepted | Refusal:
+        return self._changed(accepted.replaced, accepted.plan, undoing=True)
+
+    def _changed(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+        """replaced: what is assumed to run; undoing: it is the plan to undo, rather than that of a decision."""
+        raise NotImplementedError

@@ -15,7 +15,17 @@ from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from planner.clock import Clock
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    ByChange,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Verified,
+)
 from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink import FlinkCluster, downtime_s
 from planner.clusters.flink_deployment import FlinkDeployment
@@ -51,7 +61,7 @@ class _Seen:
         return "" if self.job.runs else f"the job is {self.job.state}, not all of its tasks run"
 
 
-class FlinkOperatorCluster:
+class FlinkOperatorCluster(ByChange):
     """The `Cluster` of one FlinkDeployment. url: of its job's REST interface; operators: operator → vertex name where
     they differ; take_over: field managers whose fields may become ours. warm_s, container_cores, clock: as for
     FlinkCluster. transport: replaces the network to Flink in tests of rare answers.
@@ -103,12 +113,6 @@ class FlinkOperatorCluster:
 
     def record(self, start: datetime, end: datetime) -> None:
         """None: Flink reports only the present."""
-
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        return self._changed(plan, expected, undoing=False)
-
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._changed(accepted.replaced, accepted.plan, undoing=True)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         deployment = self._read()

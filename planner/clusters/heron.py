@@ -21,7 +21,17 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 from planner.clock import Clock, RealClock
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    ByChange,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Verified,
+)
 from planner.clusters.compare_and_set import answered, brief
 from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
 from planner.clusters.heron_packing import PredictedPacking
@@ -74,7 +84,7 @@ class _Seen:
         ]
 
 
-class HeronCluster:
+class HeronCluster(ByChange):
     """The `Cluster` of one Heron topology. Heron decides which container holds what: a plan's packing is ignored, and
     the packing that `heron update` will make is logged before the update.
 
@@ -153,10 +163,6 @@ class HeronCluster:
     def record(self, start: datetime, end: datetime) -> None:
         """None: the tracker keeps counters of instances, not which plan ran."""
 
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """Returns after `heron update` has ended, which may take minutes."""
-        return self._changed(plan, expected, undoing=False)
-
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
         if dict(accepted.plan.parallelism) != seen.packed:
@@ -174,10 +180,8 @@ class HeronCluster:
             return Verified(accepted.plan, since, (self._updated[1] - accepted.at).total_seconds())
         return Verified(accepted.plan, since, None)
 
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._changed(accepted.replaced, accepted.plan, undoing=True)
-
     def _changed(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+        """Returns after `heron update` has ended, which may take minutes."""
         seen = self._look()
         answer = answered(
             plan,

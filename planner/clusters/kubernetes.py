@@ -9,7 +9,17 @@ from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    ByChange,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Verified,
+)
 from planner.clusters.kubernetes_fields import PlannedField, PlannedFields
 from planner.clusters.kubernetes_floor import KubernetesFloor
 from planner.clusters.kubernetes_quota import PodsWanted, beyond_quota, pods_left
@@ -17,7 +27,7 @@ from planner.clusters.kubernetes_workloads import WorkloadState, read_workloads,
 from planner.errors import ClusterError, NotMeasurableError
 
 
-class KubernetesCluster:
+class KubernetesCluster(ByChange):
     """The `Cluster` of workloads. The plan is what their specs request; the status says whether that runs.
 
     operators: per operator its workload (`deployment/orders`), or the workload's scaler (`hpa/orders`), which plans
@@ -63,12 +73,6 @@ class KubernetesCluster:
 
     def record(self, start: datetime, end: datetime) -> None:
         """None: Kubernetes reports only the present."""
-
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        return self._changed(plan, expected, undoing=False)
-
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._changed(accepted.replaced, accepted.plan, undoing=True)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         with reading(self._server):

@@ -11,7 +11,7 @@ from engines.kubernetes.server import KubernetesServer, RequestRefusedError
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
-from planner.clusters.cluster import Accepted, Failed, Pending, Refusal, Verified
+from planner.clusters.cluster import Accepted, ByChange, Failed, Pending, Refusal, Verified
 from planner.clusters.kubernetes_fields import PlannedField, PlannedFields, SeenField
 from planner.clusters.kubernetes_scalers import LOWER, UPPER, upper_bound
 from planner.clusters.kubernetes_workloads import read_workloads, reading
@@ -20,7 +20,7 @@ from planner.errors import ClusterError
 _PAUSED = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas")
 
 
-class KubernetesFloor:
+class KubernetesFloor(ByChange):
     """The `ScalerFloor` of a topology whose operators have one scaler each.
 
     objects: per operator its scaler. take_over: field managers whose bounds may become ours. Raises ClusterError if an
@@ -52,12 +52,6 @@ class KubernetesFloor:
 
     def bound_of(self, plan: PhysicalPlan) -> PhysicalPlan:
         return plan
-
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        return self._changed(plan, expected, undoing=False)
-
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._changed(accepted.replaced, accepted.plan, undoing=True)
 
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         """Verified from when enough replicas were first seen ready; replicas that the scaler adds later do not

@@ -17,7 +17,17 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
 from planner.clock import Clock, RealClock
-from planner.clusters.cluster import Accepted, ClusterState, Failed, Pending, Refusal, SourceBacklog, Status, Verified
+from planner.clusters.cluster import (
+    Accepted,
+    ByChange,
+    ClusterState,
+    Failed,
+    Pending,
+    Refusal,
+    SourceBacklog,
+    Status,
+    Verified,
+)
 from planner.clusters.compare_and_set import answered, brief
 from planner.clusters.component_streams import component_of_operator, unmeasured_spouts
 from planner.clusters.storm_samples import WINDOWS_S, storm_operator_samples
@@ -75,7 +85,7 @@ class _Seen:
         return tuple(Container(id, tuple(held[worker]), worker[0]) for id, worker in enumerate(sorted(held), 1))
 
 
-class StormCluster:
+class StormCluster(ByChange):
     """The `Cluster` of one Storm topology. An instance is an executor; a component's number of tasks is its maximum. A
     plan with a packing requests as many workers as it has containers, and Storm decides where executors run; a plan
     without one keeps the number of workers.
@@ -139,10 +149,6 @@ class StormCluster:
     def record(self, start: datetime, end: datetime) -> None:
         """None: Storm reports only the present."""
 
-    def apply(self, plan: PhysicalPlan, *, expected: PhysicalPlan) -> Accepted | Refusal:
-        """First waits for a rebalance under way, as Storm reports its result only when it is done."""
-        return self._changed(plan, expected, undoing=False)
-
     def progress(self, accepted: Accepted) -> Verified | Pending | Failed:
         seen = self._look()
         place, status = self._ui.place, seen.page.status
@@ -169,10 +175,8 @@ class StormCluster:
             return Verified(accepted.plan, since, (since - accepted.at).total_seconds())
         return Verified(accepted.plan, since, 0.0 if accepted.replaced.same_parallelism(accepted.plan) else None)
 
-    def undo(self, accepted: Accepted) -> Accepted | Refusal:
-        return self._changed(accepted.replaced, accepted.plan, undoing=True)
-
     def _changed(self, plan: PhysicalPlan, replaced: PhysicalPlan, *, undoing: bool) -> Accepted | Refusal:
+        """First waits for a rebalance under way, as Storm reports its result only when it is done."""
         seen = self._settled()
         answer = answered(
             plan,

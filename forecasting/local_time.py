@@ -84,6 +84,11 @@ class WallGrid:
         return EPOCH + timedelta(seconds=int(number) * self.window_s + self.phase_s)
 
 
+def on_wall(series: ArrivalSeries) -> ArrivalSeries:
+    """The series on its own wall-clock grid."""
+    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]
+
+
 def on_wall_grid(series: ArrivalSeries, timezone: str) -> tuple[ArrivalSeries, int]:
     """The series on the wall-clock grid, and the number of the window after its last.
 

@@ -13,9 +13,9 @@ import numpy as np
 import scipy  # which imports its modules when they are used
 
 from forecasting.arrays import Floats
-from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
+from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
-from forecasting.local_time import on_wall_grid
+from forecasting.local_time import on_wall
 from forecasting.models.borrowed_forecaster import MIN_DAYS, MIN_SIBLING_DAYS
 from forecasting.models.enough_history import why_too_little
 from forecasting.models.open_hours import learn_open_hours
@@ -137,7 +137,7 @@ def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
     span_s = max(young.window_s, SPAN_S)
     unknown = Likeness(float("nan"), 1.0)
     try:
-        own, others = (_on_wall(series).resampled(span_s) for series in (young, other))
+        own, others = (on_wall(series).resampled(span_s) for series in (young, other))
     except HistoryError:
         return unknown
     level = weekly_profile(others, SQRT, learn_open_hours(others)).level
@@ -182,7 +182,3 @@ def is_young(series: ArrivalSeries) -> bool:
     known = np.flatnonzero(np.isfinite(series.counts))
     span_s = (series.counts.size - int(known[0])) * series.window_s if known.size else 0
     return MIN_DAYS * DAY_S <= span_s < YOUNG_S
-
-
-def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
-    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]

@@ -17,7 +17,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.errors import ForecastError, HistoryError
 from forecasting.forecaster import FittedForecaster
-from forecasting.local_time import on_wall_grid
+from forecasting.local_time import on_wall
 from forecasting.models.enough_history import refuse_unless, why_constant, why_too_little
 from forecasting.models.local_time_forecaster import LocalTimeFitted
 from forecasting.models.open_hours import OpenHours, learn_open_hours
@@ -103,7 +103,7 @@ class BorrowedForecaster:
         shapes = self._shapes(series)
         if not shapes:
             return f"no sibling had {MIN_SIBLING_DAYS} days of history by {series.end:%Y-%m-%d %H:%M} UTC; name others"
-        wall = _on_wall(series)
+        wall = on_wall(series)
         hourly = hourly_means(wall)
         if all(shared_level(wall, hourly, shape.hourly) is None for shape in shapes):
             return "its few hours give no level for a borrowed shape: its siblings keep other hours; name others"
@@ -134,14 +134,10 @@ def _last_mean_per_s(hourly: ArrivalSeries) -> float:
     return float(known[-1]) / hourly.window_s
 
 
-def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
-    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]
-
-
 @lru_cache(maxsize=16)
 def _shape(sibling: ArrivalSeries) -> SiblingShape:
     """Computed once for all young sources that borrow it, and for the check before the fit."""
-    wall = _on_wall(sibling)
+    wall = on_wall(sibling)
     fitted = TimeOfWeekForecaster().fit(hourly_means(wall))
     if not isinstance(fitted, CorrectedForecaster):
         raise TypeError(type(fitted).__name__)

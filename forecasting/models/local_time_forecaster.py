@@ -8,7 +8,7 @@ import numpy as np
 from forecasting.arrays import Floats
 from forecasting.arrivals.history import UTC_NAME, ArrivalSeries
 from forecasting.forecaster import FittedForecaster, Forecaster
-from forecasting.local_time import WallGrid, on_wall_grid
+from forecasting.local_time import WallGrid, on_wall, on_wall_grid
 from forecasting.models.time_grid import oldest
 
 
@@ -50,7 +50,5 @@ class LocalTimeForecaster:
         return fitted if series.timezone == UTC_NAME else LocalTimeFitted(fitted, series.timezone)
 
 
-@lru_cache(maxsize=4)
-def _on_wall(series: ArrivalSeries) -> ArrivalSeries:
-    """Cached for all forecasters that are fitted one after another, like their preparation."""
-    return series if series.timezone == UTC_NAME else on_wall_grid(series, series.timezone)[0]
+_on_wall = lru_cache(maxsize=4)(on_wall)
+"""Cached for all forecasters that are fitted one after another, like their preparation."""

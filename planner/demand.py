@@ -36,6 +36,14 @@ class Demand:
         return int((at_s - self.start.timestamp()) // self.slot_s)
 
 
+def common_grid(forecasts: Mapping[str, Forecast]) -> tuple[datetime, int, int]:
+    """Start, seconds of a step and number of steps. Raises PlanError when forecasts are on different grids."""
+    grids = {(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}
+    if len(grids) > 1:
+        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    return grids.pop()
+
+
 def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
     """The quantile of each slot's peak, from the joint sample paths.
 
@@ -45,10 +53,7 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
     """
     if not forecasts:
         raise PlanError("no forecast to plan for; run `forescale forecast` first")
-    grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
-    if len(grids) > 1:
-        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
-    start, step_s, steps = grids.pop()
+    start, step_s, steps = common_grid(forecasts)
     if slot_s % step_s or steps * step_s < slot_s:
         raise PlanError(f"slot of {slot_s} s: give a multiple of the forecast's step of {step_s} s within its horizon")
     per_slot = slot_s // step_s
@@ -68,9 +73,7 @@ def demand_paths(forecasts: Mapping[str, Forecast]) -> dict[str, Floats]:
     the calibrated quantiles. Path n of one source belongs to path n of the others (forecasting.joined_paths). Raises
     PlanError when forecasts are on different grids, or have no paths within the horizon.
     """
-    grids = {(f.start, f.step_s, f.paths_per_s.shape[1]) for f in forecasts.values()}
-    if len(grids) > 1:
-        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    common_grid(forecasts)
     count = min((forecast.paths_per_s.shape[0] for forecast in forecasts.values()), default=0)
     found = {}
     for source, forecast in forecasts.items():

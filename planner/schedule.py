@@ -83,12 +83,6 @@ class _Explanation:
     def moment(self, at_s: float) -> datetime:
         return datetime.fromtimestamp(self.planned.ahead.start_s, UTC) + timedelta(seconds=at_s)
 
-    def span(self, start_s: float, end_s: float) -> tuple[int, int]:
-        """Indices of the first step of a span and of the one after its last."""
-        ahead = self.planned.ahead
-        first = ahead.step_at(start_s)
-        return first, max(first + 1, int(np.searchsorted(self.edges_s, end_s - 1e-9)))
-
     def load_per_s(self, plan: int, first: int, last: int) -> dict[str, float]:
         """When the plan is busiest."""
         peak = self.use.peak_per_s(plan, self.quantile, first, last)
@@ -121,7 +115,7 @@ class _Explanation:
         turn, until_s = self.turns[number], self.ends_s[number]
         plan, running = self.planned.plan_of(turn), self.running_before(number)
         downtime_s = self.planned.downtime_s(running, turn.plan)
-        first, last = self.span(turn.stop_s, until_s)
+        first, last = self.planned.ahead.span(turn.stop_s, until_s)
         load = self.load_per_s(turn.plan, first, last)
         usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
         capacity_per_s, warm_up = self.capacity_per_s(turn.plan, first), self.planned.terms.warm_up

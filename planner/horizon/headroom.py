@@ -76,8 +76,7 @@ class Rungs:
 
     def _used(self, start_s: float, end_s: float, headroom: Headroom, plans: slice = slice(None)) -> Floats:
         """Share of each plan's capacity that must be within the headroom if it runs in this span; shape (plans,)."""
-        first = self.ahead.step_at(start_s)
-        last = max(first + 1, int(np.searchsorted(self.ahead.edges_s, end_s - 1e-9)))
+        first, last = self.ahead.span(start_s, end_s)
         return self.use.of(headroom.quantile, first, last, each_moment=headroom.each_moment, plans=plans)
 
     def at_once(self, plan: int) -> tuple[Turn, ...]:

@@ -83,19 +83,9 @@ class Course:
                 raise PlanError(f"{what} of shape {of.shape} for {plans} plans and {steps} steps; give shape {shape}")
 
     @property
-    def turns_h(self) -> Floats:
-        """turn_h, or zeros."""
-        return np.zeros((self.steps, self.instances.size)) if self.turn_h is None else self.turn_h
-
-    @property
     def prices_h(self) -> Floats:
         """price_h, or instances."""
         return self.instances if self.price_h is None else self.price_h
-
-    @property
-    def rooms_s(self) -> Floats:
-        """room_s, or unlimited room."""
-        return np.full((self.steps, 2), inf) if self.room_s is None else self.room_s
 
     def downtimes_s(self, terms: ChangeTerms) -> Floats:
         """Of a change between each two plans, shape (plans, plans)."""
@@ -112,7 +102,9 @@ class Course:
 
     def least_parts(self, terms: ChangeTerms) -> tuple[Floats, Floats, Floats]:
         """As in `planner.horizon.floors`; cached, as a search within a budget needs them at many prices."""
-        key = _shortest_s(self.downtimes_s(terms)), terms.max_lag_s, terms.react_s
+        down_s = self.downtimes_s(terms)
+        others_s = down_s[~np.eye(len(down_s), dtype=bool)]
+        key = float(others_s.min()) if others_s.size else 0.0, terms.max_lag_s, terms.react_s
         if key not in self._least_parts:
             self._least_parts[key] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *key)
         return self._least_parts[key]
@@ -216,7 +208,7 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
         capacity_per_s=course.capacity_per_s,
         price_h=course.prices_h,
         change_h=change_h,
-        turn_h=course.turns_h,
+        turn_h=np.zeros((course.steps, course.instances.size)) if course.turn_h is None else course.turn_h,
         lead_s=lead_s,
         running=course.running,
         waiting=course.waiting,
@@ -224,19 +216,13 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
         up_s=course.up_s,
         edges_s=course.edges_s,
         down_s=course.downtimes_s(terms),
-        room_s=course.rooms_s,
+        room_s=np.full((course.steps, 2), inf) if course.room_s is None else course.room_s,
         apart_s=terms.apart_s,
         lost_by_s=terms.warm_up.lost_by_second(),
         recourse=terms.recourse,
         violation_h=prices.violation_h,
         rescale_h=prices.rescale_h,
     )
-
-
-def _shortest_s(down_s: Floats) -> float:
-    """The shortest downtime of any change."""
-    others = down_s[~np.eye(len(down_s), dtype=bool)]
-    return float(others.min()) if others.size else 0.0
 
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:

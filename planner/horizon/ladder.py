@@ -104,7 +104,9 @@ def capacity_ladder(
     wanted = {_key(plan): plan for plan in also}
     found = dict(wanted)
     for load in loads:
-        _fill(cheapest, _beside_waits(cheapest, load), found, least or {})
+        # A load whose cheapest plan carries this one although threads of services wait for each other.
+        (share,) = cheapest.model.share_by_threads([cheapest.plan(load)], load)
+        _fill(cheapest, {source: rate / float(share) for source, rate in load.items()}, found, least or {})
     plans = sorted(found.values(), key=lambda plan: (plan.instances, _key(plan)))
     if len(plans) > MAX_PLANS:
         kept = np.unique(np.linspace(0, len(plans) - 1, MAX_PLANS).round().astype(int)).tolist()
@@ -139,12 +141,6 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
         first = late.argmax(axis=1)
         usable += np.where(first > 0, parts[first - 1], np.where(late[:, 0], FAINT, 1.0)).tolist()
     return np.array(usable)
-
-
-def _beside_waits(cheapest: RememberedPlans, load: Mapping[str, float]) -> Mapping[str, float]:
-    """A load whose cheapest plan carries this one although threads of services wait for each other."""
-    (share,) = cheapest.model.share_by_threads([cheapest.plan(load)], load)
-    return {source: rate / float(share) for source, rate in load.items()}
 
 
 def _fill(

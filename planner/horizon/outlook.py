@@ -10,7 +10,7 @@ import numpy as np
 
 from forecasting.forecast import Forecast
 from modeling.arrays import Flags, Floats, Ints
-from planner.errors import PlanError
+from planner.demand import common_grid
 from planner.horizon.ladder import Ladder
 
 PATHS, MIN_PATHS = 100, 20
@@ -71,6 +71,11 @@ class Outlook:
         """The step that holds a moment, in seconds from the start."""
         return int(np.searchsorted(self.edges_s, at_s + 1e-9)) - 1
 
+    def span(self, start_s: float, end_s: float) -> tuple[int, int]:
+        """Indices of the first step of a span and of the one after its last."""
+        first = self.step_at(start_s)
+        return first, max(first + 1, int(np.searchsorted(self.edges_s, end_s - 1e-9)))
+
     def capacity_per_s(self, ladder: Ladder) -> Floats:
         """believed_capacity_per_s times an error that is constant along a path; shape (plans, steps, paths), or
         (plans, 1, paths) if there is one source.
@@ -104,9 +109,7 @@ def outlook(
     several times, with different capacity errors. A step that joins several of the forecast's steps has the largest
     rate of each path. Raises PlanError for forecasts on different grids.
     """
-    grids = {(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}
-    if len(grids) > 1:
-        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    common_grid(forecasts)
     of = [forecasts[source] for source in sources]
     step_s = float(of[0].step_s)
     over = max(0, int((at_s - of[0].start.timestamp()) // step_s))

@@ -53,7 +53,7 @@ def test_no_course__costs_less_than_the_floor(seed: int) -> None:
         *course.least_parts(terms),
         course.prices_h,
         change_h,
-        course.turns_h,
+        np.zeros((course.steps, course.instances.size)),
         course.edges_s,
         prices.violation_h,
         lacking_price,

@@ -179,6 +179,11 @@ class LocalConfiguration:
             "execution.checkpointing.interval": f"{self.checkpoint_interval_s:g} s",
             "execution.checkpointing.dir": (self.folder / "checkpoints").as_uri(),
             "restart-strategy.type": "none",  # a failed job must show as failed
+            # On a busy machine the processes answer late, also as they start: that is no failure.
+            "heartbeat.timeout": "200 s",
+            "pekko.ask.timeout": "120 s",
+            "pekko.startup-timeout": "120 s",
+            "web.timeout": "120000",
             "metrics.fetcher.update-interval": "1000",
             "web.refresh-interval": "1000",
             "web.tmpdir": str(self.folder / "web"),

@@ -19,9 +19,6 @@ JOB = WordCount(name="word-count-under-test")
 IDLE_PER_S = 2.0
 """What the job gets while no test looks at it: 100 a second cost an eighth of a core, and the tests take long."""
 
-PATIENT = {"heartbeat.timeout": "200 s", "pekko.ask.timeout": "120 s", "web.timeout": "120000"}
-"""On a busy machine, a task manager that has half a core answers late: it is not lost."""
-
 
 @pytest.fixture(scope="package")
 def distribution() -> FlinkDistribution:
@@ -37,8 +34,7 @@ def distribution() -> FlinkDistribution:
 
 @pytest.fixture(scope="package")
 def flink(tmp_path_factory: pytest.TempPathFactory, distribution: FlinkDistribution) -> Iterator[LocalFlink]:
-    folder = tmp_path_factory.mktemp("flink")
-    with local_flink(folder, slots=SLOTS, distribution=distribution, within_s=240, options=PATIENT) as running:
+    with local_flink(tmp_path_factory.mktemp("flink"), slots=SLOTS, distribution=distribution, within_s=240) as running:
         yield running
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.flow.idle_cores import IdleCores
 from modeling.flow.rates import OperatorFlow
+from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.placed import Placed
 from modeling.queueing.shared_cores import stretches_in_containers
 
@@ -38,6 +39,8 @@ def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float |
     for flow, own, factor in zip(flows, used, np.split(stretch, ends, axis=1), strict=False):
         taken, worked = _every(flow.instance_per_s(), flow), _every(flow.worked_s(), flow)
         cpu_s = np.minimum(own, worked) / np.where(taken > 0, taken, 1.0)
+        waited_s = np.where(taken > 0, cpu_s * (factor - 1), 0.0)
+        hidden_s = _hidden_s(flow.profile)
         found.append(
             replace(
                 flow,
@@ -48,10 +51,16 @@ def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float |
                 copies=_every(flow.copies, flow),
                 service_s=_every(flow.service_s, flow),
                 service_factor=None if flow.service_factor is None else _every(flow.service_factor, flow),
-                core_wait_s=np.where(taken > 0, cpu_s * (factor - 1), 0.0),
+                core_wait_s=np.maximum(waited_s - hidden_s, 0.0),
+                core_wait_beside_s=np.minimum(waited_s, hidden_s) if hidden_s else None,
             )
         )
     return found
+
+
+def _hidden_s(profile: OperatorProfile) -> float:
+    """How long own work may take beyond its service time before it, and no longer its calls, bounds an instance."""
+    return 0.0 if profile.calls is None else max(0.0, profile.calls.least_s - profile.service_s)
 
 
 def _every(rows: Floats, flow: OperatorFlow) -> Floats:

@@ -62,7 +62,8 @@ class OperatorFlow:
     minimum seconds per tuple at a source that polls. bounds: streams with unknown keys or key assignment in some plan,
     so that the busiest instance is only bounded. given: by output stream. core_wait_s: seconds per tuple that an
     instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
-    bounded by the cores of containers. None if none is known.
+    bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for which nobody
+    queues, as calls bound the instance.
     """
 
     profile: OperatorProfile
@@ -80,6 +81,7 @@ class OperatorFlow:
     bounds: tuple[str, ...]
     given: Mapping[str, StreamOutput]
     core_wait_s: Floats | None = None
+    core_wait_beside_s: Floats | None = None
 
     @property
     def name(self) -> str:

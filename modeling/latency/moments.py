@@ -250,7 +250,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     if flow.core_wait_s is not None:
         worked = worked + taken * flow.core_wait_s[0, :, 0]
     at, total = int(worked.argmax()), float(flow.entering_per_s[0, 0])
-    if worked[at] >= 1:
+    if worked[at] >= NEARLY_FULL:
         return UNSTABLE
     worked = worked * flow.profile.awake_share
     thin = taken[at] / total if total > 0 else 1 / taken.size

@@ -78,8 +78,10 @@ class StreamDelays:
         if self._calls and (calls := flow.profile.calls) is not None:
             called_s = calls.beside_s(flow.profile.service_s)
             variance_s2 = calls.beside_variance_s2(flow.profile.service_s, flow.profile.service_cv2)
+            waited_s = _beside_s(flow)
             found = {
-                name: ManyDelays(each.mean_s + called_s, each.variance_s2 + variance_s2) for name, each in found.items()
+                name: ManyDelays(each.mean_s + called_s + waited_s, each.variance_s2 + variance_s2 + waited_s**2)
+                for name, each in found.items()
             }
         return {name: each for name, each in found.items() if (each.mean_s > 0).any()}
 
@@ -115,6 +117,15 @@ class StreamDelays:
         bytes_per_s = flow.stream_per_s[stream.name][flow.row] * size / channels[:, None]
         with np.errstate(divide="ignore"):
             return np.minimum(site.buffer_timeout_s, BUFFER_BYTES / bytes_per_s)
+
+
+def _beside_s(flow: OperatorFlow) -> Floats:
+    """Mean wait for a core while calls bound the instance, about exponential, shape (plans or 1, scenarios or 1)."""
+    if flow.core_wait_beside_s is None:
+        return np.zeros((1, 1))
+    taken = flow.instance_per_s()
+    total = taken.sum(axis=1)
+    return np.asarray((taken * flow.core_wait_beside_s).sum(axis=1) / np.where(total > 0, total, 1.0))
 
 
 def plan_delays(

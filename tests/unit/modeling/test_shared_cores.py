@@ -7,6 +7,7 @@ import pytest
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
+from modeling.inputs.calls import Calls
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
@@ -130,3 +131,28 @@ def test_pauses_of_garbage_collection__are_named_as_left_out() -> None:
     assert any("3.0% of the time in garbage collection" in note for note in estimate.notes)
     quiet = evaluate(ALONE, COMPUTES, together(ALONE, {"work": [0]}), {"work": 20.0})
     assert not any("garbage" in note for note in quiet.notes)
+
+
+@pytest.mark.parametrize("used", [0.5, 0.9])
+def test_an_instance_that_calls_bound__waits_for_a_core_beside_its_calls(used: float) -> None:
+    # Each tuple takes 39 ms of the core by one of twelve `a` and 1 ms by `b`. Of 66 calls a second 23 are made at most,
+    # one each 15 ms: `b` may wait 14 ms for the core before anybody queues behind it.
+    profiles = {
+        "a": OperatorProfile("a", 0.039, cpu_s=0.039),
+        "b": OperatorProfile("b", 0.001, cpu_s=0.001, calls=Calls(10, 0.15)),
+    }
+    plan, load = together(PAIR, {"a": list(range(12)), "b": [0]}), {"a": used / 0.04}
+    shared, free = (evaluate(PAIR, profiles, plan, load, site=of, percentiles=True) for of in (site(1.0), Site()))
+    assert shared.operators["b"].wait_s == pytest.approx(free.operators["b"].wait_s, rel=1e-6)
+    # Alike for all: the core is M/M/1 by processor sharing, which takes 1 / (1 - used) times as long.
+    assert shared.latency_s == pytest.approx(0.04 / (1 - used) + 0.15, rel=0.1)
+    assert shared.latency is not None
+    assert shared.latency.mean_s == pytest.approx(shared.latency_s, rel=0.02)
+
+
+def test_instances_in_a_full_container__have_no_wait_of_many_years() -> None:
+    profiles = {name: OperatorProfile(name, 0.0002, cpu_s=0.0002) for name in ("a", "b")}
+    plan = together(PAIR, {"a": [0], "b": [0]})
+    for load_per_s in np.linspace(2600.0, 4900.0, 100):
+        estimate = evaluate(PAIR, profiles, plan, {"a": load_per_s}, site=site(1.0))
+        assert {each.wait_s for each in estimate.operators.values()} == {float("inf")}

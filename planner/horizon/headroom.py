@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import inf
 
 import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
 from planner.horizon.capacity_use import CapacityUse
-from planner.horizon.horizon_search import Course, Turn
+from planner.horizon.horizon_search import Course, Turn, allowed_changes
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
 from planner.horizon.prices import ChangeTerms
@@ -64,11 +65,11 @@ class Rungs:
     def use(self) -> CapacityUse:
         return CapacityUse(self.ahead, self.ladder, self.instead)
 
-    def carrying(self, used: Floats, share: float) -> int:
+    def carrying(self, used: Floats, share: float, among: Flags | None = None) -> int:
         """The cheapest plan that uses at most a share of its capacity; the least used one if none does. used: of each
-        plan, shape (plans,).
+        plan, shape (plans,). among: the plans that may be chosen, all if absent.
         """
-        may = self.may_stop.any(axis=0)
+        may = self.may_stop.any(axis=0) if among is None else self.may_stop.any(axis=0) & among
         fit = np.flatnonzero((used <= share * (1 + _ROUNDING)) & may)
         if not fit.size:
             return int(np.where(may, used, inf).argmin())
@@ -113,7 +114,7 @@ class Rungs:
                 before, better = better, self.possible(self._relieved(better, headroom, moved=moved))
                 if better == before:
                     break
-            several.append(better)
+            several.append(better if self._allows(better) else turns)
         return several
 
     def _relieved(self, turns: tuple[Turn, ...], headroom: Headroom, *, moved: bool) -> tuple[Turn, ...]:
@@ -123,7 +124,9 @@ class Rungs:
         at = 0
         while at < len(turns):
             end_s = self._end_s(turns, at)
-            larger = self.carrying(self._used(turns[at].stop_s, end_s, headroom), headroom.most)
+            larger = self.carrying(
+                self._used(turns[at].stop_s, end_s, headroom), headroom.most, self._between(turns, at)
+            )
             if not self._has(turns[at], end_s, headroom) and larger != turns[at].plan:
                 ways = [(*turns[:at], replace(turns[at], plan=larger), *turns[at + 1 :])]
                 if moved:
@@ -131,6 +134,26 @@ class Rungs:
                 turns = min(ways, key=self._spent_h)
             at += 1
         return turns
+
+    def _between(self, turns: Sequence[Turn], at: int) -> Flags:
+        """Its own plan, and those to which a change may lead from the turn before, and from these to the turn after."""
+        before = turns[at - 1].plan if at else self.course.running
+        among = self._may_change[before].copy()
+        if at + 1 < len(turns):
+            among &= self._may_change[:, turns[at + 1].plan]
+        among[turns[at].plan] = True
+        return among
+
+    def _allows(self, turns: Sequence[Turn]) -> bool:
+        """Whether each turn starts and stops few enough instances."""
+        return all(
+            self._may_change[one, other]
+            for one, other in pairwise([self.course.running, *(turn.plan for turn in turns)])
+        )
+
+    @cached_property
+    def _may_change(self) -> Flags:
+        return allowed_changes(self.course, self.terms)
 
     def _later(self, turns: tuple[Turn, ...], at: int, headroom: Headroom) -> Iterator[tuple[Turn, ...]]:
         """The turn at the first moment from which its plan has headroom, if the plan before it has it until then."""

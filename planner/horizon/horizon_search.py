@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Flags, Floats
 from planner.errors import PlanError
 from planner.horizon.floors import cost_floors_h, least_parts
 from planner.horizon.prices import ChangeTerms, Prices
@@ -233,6 +233,13 @@ def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats
     change_h = prices.rescale_h + prices.started_h * apart
     if course.moved_gib is not None:
         change_h = change_h + prices.moved_gib_h * course.moved_gib
-    if terms.only_out:
-        change_h = np.where((more < 0).any(axis=2), inf, change_h)
-    return np.where(apart > terms.max_step, inf, change_h), np.where((more > 0).any(axis=2), terms.lead_s, 0.0)
+    change_h = np.where(allowed_changes(course, terms), change_h, inf)
+    return change_h, np.where((more > 0).any(axis=2), terms.lead_s, 0.0)
+
+
+def allowed_changes(course: Course, terms: ChangeTerms) -> Flags:
+    """Whether one change may lead from a plan to another, within max_step and only_out, shape (plans, plans)."""
+    counts = course.instances[:, None] if course.counts is None else course.counts
+    more = counts[None, :, :] - counts[:, None, :]
+    allowed = np.abs(more).sum(axis=2) <= terms.max_step
+    return allowed & ~(more < 0).any(axis=2) if terms.only_out else allowed

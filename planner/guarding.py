@@ -6,7 +6,7 @@ before the cluster is asked, and the next turn resumes what is open.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -59,7 +59,7 @@ class GuardTurn:
     it concluded, at least one.
 
     judged: an earlier action that this turn judged; action: the one it began; advice: new advice. looks: number of
-    those that were assessed.
+    those that were assessed. timed: operators at which they saw tuples.
     """
 
     topology: str
@@ -71,6 +71,7 @@ class GuardTurn:
     action: GuardAction | None = None
     advice: tuple[GuardAction, ...] = ()
     looks: int = 0
+    timed: tuple[str, ...] = ()
 
 
 def guard_turn(
@@ -111,7 +112,11 @@ def guard_turn(
         if elsewhere := _elsewhere(begun, ledger):
             reasons = (*reasons, elsewhere)
     new = tuple(each for each in said if each is not None)
-    return GuardTurn(name, now, plan, found, reasons, earlier, begun, new, 0 if window is None else len(window.looks))
+    turn = GuardTurn(name, now, plan, found, reasons, earlier, begun, new)
+    if window is None:
+        return turn
+    timed = tuple(each for each, per_s in window.received_per_s.items() if sum(per_s) > 0)
+    return replace(turn, looks=len(window.looks), timed=timed)
 
 
 def _closed_one(action: GuardAction | None) -> GuardAction | None:

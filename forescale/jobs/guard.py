@@ -144,5 +144,5 @@ def _guarding(turn: GuardTurn, mode: str, known: Iterable[Ground]) -> Guarding:
         turn.judged,
         turn.advice,
         {} if found is None else found.unmeasured,
-        measured_grounds(known, turn.at, turn.looks),
+        measured_grounds(known, turn.at, turn.looks, turn.timed),
     )

@@ -1,6 +1,6 @@
 """What an answer stands on: each quantity of a situation with its provenance."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -47,12 +47,17 @@ def change_grounds(situation: Situation) -> tuple[Ground, ...]:
     return tuple(each for each in known if each.quantity is not Quantity.LEAD)
 
 
-def measured_grounds(known: Iterable[Ground], at: datetime, looks: int) -> tuple[Ground, ...]:
-    """With service times of the running job's metrics, if there are looks at it, instead of those known before."""
-    if not looks:
-        return tuple(known)
+def measured_grounds(known: Iterable[Ground], at: datetime, looks: int, timed: Collection[str]) -> tuple[Ground, ...]:
+    """With service times of the running job's metrics instead of those known before. looks: at it. timed: operators at
+    which these saw tuples.
+    """
     seen = Provenance(Origin.MEASURED, METRICS, at, looks)
-    return tuple(replace(each, provenance=seen) if each.quantity is Quantity.SERVICE_TIME else each for each in known)
+    return tuple(
+        replace(each, provenance=seen)
+        if each.quantity is Quantity.SERVICE_TIME and set(each.of) <= set(timed)
+        else each
+        for each in known
+    )
 
 
 def _rescale(number: LearnedNumber, is_declared: bool) -> Provenance:

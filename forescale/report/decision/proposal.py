@@ -59,8 +59,8 @@ class Proposal:
 
     @property
     def keeping(self) -> tuple[Alternative, ...]:
-        """Plans that keep the budget, the cheapest first, of those that the decision weighed."""
-        costed = [each for each in self.schedule.alternatives if each.was_weighed]
+        """Plans that keep the budget within the limits of changes, the cheapest first, of those that were weighed."""
+        costed = [each for each in self.schedule.alternatives if each.was_weighed and each.allowed]
         keeping = [each for each in costed if self._keeps(each.violation_minutes)]
         return tuple(sorted(keeping, key=lambda each: each.cost_instance_hours))
 

@@ -118,6 +118,17 @@ def test_guard__ends_with_what_it_stands_on(settings: Settings, capsys: pytest.C
     assert lines[-1].endswith("; lead time by default")
 
 
+def test_guard__measures_no_service_times_where_no_tuples_come(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # By then the simulator's truth is over; what had waited is long gone an hour later.
+    for hours in (3, 6, 6.1):
+        TraceClock(settings.clock_file).start_at(MONDAY + timedelta(hours=hours))
+        told = json.loads(run(capsys, "--json", "pair")[1])
+    timed = {each["provenance"]["origin"] for each in told["stands_on"] if each["quantity"] == "service_time"}
+    assert timed == {"declared"}
+
+
 def test_guard__says_of_which_source_it_only_estimates_what_comes(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

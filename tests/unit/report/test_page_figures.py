@@ -97,6 +97,15 @@ def test_a_broken_budget__is_the_first_sentence_and_offers_what_keeps_it() -> No
     assert "breaks its budget" not in read(sample_decision())
 
 
+def test_a_broken_budget__offers_no_plan_that_one_change_may_not_lead_to() -> None:
+    decision = broken()
+    beyond = [replace(each, more_h=0.0, more_cost_h=float("inf")) for each in decision.schedule.alternatives]
+    schedule = replace(decision.schedule, alternatives=tuple(beyond))
+    text = read(replace(decision, schedule=schedule))
+    assert "keeps it, for" not in text
+    assert "No other plan that was costed keeps it." in text
+
+
 def test_a_proposal_past_its_review__says_what_happens_without_an_answer() -> None:
     decision = sample_decision()
     late = replace(decision, states={}, schedule=replace(decision.schedule, review_s=1800.0))

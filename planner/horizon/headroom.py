@@ -138,7 +138,7 @@ class Rungs:
     def _between(self, turns: Sequence[Turn], at: int) -> Flags:
         """Its own plan, and those to which a change may lead from the turn before, and from these to the turn after."""
         before = turns[at - 1].plan if at else self.course.running
-        among = self._may_change[before].copy()
+        among: Flags = self._may_change[before].copy()
         if at + 1 < len(turns):
             among &= self._may_change[:, turns[at + 1].plan]
         among[turns[at].plan] = True

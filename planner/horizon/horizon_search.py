@@ -241,5 +241,7 @@ def allowed_changes(course: Course, terms: ChangeTerms) -> Flags:
     """Whether one change may lead from a plan to another, within max_step and only_out, shape (plans, plans)."""
     counts = course.instances[:, None] if course.counts is None else course.counts
     more = counts[None, :, :] - counts[:, None, :]
-    allowed = np.abs(more).sum(axis=2) <= terms.max_step
-    return allowed & ~(more < 0).any(axis=2) if terms.only_out else allowed
+    allowed: Flags = np.abs(more).sum(axis=2) <= terms.max_step
+    if terms.only_out:
+        allowed = allowed & ~(more < 0).any(axis=2)
+    return allowed

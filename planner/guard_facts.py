@@ -126,8 +126,8 @@ class ReasonKind(StrEnum):
 @dataclass(frozen=True)
 class Scaling:
     """From the running parallelism to a plan. is_estimated: the arrivals are. uneven: instances that uneven keys, slow
-    nodes and few cores add. carried_per_s, taken_per_s: what the running plan carries by the model, and takes in, where
-    that refutes the model.
+    nodes, few cores and threads that wait add. carried_per_s, taken_per_s: what the running plan carries by the model,
+    and takes in, where that refutes the model.
     """
 
     running: Mapping[str, int]

@@ -30,6 +30,9 @@ from modeling.services.pools import ServiceTerms, service_saturation
 from planner.errors import PlanError
 from planner.pricing.placing import Placing
 
+WAITING_ROUNDS = 8
+"""Loads for which a plan is sought until its threads let the wanted one through: how long they wait changes with it."""
+
 
 @dataclass(frozen=True)
 class PlanModel:
@@ -48,9 +51,15 @@ class PlanModel:
     services: ServiceTerms | None = None
 
     def believing(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> "PlanModel":
-        """The same with other profiles."""
+        """The same with other profiles. Requests hold threads for as many times as long as services are busy."""
         placing = None if self.placing is None else replace(self.placing, profiles=profiles)
-        return replace(self, profiles=profiles, arrival_cv2=arrival_cv2, placing=placing)
+        services = self.services
+        if services is not None:
+            before = {name: of.service_s for name, of in self.profiles.items()}
+            services = services.slower(
+                {name: profiles[name].service_s / busy_s if busy_s > 0 else 1.0 for name, busy_s in before.items()}
+            )
+        return replace(self, profiles=profiles, arrival_cv2=arrival_cv2, placing=placing, services=services)
 
     @cached_property
     def depends_on_packing(self) -> bool:
@@ -114,7 +123,13 @@ class PlanModel:
         )
 
     def capacity_per_s(self, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> float:
-        """Of all sources together in the mix of this load; infinite if nothing bounds it or nothing comes."""
+        """Of all sources together in the mix of this load, as far as threads of services let it through; infinite if
+        nothing bounds it or nothing comes.
+        """
+        return self._busy_at_per_s(plan, load_per_s) * float(self.share_by_threads([plan], load_per_s)[0])
+
+    def _busy_at_per_s(self, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> float:
+        """Where the busiest instance, container or link is full, whatever waits for threads."""
         total = sum(load_per_s.values())
         scale = float(self.estimates([plan], load_per_s, latency=False).headroom_factor[0, 0])
         return total * scale if total > 0 else np.inf
@@ -131,7 +146,7 @@ class PlanModel:
             with suppress(ModelError):
                 pools, routing = self.services.pools, self.services.routing
                 found = service_saturation(self.topology, self.profiles, pools, plan.parallelism, load_per_s, routing)
-                most_per_s = self.capacity_per_s(plan, load_per_s)
+                most_per_s = self._busy_at_per_s(plan, load_per_s)
                 if np.isfinite(most_per_s):
                     shares[number] = min(1.0, sum(found.mst_per_s.values()) / most_per_s)
         return shares
@@ -142,15 +157,29 @@ class PlanModel:
         """The parallelism with as few more instances as the load needs by this model, as packed; None if none carries
         it. most: by operator.
         """
-        question = self.question(load_per_s, 1.0, most, {})
-        if self.depends_on_packing:
-            question = self.packed_question(question)
 
         def can_pack(counts: Counts) -> bool:
             return self.unpacked_because(counts) is None
 
-        counts, excess = fewest_on_site(question, begun, {}, can_pack, max_instances, least=begun)
-        return counts if excess <= ROUNDING else None
+        asked_per_s, total, counts = load_per_s, sum(load_per_s.values()), dict(begun)
+        for _ in range(WAITING_ROUNDS):
+            question = self.question(asked_per_s, 1.0, most, {})
+            if self.depends_on_packing:
+                question = self.packed_question(question)
+            counts, excess = fewest_on_site(question, counts, {}, can_pack, max_instances, least=begun)
+            if excess > ROUNDING:
+                return None
+            carried_per_s = self._carried_by_threads_per_s(counts, load_per_s)
+            if carried_per_s * ROUNDING >= total:
+                return counts
+            asked_per_s = {source: rate * total / carried_per_s for source, rate in asked_per_s.items()}
+        return None
+
+    def _carried_by_threads_per_s(self, counts: Counts, load_per_s: Mapping[str, float]) -> float:
+        """Infinite without services."""
+        if self.services is None:
+            return np.inf
+        return self.capacity_per_s(PhysicalPlan(self.topology.name, dict(counts)), load_per_s)
 
     def key_shares(self, operator: str) -> dict[str, float]:
         """Shares of the tuples of an operator's known keys: of each key, in the stream that has most of it."""

@@ -50,7 +50,7 @@ def steady(**of: object) -> Window:
 def spread(topology: Topology, model: PlanModel, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Window:
     """Three looks at a job that works as the model says, with as much of this load as it can take in."""
     estimate = model.estimate(plan, load_per_s)
-    share = min(1.0, estimate.headroom_factor)
+    share = min(1.0, model.capacity_per_s(plan, load_per_s) / sum(load_per_s.values()))
     operators = {}
     for name, of in estimate.operators.items():
         busy = tuple((share * of.instance_utilisation).tolist())

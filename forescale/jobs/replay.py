@@ -21,6 +21,7 @@ from forescale.jobs.kept_replays import KeptReplays, digest_of
 from forescale.jobs.replay_engine import engine_terms
 from forescale.jobs.replay_request import DAY_S, MINUTE_S, ReplayRequest, check_forecast_every
 from forescale.jobs.replay_terms import ReplayTerms
+from forescale.jobs.services import SIMULATED
 from forescale.jobs.workers import worker_processes
 from forescale.report.kit.decision_words import price_words, unknown_cost_words
 from forescale.situation.decision_grounds import VARIATION_SPAN
@@ -130,7 +131,9 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         site=situation.where,
         placing=situation.placing,
         placed_by=priced.digest if situation.model.depends_on_packing else "",
+        services=situation.model.services,
     )
+    notes += [SIMULATED] * (contest.services is not None)
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
     folder = workspace.settings.home / "replay"
@@ -201,7 +204,7 @@ def _terms(request: ReplayRequest, contest: Contest) -> ReplayTerms:
         allow=contest.allowed_share,
         forecast_every_s=contest.forecast_every_s,
         arrivals=contest.load.digest(),
-        profiles=digest_of(contest.topology, contest.believed),
+        profiles=digest_of(*filter(None, (contest.topology, contest.believed, contest.services))),
         prices="" if contest.pricing is None else contest.priced_by,
         started_h=contest.disruption.started_h,
         moved_gib_h=contest.disruption.moved_gib_h,

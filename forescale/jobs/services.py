@@ -14,6 +14,12 @@ NOT_OF_REQUESTS = (
 )
 """Of the estimates of services."""
 
+SIMULATED = (
+    "services take in no more than their threads let through while these wait for calls; how long requests wait for a "
+    "thread below that is not simulated"
+)
+"""Of replays."""
+
 
 def service_notes(full: ServiceSaturation | str, load_per_s: Mapping[str, float]) -> tuple[str, ...]:
     """full: the saturation, or why it is unknown. load_per_s: offered, by source."""

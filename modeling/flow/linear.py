@@ -63,6 +63,16 @@ class LinearFlows:
     slows: Flags
     operators: int
 
+    def with_share(self, share: float) -> "LinearFlows":
+        """The same with a further limit, full at a share of what the others carry; it throttles all sources that any of
+        them does.
+        """
+        if share >= 1:
+            return self
+        rows = np.concatenate([self.rows, self.rows / share], axis=1)
+        slows = np.concatenate([self.slows, self.slows.any(axis=0, keepdims=True)])
+        return replace(self, rows=rows, first_row=np.append(self.first_row, self.rows.shape[1]), slows=slows)
+
     def taken(self, numbers: Ints) -> "LinearFlows":
         """The flows of these cases."""
         if len(self.rows) == 1:

@@ -11,7 +11,7 @@ more than means. A service with several callers divides its threads among them i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
@@ -76,6 +76,18 @@ class ServiceTerms:
 
     pools: Mapping[str, ServicePool]
     routing: CallRouting = CallRouting.SHARED
+
+    def slower(self, factors: Mapping[str, float]) -> "ServiceTerms":
+        """The same with requests that hold a thread, and take CPU, for so many times as long; by service."""
+        pools = {
+            name: replace(
+                pool,
+                holding_s=pool.holding_s * factors[name],
+                cpu_s=None if pool.cpu_s is None else pool.cpu_s * factors[name],
+            )
+            for name, pool in self.pools.items()
+        }
+        return replace(self, pools=pools)
 
 
 @dataclass(frozen=True)

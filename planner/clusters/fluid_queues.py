@@ -155,13 +155,19 @@ def channels_of(topology: Topology) -> tuple[str, ...]:
     return (*(f"->{source}" for source in topology.sources), *(stream.name for stream in topology.streams))
 
 
-def fluid_network(topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site = NOWHERE) -> FluidNetwork:
-    """Compile a plan for stepping. Raises ModelError for a plan, profiles or a site that do not fit the topology."""
+def fluid_network(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site = NOWHERE, share: float = 1.0
+) -> FluidNetwork:
+    """Compile a plan for stepping. share: of what it could carry that threads of services let through
+    (`PlanModel.share_by_threads`); what is more waits at the sources, and no instance is busier for it.
+
+    Raises ModelError for a plan, profiles or a site that do not fit the topology.
+    """
     check_site(topology, site, [plan])
     if excuse := misfit(topology, plan, site):
         raise ModelError(str(excuse))
     plans = LinearPlans(topology, profiles, placed([plan], topology.order, site), site)
-    linear = plans.of(0)
+    linear = plans.of(0).with_share(share)
     channels, operators = channels_of(topology), topology.order[::-1]
     by_channel = {of or f"->{flow.name}": each[0] for flow in plans.flows for of, each in flow.stream_per_s.items()}
     inlets = {name: tuple(channels.index(stream.name) for stream in topology.inputs(name)) for name in operators}

@@ -21,6 +21,7 @@ from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.rescaling.warm_up import WARM, WarmUp
+from modeling.services.pools import ServiceTerms
 from modeling.wording import count_of
 from planner.clock import Clock
 from planner.clusters.arrival_trace import ArrivalTrace, TrueArrivals, arrival_traces
@@ -43,6 +44,7 @@ from planner.clusters.simulator_record import record_of
 from planner.clusters.simulator_state import SimulatorState, Totals, damage
 from planner.clusters.simulator_store import SimulatorStore, SimulatorTransaction
 from planner.errors import ClusterError, NotMeasuredYetError
+from planner.plan_model import PlanModel
 
 MAX_AHEAD_S = 31 * 86_400
 """Longest span that one call replays: some ten seconds."""
@@ -53,8 +55,8 @@ class _SteadyWorld:
 
     calm_s = STEP_S
 
-    def __init__(self, topology: Topology, profiles: Profiles, terms: EngineTerms) -> None:
-        self.topology, self.terms, self._profiles = topology, terms, profiles
+    def __init__(self, model: PlanModel, terms: EngineTerms) -> None:
+        self.topology, self.terms, self._model = model.topology, terms, model
         self._networks: dict[tuple[int, ...], FluidNetwork] = {}
 
     def network(self, parallelism: Mapping[str, int], at_s: float = 0.0) -> FluidNetwork:
@@ -62,7 +64,9 @@ class _SteadyWorld:
         counts = tuple(parallelism[name] for name in self.topology.order)
         if counts not in self._networks:
             plan = PhysicalPlan(self.topology.name, dict(zip(self.topology.order, counts, strict=True)))
-            self._networks[counts] = fluid_network(self.topology, self._profiles, plan)
+            mix = dict.fromkeys(self.topology.sources, 1.0)
+            (share,) = self._model.share_by_threads([plan], mix).tolist()
+            self._networks[counts] = fluid_network(self.topology, self._model.profiles, plan, share=share)
         return self._networks[counts]
 
     def turn_s(self, after_s: float) -> float:
@@ -86,7 +90,8 @@ class SimulatedCluster:
 
     profiles: the true profiles of the operators. slots: most instances. downtime_s: of each rescale; meanwhile nothing
     is processed and arrivals wait at the sources. truth: the arrivals to replay; missing windows, and times before and
-    after them, have none. folder: holds its state. warm_up: of the job after each rescale.
+    after them, have none. folder: holds its state. warm_up: of the job after each rescale. services: of micro-services,
+    whose threads saturate as in a mix of equal rates; None of a stream.
     """
 
     def __init__(
@@ -100,12 +105,14 @@ class SimulatedCluster:
         clock: Clock,
         folder: Path,
         warm_up: WarmUp = WARM,
+        services: ServiceTerms | None = None,
     ) -> None:
         self._topology = topology
         self._profiles = profiles
         self._initial = initial
         self._slots = slots
-        self._world = _SteadyWorld(topology, profiles, EngineTerms(downtime_s, warm_up=warm_up))
+        model = PlanModel(topology, profiles, services=services)
+        self._world = _SteadyWorld(model, EngineTerms(downtime_s, warm_up=warm_up))
         self._truth = truth
         self._clock = clock
         self._store = SimulatorStore(folder / "simulator.db")

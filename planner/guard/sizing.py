@@ -2,12 +2,13 @@
 
 An operator with arrival rate λ and true rate μ (tuples in over busy seconds) needs λ / μ instances: the sum of its
 instances' busy shares, scaled by how much more than now must flow through it. That holds if all instances are equally
-busy; for skewed keys, slow nodes and few cores the plan model, with the measured service times, asks for more.
+busy; for skewed keys, slow nodes, few cores and threads that wait the plan model, with the measured service times, asks
+for more.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from modeling.errors import ModelError
@@ -53,7 +54,8 @@ def measured_model(window: Window, model: PlanModel) -> PlanModel | RefutedModel
         busy, believed = sum(window.busy[name]) * growth[name], float(operator.instance_utilisation.sum())
         if busy > 0 and believed > 0:
             profiles[name] = profiles[name].slower(busy / believed)
-    scaled = model.believing(profiles, model.arrival_cv2)
+    # How busy services were measured has waits for threads in it, so their pools stay as they were calibrated.
+    scaled = replace(model.believing(profiles, model.arrival_cv2), services=model.services)
     taken, carried_per_s = sum(window.taken_per_s.values()), scaled.capacity_per_s(running, offered_per_s)
     return RefutedModel(taken, carried_per_s) if carried_per_s < TRUSTED * taken else scaled
 

@@ -10,6 +10,7 @@ from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
+from modeling.services.pools import ServiceTerms
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
@@ -59,7 +60,8 @@ class Contest:
     allowed_share: of the minutes, that may be in violation. variation: of arrivals within a step, for our planner.
     pricing, disruption: costs of plans, and of changes besides rescale_h, for our planner; pricing None counts
     instances. priced_by: equal for equal pricing. site, placing: where plans run, and how they are packed; placed_by:
-    equal for equal site and packing. forecast_every_s: between forecasts.
+    equal for equal site and packing. forecast_every_s: between forecasts. services: of micro-services, whose calls
+    hold threads; None of a stream.
     """
 
     topology: Topology
@@ -87,11 +89,12 @@ class Contest:
     site: Site = NOWHERE
     placing: Placing | None = None
     placed_by: str = ""
+    services: ServiceTerms | None = None
 
     @property
     def model(self) -> PlanModel:
         """What is believed of plans; they run so, but for the differences."""
-        return PlanModel(self.topology, self.believed, site=self.site, placing=self.placing)
+        return PlanModel(self.topology, self.believed, site=self.site, placing=self.placing, services=self.services)
 
     def within_budget_of(self, name: str) -> "Contest":
         """The same with the budget of violations in a policy's name, if it has one."""
@@ -102,7 +105,7 @@ class Contest:
         """ahead: for a policy that orders instances in time, so that lead time does not matter."""
         engine = replace(self.engine, lead_s=0.0) if ahead else self.engine
         wrong = replace(self.differences, seed=seed)
-        return Reality(self.model, engine, wrong, self.load.start_s, self.load.end_s)
+        return Reality(self.model, engine, wrong, self.load.start_s, self.load.end_s, self.load.mean_per_s)
 
     def need(self, max_utilisation: float | None = None) -> Need:
         """By the believed profiles, with the limits' headroom by default."""

@@ -75,7 +75,7 @@ def last_day(
     need = Need(model, replace(limits.with_free_latency(), max_utilisation=FULL))
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # With full knowledge, instances are ordered in time, so lead time does not matter.
-    ahead = Reality(model, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s)
+    ahead = Reality(model, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s, load.mean_per_s)
     if terms.price_h is None:
         best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share)
     else:
@@ -97,7 +97,7 @@ def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[st
     guarded = replay(
         Guard(topology, terms.guard),
         load,
-        Reality(model, terms.engine, Differences(), load.start_s, load.end_s),
+        Reality(model, terms.engine, Differences(), load.start_s, load.end_s, load.mean_per_s),
         first,
         most={name: limits.max_parallelism.get(name, most) for name, most in topology.max_parallelism.items()},
         max_instances=limits.max_instances,

@@ -55,6 +55,11 @@ class Load:
     def scaled(self, factor: float) -> "Load":
         return replace(self, rate_per_s={source: rates * factor for source, rates in self.rate_per_s.items()})
 
+    @property
+    def mean_per_s(self) -> dict[str, float]:
+        """Over all minutes, by source."""
+        return {source: float(rates.mean()) for source, rates in self.rate_per_s.items()}
+
     def digest(self) -> str:
         """SHA-256 over all arrivals and their times."""
         digest = hashlib.sha256(str(self.start_s).encode())

@@ -75,9 +75,10 @@ class Reality:
         differences: Differences,
         from_s: float,
         until_s: float,
+        mix: Mapping[str, float] | None = None,
     ) -> None:
         """model: what policies and planners believe; plans run as it packs them. from_s, until_s: the span of the
-        replay.
+        replay. mix: rates of the sources in whose proportions the threads of services saturate; equal ones if absent.
         """
         self.model, self.terms, self.differences = model, terms, differences
         self.topology = topology = model.topology
@@ -89,6 +90,8 @@ class Reality:
         self.profiles = {
             name: believed[name].slower(factor) for name, factor in zip(topology.order, factors, strict=True)
         }
+        self._true = model.believing(self.profiles, model.arrival_cv2)
+        self._mix = mix or dict.fromkeys(topology.sources, 1.0)
         failures_s = _moments(from_s, until_s, differences.failure_every_s, failing)
         self._failures_s = frozenset(failures_s)
         self._slow = tuple(
@@ -119,9 +122,10 @@ class Reality:
         parallelism = dict(zip(self.topology.order, counts, strict=True))
         profiles = {name: self._drifted(name, profile, day) for name, profile in self.profiles.items()}
         plan, site = self.model.packed(PhysicalPlan(self.topology.name, parallelism)), self.model.site
+        (share,) = self._true.share_by_threads([plan], self._mix).tolist()
         if slow is not None:
             plan, site = _with_a_slow_one(plan, site, slow, self.differences.slow_factor)
-        return fluid_network(self.topology, profiles, plan, site)
+        return fluid_network(self.topology, profiles, plan, site, share)
 
     def _drifted(self, name: str, profile: OperatorProfile, day: int) -> OperatorProfile:
         if not day or not self.differences.key_drift:

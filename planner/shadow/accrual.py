@@ -107,7 +107,7 @@ def _replayed(world: ShadowWorld, span: ShadowSpan, load: Load) -> Replayed:
     first = (float(load.start_s), span.plan_at(load.start).parallelism)
     later = [(step.deploy_at.timestamp(), step.plan.parallelism) for step in span.steps if load.start <= step.deploy_at]
     policy = AtMoments("shadow", [first, *later], "a step of a shadow schedule")
-    reality = Reality(world.model, world.engine, Differences(), load.start_s, load.end_s)
+    reality = Reality(world.model, world.engine, Differences(), load.start_s, load.end_s, load.mean_per_s)
     return replay(policy, load, reality, first[1])
 
 

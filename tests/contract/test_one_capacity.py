@@ -16,6 +16,7 @@ from guard_windows import spread
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from installations import END, NAME, START, Installation, installations
+from service_cases import MST_PER_S
 
 from forescale.cli.evaluate import what_if
 from forescale.cli.main import main
@@ -88,14 +89,16 @@ def answers(settings: Settings, situation: Situation, installed: Installation) -
     rates = mix.T * total
     guard = known_guard(Workspace(settings), situation.config).terms.model
     assert guard is not None
-    contest = Reality(model, EngineTerms(30.0), Differences(), 0.0, 3600.0)
+    contest = Reality(model, EngineTerms(30.0), Differences(), 0.0, 3600.0, load)
     terms = Terms(EvaluatedLoad(load), situation.site.file, Targets(max_lag_s=60.0), draws=20)
     placed = {"plan": situation.packed(plan)}
     profiles = situation.profiles
     page = what_if(topology, profiles, placed, {"plan": evaluation(topology, profiles, placed["plan"], terms)}, terms)
     return {
-        "ladder": float(ladder_of([plan], deciding).capacity_per_s(mix)[0, 0]),
-        "step": total * deciding.estimate(plan, load).headroom_factor,
+        "ladder": float(ladder_of([plan], deciding, load_per_s=load).capacity_per_s(mix)[0, 0]),
+        "step": total
+        * deciding.estimate(plan, load).headroom_factor
+        * float(deciding.share_by_threads([plan], load)[0]),
         "guard": guard.capacity_per_s(plan, load),
         "replay": float(capacity_per_s(contest.network(plan.parallelism, 0.0), rates)[0]),
         "need": Need(model, Limits()).model.capacity_per_s(plan, load),
@@ -116,8 +119,11 @@ def test_a_plan__has_one_capacity_whoever_is_asked(installed: Installation) -> N
             assert isinstance(answer, str)
             return
         assert isinstance(answer, dict), answer
-        expected = sum(answer["mst_per_s"].values())
-        assert answers(settings, situation, installed) == pytest.approx(dict.fromkeys(ASKED, expected))
+        busy_per_s, saturation = sum(answer["mst_per_s"].values()), answer["saturation"]
+        expected = min(busy_per_s, sum(saturation["mst_per_s"].values())) if saturation else busy_per_s
+        # The what-if page is about operators of a stream, and says in a note what threads let through.
+        of_all = dict.fromkeys(ASKED, expected) | {"page": busy_per_s}
+        assert answers(settings, situation, installed) == pytest.approx(of_all)
         # The guard's plan, too, is carried as `evaluate` says.
         model = situation.model
         window = spread(situation.topology, model, placed, {s: 2 * r for s, r in installed.load_per_s.items()})
@@ -258,6 +264,24 @@ def test_threads_of_services__move_no_capacity_as_service_times_are_per_replica(
     one, others = capacities(with_topology(services=section), tmp_path / "home")
     assert one == pytest.approx(40.0)
     assert others == {round(one, 6)}
+
+
+def test_threads_that_wait_for_calls__bound_a_plan_whoever_is_asked(tmp_path: Path) -> None:
+    """As worked out in tests/service_cases.py; by its busyness the plan carries 5 a second."""
+    section = {"threads": {"read": 2, "join": 1}, "routing": "random", "requests": {"read": "a", "join": "b"}}
+    operators = {"read": {"service_s": 0.2}, "join": {"service_s": 0.3}}
+    topology = {"topology": NAME, "operators": operators, "streams": [{"from": "read", "to": "join"}]}
+    shop = changed(topology={**topology, "services": section}, counts={"read": 1, "join": 2}, site=None)
+    (tmp_path / "home").mkdir()
+    settings = shop.install(tmp_path / "home")
+    answer = evaluated(settings, shop)
+    assert isinstance(answer, dict)
+    assert (answer["mst_per_s"], answer["saturation"]["mst_per_s"]) == (
+        pytest.approx({"read": 5.0}),
+        pytest.approx({"read": MST_PER_S}),
+    )
+    others = answers(settings, Workspace(settings).situation(NAME), shop)
+    assert others == pytest.approx(dict.fromkeys(ASKED, MST_PER_S) | {"page": 5.0})
 
 
 def test_an_option__changes_all_answers_of_its_command(tmp_path: Path) -> None:

@@ -170,4 +170,4 @@ def _scaling_words(scaling: Scaling) -> str:
             f"{scaling.carried_per_s:.4g}/s at most, and it takes in {scaling.taken_per_s:.4g}/s"
         )
     more = ", ".join(f"{name} {count}" for name, count in scaling.uneven.items())
-    return f"{words}; of these for uneven keys, slow nodes and few cores: {more}" if more else words
+    return f"{words}; of these for uneven keys, slow nodes, few cores and waiting threads: {more}" if more else words

@@ -21,15 +21,17 @@ def _cluster(config: TopologyConfig, entry: SimulatorEntry, settings: Settings, 
     from forecasting.arrivals.store import read_history
     from planner.clusters.simulator import SimulatedCluster
 
+    profiles = config.declared_profiles(entry.service_s)
     return SimulatedCluster(
         config.as_topology(),
-        config.declared_profiles(entry.service_s),
+        profiles,
         PhysicalPlan(config.topology, dict(entry.parallelism)),
         entry.slots,
         entry.downtime_s,
         read_history(_truth(entry, settings), config.topology),
         clock,
         settings.home / "simulator" / config.topology,
+        services=config.service_terms(profiles),
     )
 
 

@@ -3,25 +3,14 @@
 import numpy as np
 import pytest
 from horizon_cases import LIMITS, level, schedule_of
+from service_cases import MODEL, MST_PER_S, PROFILES, RUNNING, SERVICES, SHOP, THREADS
 
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.services.pools import CallRouting, ServiceTerms, pool_of, service_saturation
+from modeling.services.pools import ServiceTerms, pool_of, service_saturation
 from planner.horizon.ladder import ladder_of
 from planner.limits import MAX_UTILISATION
 from planner.plan_model import PlanModel
-
-SHOP = Topology("pair", (Operator("gate"), Operator("back")), (Stream("gate", "back"),))
-PROFILES = {"gate": OperatorProfile("gate", 0.2), "back": OperatorProfile("back", 0.3)}
-THREADS = {"gate": 2, "back": 1}
-SERVICES = ServiceTerms({name: pool_of(PROFILES[name], THREADS[name]) for name in THREADS}, CallRouting.RANDOM)
-"""A request holds a thread of the gate for .4 s, of which the back, at a replica by chance, takes .3 s."""
-MODEL = PlanModel(SHOP, PROFILES, services=SERVICES)
-RUNNING = {"gate": 1, "back": 2}
-MST_PER_S = 0.4 / 0.1025
-"""Of two requests at a gate of its own time .1 s and two backs of .15 s each: G(1) = .1 + .15 + .15 = .4 and G(2) =
-.1²/2 + .1 × .3 + 3 × .15² = .1025. By its busyness a gate carries 5 a second, two backs 6.67."""
 
 
 def _saturation_per_s(plan: PhysicalPlan) -> float:

@@ -89,7 +89,8 @@ def test_symptom__says_its_numbers(symptom: Symptom, words: str) -> None:
         ),
         (
             Reason(ReasonKind.SCALES, FULL, scaling=MORE),
-            f"{IS_FULL}; 30/s come by estimate: work 2 → 5; of these for uneven keys, slow nodes and few cores: work 1",
+            f"{IS_FULL}; 30/s come by estimate: work 2 → 5; of these for uneven keys, slow nodes, few cores and "
+            "waiting threads: work 1",
         ),
         (
             Reason(ReasonKind.SCALES, FULL, scaling=REFUTED),

@@ -14,6 +14,7 @@ from modeling.wording import count_of
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
 from planner.horizon.capacity_use import CapacityUse
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.pricing.placing import Placing
@@ -24,6 +25,8 @@ MIN_PARALLELISM = "min_parallelism"
 """Target of an excuse for a running plan that is kept although it has fewer instances than min_parallelism."""
 VIOLATION = "violation"
 """Target of an excuse for a plan that is within the limits but misses more than the chosen one."""
+HEADROOM = "headroom"
+"""Target of an excuse for a plan that misses no more than the chosen one, and is fuller than plans may be."""
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
 """Differences in instance-hours and minutes up to these count as none."""
 
@@ -151,6 +154,14 @@ class _Explanation:
     def running_before(self, number: int) -> int:
         return self.turns[number - 1].plan if number else self.planned.course.running
 
+    def headroom(self, number: int, plan: int) -> tuple[float, float]:
+        """How full a plan would be in place of a turn's, where its headroom counts, and how full it may be."""
+        headroom = self.planned.headroom or Headroom(self.quantile, 1.0)
+        first, last = self.planned.ahead.span(self.turns[number].stop_s, self.ends_s[number])
+        used = self.use.of(headroom.quantile, first, last, each_moment=headroom.each_moment)[plan]
+        share = float(self.planned.ladder.usable[plan])
+        return float(used) * share, headroom.most * share
+
     def needed_s(self, running: int, turn: Turn, first: int, last: int) -> float:
         """When the load may exceed the capacity of the plan before; if it never does, when this plan is to run."""
         if self.planned.ladder.instances[turn.plan] <= self.planned.ladder.instances[running]:
@@ -266,11 +277,15 @@ class _Explanation:
         found = self.followed(turns)
         larger = self.planned.plan_of(self.turns[number]).parallelism
         change = {name: count for name, count in larger.items() if plan.parallelism[name] != count}
+        give = ", ".join(f"{name} {count}" for name, count in change.items())
         value, bound = found.violation_minutes, chosen.violation_minutes
+        used, most = self.headroom(number, smaller)
+        if value - bound < NEARLY_MINUTES and used > most:
+            reason = f"it would be {used:.0%} busy, and at most {most:.0%} is aimed for"
+            return Excuse(plan, HEADROOM, "", used, most, reason, f"give {give}", change)
         reason = f"{value:.2g} min in violation are expected instead of {bound:.2g}, " + (
             f"for {self.amount(hours)} less"
             if (hours := chosen.paid_h - found.paid_h) > 0
             else f"and it costs {self.amount(-hours)} more with what the guard adds"
         )
-        give = ", ".join(f"{name} {count}" for name, count in change.items())
         return Excuse(plan, VIOLATION, "", value, bound, reason, f"give {give}", change)

@@ -28,7 +28,7 @@ from planner.ledger.step_state import StepState
 from planner.provenance import Ground
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule
-from planner.schedule import VIOLATION
+from planner.schedule import HEADROOM, VIOLATION
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         alternatives=tuple(each for each in others if each.kind is not AlternativeKind.CANDIDATE),
         last_day=made.last_day,
         # The report says why a plan is not smaller.
-        excuses=tuple(str(each) for each in schedule.excuses if each.target != VIOLATION),
+        excuses=tuple(str(each) for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM)),
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
         notes=(*calibration_notes(basis.calibration), *load_notes(basis), *made.model_notes),

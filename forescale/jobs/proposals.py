@@ -29,7 +29,6 @@ def proposal_of(
         entry.shadow,
         None if config is None else config.planning.max_lag_s,
         past,
-        max_utilisation=(None if config is None else config.planning.max_utilisation) or 1.0,
         reasons={at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED},
     )
 

@@ -103,9 +103,10 @@ class Change:
 class HorizonPlan:
     """The turns that were found, with all inputs of the search. cheapest: source of the ladder's plans. course, found:
     on paths that the search has not seen, if the forecast has enough of them, since the search fits its turns to its
-    own paths. allowed_minutes: the budget, None if each minute has a fixed price; own_minutes: what it would be if the
-    past had used its share. pricing: None if only instances are weighed. unpacked: by index, why plans of the ladder
-    cannot be packed; the search avoids these. least: min_parallelism by operator.
+    own paths; late is a plan there that falls behind, not one that is fuller than a person wants. allowed_minutes: the
+    budget, None if each minute has a fixed price; own_minutes: what it would be if the past had used its share.
+    pricing: None if only instances are weighed. unpacked: by index, why plans of the ladder cannot be packed; the
+    search avoids these. least: min_parallelism by operator. headroom: of every plan that is turned to.
     """
 
     cheapest: RememberedPlans
@@ -120,6 +121,7 @@ class HorizonPlan:
     unpacked: Mapping[int, PlanError] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     own_minutes: float = 0.0
+    headroom: Headroom | None = None
 
     def plan_of(self, turn: Turn) -> PhysicalPlan:
         return self.ladder.plans[turn.plan]
@@ -228,16 +230,18 @@ class HorizonPlanner:
         course = self._course(ahead, ladder, present, turn_h, price_h, rules.closed)
         course = replace(course, announced=self._turns_of(announced, ladder, ahead))
         allowed, own = budget.minutes(60 * ahead.hours), budget.own_minutes(60 * ahead.hours)
-        judged = course
+        judged, by = course, ahead
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
-            judged = self._course(unseen, ladder, present, turn_h, price_h, rules.closed)
+            judged, by = self._course(unseen, ladder, present, turn_h, price_h, rules.closed), unseen
         instead = as_within(ladder, ahead, spans) if spans else None
         may_stop = np.isfinite(turn_h)
         rungs = Rungs(ahead, ladder, course, self.terms, may_stop, self._prices.rescale_h, instead)
         question = self._question(rungs, judged, present, rules, spans)
         kept = best_kept(question, budget.priced(self._prices), allowed, own)
         self._prices = replace(self._prices, violation_h=kept.prices.violation_h)
+        if ladder.has_headroom:
+            judged = replace(judged, capacity_per_s=by.capacity_per_s(ladder.to_the_full))
         return HorizonPlan(
             self.cheapest,
             ahead,
@@ -245,12 +249,13 @@ class HorizonPlanner:
             judged,
             self.terms,
             kept.prices,
-            kept.found,
+            followed_course(judged, kept.found.turns, self.terms, kept.prices) if ladder.has_headroom else kept.found,
             allowed,
             self._pricing,
             unpacked,
             self._least,
             own,
+            headroom=self._headroom,
         )
 
     def _question(
@@ -319,7 +324,8 @@ class HorizonPlanner:
         price_h, unpacked = self._priced(ladder)
         if beyond := [turn.plan for each in turns for turn in each if turn.plan in unpacked]:
             raise PlanError(f"{ladder.plans[beyond[0]].brief()} cannot be packed: {unpacked[beyond[0]]}")
-        course = self._course(ahead, ladder, present, np.zeros((ahead.steps, len(ladder.plans))), price_h)
+        turn_h = np.zeros((ahead.steps, len(ladder.plans)))
+        course = self._course(ahead, ladder.to_the_full, present, turn_h, price_h)
         prices = replace(self._prices, violation_h=violation_h)
         allowed = budget.minutes(60 * ahead.hours)
         several_found = [followed_course(course, each, self.terms, prices) for each in turns]

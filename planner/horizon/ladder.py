@@ -29,7 +29,8 @@ FAINT = 1e-3
 @dataclass(frozen=True)
 class Ladder:
     """plans: ascending in instances. instances: shape (plans,). flows: use of each limit per tuple, as packed. usable:
-    share of each plan's capacity up to which it is within the limits, shape (plans,).
+    share of each plan's capacity up to which it is within the limits; keeping_up: up to which it keeps up and is quick
+    enough, however busy a person wants it to be; both of shape (plans,).
     """
 
     topology: Topology
@@ -37,6 +38,16 @@ class Ladder:
     instances: Floats
     flows: LinearPlans
     usable: Floats
+    keeping_up: Floats
+
+    @property
+    def has_headroom(self) -> bool:
+        return bool((self.usable < self.keeping_up).any())
+
+    @property
+    def to_the_full(self) -> "Ladder":
+        """The same without headroom."""
+        return replace(self, usable=self.keeping_up)
 
     def capacity_per_s(self, mix: Floats) -> Floats:
         """Of all sources together within the limits, for mixes of shape (sources, moments) whose columns sum to 1;
@@ -86,10 +97,10 @@ def ladder_of(
     """
     instances = np.array([plan.instances for plan in plans], dtype=np.float64)
     by_threads = model.share_by_threads(plans, load_per_s or dict.fromkeys(model.topology.sources, 1.0))
+    keeping_up = usable = np.minimum(max(max_utilisation, FULL), by_threads)
     if max_utilisation < FULL:
-        by_threads = np.where(by_threads < 1.0, MAX_UTILISATION * by_threads, 1.0)
-    usable = np.minimum(max_utilisation, by_threads)
-    return Ladder(model.topology, tuple(plans), instances, model.linear(plans), usable)
+        usable = np.minimum(max_utilisation, np.where(by_threads < 1.0, MAX_UTILISATION * by_threads, 1.0))
+    return Ladder(model.topology, tuple(plans), instances, model.linear(plans), usable, keeping_up)
 
 
 def capacity_ladder(
@@ -115,7 +126,8 @@ def capacity_ladder(
     ladder = ladder_of(plans, cheapest.model, limits.max_utilisation, loads[-1])
     if not limits.latency_bounds_s:
         return ladder
-    return replace(ladder, usable=np.minimum(ladder.usable, _quick_enough(ladder, cheapest, loads[-1])))
+    quick = _quick_enough(ladder, cheapest, loads[-1])
+    return replace(ladder, usable=np.minimum(ladder.usable, quick), keeping_up=np.minimum(ladder.keeping_up, quick))
 
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:

@@ -114,7 +114,6 @@ class DecisionReport:
             self.max_lag_s,
             self.past,
             self.outcome is not None,
-            self.max_utilisation,
         )
 
     @property

@@ -24,7 +24,7 @@ from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.wording import count_of
 from planner.scaling_schedule import AlternativeKind, ScalingSchedule, ScheduledStep
-from planner.schedule import VIOLATION
+from planner.schedule import HEADROOM, VIOLATION
 
 
 def brief_steps_table(proposal: Proposal) -> Table:
@@ -228,6 +228,6 @@ def _rejection(excuse: Excuse, schedule: ScalingSchedule) -> str:
         if excuse.value > excuse.bound and minutes(excuse.value) != minutes(excuse.bound):
             return f"{late(excuse.value)} expected, {minutes(excuse.bound)} with this schedule"
         return sentence(excuse.reason)  # it is not later, but costs more
-    if excuse.target == "utilisation":
+    if excuse.target in ("utilisation", HEADROOM):
         return f"{excuse.operator or 'it'} would be {percent(excuse.value)} busy, {percent(excuse.bound)} allowed"
     return sentence(excuse.reason)

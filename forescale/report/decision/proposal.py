@@ -18,8 +18,8 @@ NEGLIGIBLE = 0.005
 class Proposal:
     """at: when it is read. states: of a step in the ledger, by index; a step without one is proposed. in_shadow:
     nothing of it is deployed. max_lag_s: lag above which a minute is late, None if unknown. past: minutes of the week
-    before it, of the shadow in shadow mode. ended: its outcome is being reported. max_utilisation: to which a person
-    bounds plans, else 1. reasons: of the states of steps, by index.
+    before it, of the shadow in shadow mode. ended: its outcome is being reported. reasons: of the states of steps, by
+    index.
     """
 
     schedule_id: str
@@ -31,7 +31,6 @@ class Proposal:
     max_lag_s: float | None = None
     past: MinuteCount | None = None
     ended: bool = False
-    max_utilisation: float = 1.0
     reasons: Mapping[int, str] = field(default_factory=dict)
 
     def state(self, step: int) -> str:

@@ -259,9 +259,6 @@ def risk(proposal: Proposal, *, brief: bool = False) -> str:
         told = f"{told}. {past_late(proposal.past, in_shadow=proposal.in_shadow)}"
     if proposal.max_lag_s is not None:
         told = f"{told}. Late: a minute with more than {duration(proposal.max_lag_s)} of lag"
-        if proposal.max_utilisation < 1:
-            full = percent(proposal.max_utilisation)
-            told = f"{told}; expected minutes, but for those of a reactive scaler, take an instance for full at {full}"
     return f"{told[0].upper()}{told[1:]}."
 
 

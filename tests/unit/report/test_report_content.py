@@ -76,12 +76,6 @@ def test_report__weighs_the_cost_against_the_alternatives() -> None:
     assert "a fixed plan sized for the peak 648 +74 % 1 no minute late costs 276 instance-hours more" in text
 
 
-def test_report__says_at_which_busyness_expected_minutes_take_an_instance_for_full() -> None:
-    bounded = "of lag; expected minutes, but for those of a reactive scaler, take an instance for full at 85 %."
-    assert bounded in read(sample_decision())
-    assert "for full at" not in read(replace(sample_decision(), max_utilisation=1.0))
-
-
 def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts() -> None:
     decision = sample_decision()
     first, *others = decision.schedule.steps

@@ -86,6 +86,7 @@ def guard_turn(
     if earlier is not None:
         earlier = _deployed(earlier, guarded, ledger, cluster, clock)
     state = cluster.state()
+    guarded = _within(guarded, state.most)
     plan, since = state.plan.parallelism, state.running_since
     if state.status is not Status.RUNNING or since is None:
         reason = Reason(ReasonKind.NOT_RUNNING, state=state.status.value)
@@ -117,6 +118,16 @@ def guard_turn(
         return turn
     timed = tuple(each for each, per_s in window.received_per_s.items() if sum(per_s) > 0)
     return replace(turn, looks=len(window.looks), timed=timed)
+
+
+def _within(guarded: Guarded, most: Mapping[str, int]) -> Guarded:
+    """Not beyond what the job was submitted with."""
+    if not most:
+        return guarded
+    limits = guarded.terms.limits
+    lower = {name: min(count, limits.max_parallelism.get(name, count)) for name, count in most.items()}
+    limits = replace(limits, max_parallelism={**limits.max_parallelism, **lower})
+    return replace(guarded, terms=replace(guarded.terms, limits=limits))
 
 
 def _closed_one(action: GuardAction | None) -> GuardAction | None:

@@ -29,6 +29,7 @@ class Quantity(StrEnum):
     SELECTIVITY = "selectivity"
     KEYS = "keys"
     STATE = "state"
+    TASKS = "tasks"
     CONTAINERS = "containers"
     NODES = "nodes"
     CORES = "cores"

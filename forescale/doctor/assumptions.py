@@ -15,6 +15,7 @@ _TOLD_BY = {
     Quantity.SPREAD: "`forescale model calibrate {topology}` measures it, or declare service_cv2",
     Quantity.SELECTIVITY: "`forescale model calibrate {topology}` measures them, or declare selectivity",
     Quantity.KEYS: "name arrivals.columns.key and run `forescale history build {topology}`, or declare key_shares",
+    Quantity.TASKS: "declare max_parallelism, the tasks that it was submitted with; plans read them from what runs",
     Quantity.STATE: "`forescale model calibrate {topology}` measures it, or declare state_gib",
     Quantity.CONTAINERS: "add a section packing",
     Quantity.NODES: "name a site with nodes in packing.site",

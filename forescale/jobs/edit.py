@@ -67,14 +67,16 @@ def edit(
     if entry is None:
         _check_open(step, now)
     cluster = workspace.cluster(config)
-    start = running_start(cluster.state())
+    state = cluster.state()
+    start = running_start(state)
     basis = recorded_basis(workspace, made)
     forecasts = _forecasts(config, basis.forecasts)
     steps = ledger.steps(schedule_id=made.id, states=WAITING)
     if entry is None:
         _check_chain(steps, start)
-    question = question_of(workspace, config, basis, start)
-    calibrated = calibrated_situation(workspace, workspace.situation(config, now), cluster)
+    known = workspace.situation(config, now).as_submitted(state.most)
+    question = question_of(workspace, known.config, basis, start)
+    calibrated = calibrated_situation(workspace, known, cluster)
     situation = calibrated.situation
     also_approved: set[int] = set()
     if entry is None:

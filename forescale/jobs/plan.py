@@ -128,7 +128,7 @@ def plan_request(
     now = clock.now()
     set_aside_what_is_ahead(workspace, config, now, by="plan", state=state)
     workspace.ledger.expire_steps(now, by="plan", topology=config.topology)
-    situation = workspace.situation(config, now)
+    situation = workspace.situation(config, now).as_submitted(state.most)
     basis = planning_basis(workspace, situation, now)
     if shadow:
         record_observation(config, workspace.ledger, cluster)
@@ -137,7 +137,9 @@ def plan_request(
     return PlanRequest(
         situation,
         now,
-        replace(question_of(workspace, config, basis, start), candidates=_proposed(candidates or {}, situation)),
+        replace(
+            question_of(workspace, situation.config, basis, start), candidates=_proposed(candidates or {}, situation)
+        ),
         {source: folders[source] for source in basis.forecasts},
         basis.entries,
         start,

@@ -89,6 +89,10 @@ def _of_operators(situation: Situation) -> Iterator[Ground]:
     keyed = {stream.downstream for stream in situation.topology.streams if stream.grouping is Grouping.FIELDS}
     for name, profile in situation.profiles.items():
         entry, place = situation.config.operators[name], situation.profiled[name]
+        if name in situation.submitted:
+            yield Ground(Quantity.TASKS, Provenance(Origin.MEASURED, METRICS, situation.past.at, 1), (name,))
+        elif situation.topology.engine is Engine.STORM and "max_parallelism" not in entry.model_fields_set:
+            yield Ground(Quantity.TASKS, ASSUMED, (name,))
         known = _Known(profile, place, is_source=not situation.topology.inputs(name))
         yield Ground(
             Quantity.SERVICE_TIME, known.of("service_s", is_declared=True, is_measured=is_timed(profile)), (name,)

@@ -27,6 +27,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Topology
 from modeling.rescaling.rescale_model import RescaleModel
+from planner.errors import PlanError
 from planner.horizon.budget import Budget
 from planner.ledger.ledger import Ledger
 from planner.limits import Limits
@@ -89,7 +90,7 @@ def _cut(history: ArrivalHistory, start: datetime, end: datetime) -> ArrivalHist
 class Situation:
     """calibrated: profiles by operator before counted keys are added, and profiled: where what was measured of them
     comes from. counted: keys that the history has counted, by source. past: deployments and late minutes. history: of
-    arrivals.
+    arrivals. submitted: operators of which the job says how many instances there can be, where the file does not.
     """
 
     config: TopologyConfig
@@ -99,6 +100,7 @@ class Situation:
     site: KnownSite
     past: Past
     history: KnownHistory
+    submitted: frozenset[str] = frozenset()
 
     @cached_property
     def topology(self) -> Topology:
@@ -174,6 +176,27 @@ class Situation:
     def with_ledger(self, ledger: Ledger) -> "Situation":
         """The same by another view of the ledger, as `past_damage` gives."""
         return replace(self, past=self.past.with_ledger(ledger))
+
+    def as_submitted(self, most: Mapping[str, int]) -> "Situation":
+        """The same with as many instances at most of each operator as a job was submitted for, where the file gives no
+        max_parallelism. Raises PlanError if the file wants more.
+        """
+        given = {name: entry for name, entry in self.config.operators.items() if name in most}
+        lacking = {name: entry for name, entry in given.items() if "max_parallelism" not in entry.model_fields_set}
+        if not lacking:
+            return self
+        planning = self.config.planning
+        for name in lacking:
+            wanted = [planning.min_parallelism, *(each.min_parallelism for each in planning.windows)]
+            if (least := max(each.get(name, 1) for each in wanted)) > most[name]:
+                raise PlanError(
+                    f"planning.min_parallelism of {name} is {least}, and the job was submitted with {most[name]} tasks "
+                    "of it, which no rescale exceeds; lower it, or submit the job with more"
+                )
+        bounded = {name: of.model_copy(update={"max_parallelism": most[name]}) for name, of in lacking.items()}
+        operators = {name: bounded.get(name, entry) for name, entry in self.config.operators.items()}
+        config = self.config.model_copy(update={"operators": operators})
+        return replace(self, config=config, submitted=frozenset(lacking))
 
     def with_profiles(self, given: Profiles, place: str) -> "Situation":
         """place: the option and its value."""

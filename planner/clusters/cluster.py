@@ -22,7 +22,8 @@ class ClusterState:
     """What the cluster runs now.
 
     running_since: since when the plan has run without interruption, None while it does not run. free_slots: number of
-    instances that could still be placed, None if the cluster does not report it.
+    instances that could still be placed, None if the cluster does not report it. most: instances of each operator that
+    no change of plan exceeds, as it was submitted (Storm: tasks); without those that the engine does not bound so.
     """
 
     topology: str
@@ -31,6 +32,7 @@ class ClusterState:
     observed_at: datetime
     running_since: datetime | None
     free_slots: int | None
+    most: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,10 @@ class _Seen:
         return {name: self.page.executors[component] for name, component in self.components.items()}
 
     @property
+    def tasks(self) -> Mapping[str, int]:
+        return {name: self.page.tasks[component] for name, component in self.components.items()}
+
+    @property
     def up(self) -> bool:
         """Whether every assigned executor has reported."""
         return (
@@ -129,6 +133,7 @@ class StormCluster(ByChange):
                 observed_at=seen.at,
                 running_since=self._running_since(seen) if runs else None,
                 free_slots=self._ui.cluster().free_slots,
+                most=seen.tasks,
             )
 
     def operator_samples(self, span_s: float) -> Sequence[OperatorSample]:
@@ -222,7 +227,7 @@ class StormCluster(ByChange):
         place = self._ui.place
         if seen.page.status in _STOPPED:
             return f"{place} is {seen.page.status}; activate or submit it, then decide from what runs"
-        tasks = {name: seen.page.tasks[component] for name, component in seen.components.items()}
+        tasks = seen.tasks
         operators = tuple(replace(each, max_parallelism=tasks[each.name]) for each in self._declared.operators)
         try:
             plan.check(replace(self._declared, operators=operators))

@@ -15,6 +15,7 @@ _NAMES = {
     Quantity.SELECTIVITY: "selectivities",
     Quantity.KEYS: "keys",
     Quantity.STATE: "state",
+    Quantity.TASKS: "tasks",
     Quantity.CONTAINERS: "containers",
     Quantity.NODES: "speeds of nodes",
     Quantity.CORES: "cores",
@@ -40,6 +41,7 @@ _ASSUMED = {
     Quantity.SELECTIVITY: "taken as 1",
     Quantity.KEYS: "spread evenly",
     Quantity.STATE: "none",
+    Quantity.TASKS: "128",
     Quantity.CONTAINERS: "one instance each",
     Quantity.NODES: "equal",
     Quantity.CORES: "never short",
@@ -138,6 +140,8 @@ def _words(
             return f"{name} by {provenance.place}"
         case Origin.MEASURED if quantity is Quantity.KEYS:
             return f"{name} counted over {count_of(samples, 'day')}"
+        case Origin.MEASURED if quantity is Quantity.TASKS:
+            return f"{name} as it was submitted"
         case Origin.MEASURED if quantity is Quantity.LOAD:
             return f"{name} forecast {_when(provenance, zone, today)}from {count_of(samples, 'day')}"
         case Origin.MEASURED if quantity is Quantity.BUDGET:

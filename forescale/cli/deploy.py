@@ -14,8 +14,10 @@ from forescale.codec import to_json
 from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.plain_numbers import typed_count
+from modeling.wording import count_of
 
 if TYPE_CHECKING:
+    from forescale.jobs.deploy import DueSteps
     from forescale.situation.workspace import Workspace
     from planner.deployment import Deployment
 
@@ -42,8 +44,20 @@ def due(context: typer.Context, topology: TopologyName, as_json: AsJson = False)
             plain(f"{step_id}: {why}")
         for why in done.held.values():
             plain(why)
+        if done.were_none:
+            plain(f"nothing is due: {_coming(done)}")
     if done.failed:
         raise typer.Exit(1)
+
+
+def _coming(done: "DueSteps") -> str:
+    """When the next step is, or why there is none."""
+    unanswered = f"{count_of(done.unanswered, 'step')} to approve or veto"
+    if done.coming is not None:
+        also = f"; {unanswered}" if done.unanswered else ""
+        step = done.coming
+        return f"step {step.step_id} ({step.plan}) is the next, at {step.deploy_at:%Y-%m-%d %H:%M} UTC{also}"
+    return f"no step is approved; {unanswered}" if done.unanswered else "no step is planned"
 
 
 def now(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.clock_check import set_aside_what_is_ahead
 from forescale.jobs.locks import deployment_lock
@@ -22,16 +23,33 @@ from planner.withheld_steps import withheld_because, withhold
 
 
 @dataclass(frozen=True)
+class ComingStep:
+    """An approved step that is not due yet. plan: in words."""
+
+    step_id: str
+    deploy_at: Moment
+    plan: str
+
+
+@dataclass(frozen=True)
 class DueSteps:
     """What was done with the steps of a topology. expired: ids of those whose time has passed; failed: reasons by id.
     held: reasons by id of steps not deployed now: approved before the topology was put in shadow mode, withheld
-    because the job needs the instances they would remove, or being deployed by another process.
+    because the job needs the instances they would remove, or being deployed by another process. coming: the next
+    approved step, None if there is none. unanswered: number of steps that wait for an approval.
     """
 
     expired: tuple[str, ...]
     deployed: tuple[Deployment, ...]
     failed: Mapping[str, str]
     held: Mapping[str, str] = field(default_factory=dict)
+    coming: ComingStep | None = None
+    unanswered: int = 0
+
+    @property
+    def were_none(self) -> bool:
+        """Whether nothing was due."""
+        return not (self.expired or self.deployed or self.failed or self.held)
 
 
 def deploy(workspace: Workspace, step_id: str) -> Deployment:
@@ -96,7 +114,11 @@ def deploy_due(workspace: Workspace, topology: str) -> DueSteps:
             held[step.id] = str(withheld)
         except DeploymentFailed as failure:
             failed[step.id] = str(failure)
-    return DueSteps(tuple(expired), tuple(deployed), failed, held)
+    waiting = ledger.steps(topology=config.topology, states=WAITING)
+    later = (step for step in waiting if step.state in TO_DEPLOY and step.deploy_at > now)
+    coming = next((ComingStep(step.id, step.deploy_at, step.plan.brief()) for step in later), None)
+    unanswered = sum(step.state not in TO_DEPLOY for step in waiting)
+    return DueSteps(tuple(expired), tuple(deployed), failed, held, coming, unanswered)
 
 
 def approved_steps(workspace: Workspace, schedule_id: str) -> tuple[StepToDeploy, ...]:

@@ -13,7 +13,7 @@ from forecasting.arrivals.quality import SourceQuality
 from forescale.cli.schedule_answer import ScheduleAnswer, StepAnswer
 from forescale.codec import SCHEMA_VERSION, handed_over, taken_over, to_json
 from forescale.jobs.aggregate import BuiltHistory
-from forescale.jobs.deploy import DueSteps
+from forescale.jobs.deploy import ComingStep, DueSteps
 from forescale.jobs.forecast import MadeForecasts
 from forescale.jobs.review import ReviewedSchedule
 from forescale.jobs.step_to_deploy import StepToDeploy
@@ -56,6 +56,8 @@ RESULTS = [
         ("s1-1",),
         (Deployment("s1-2", StepState.VERIFIED, StepCause(StepCauseKind.RUNS, at=NOON)),),
         {"s1-3": "refused"},
+        coming=ComingStep("s1-4", NOON, "orders 3"),
+        unanswered=2,
     ),
     ReviewedSchedule("s1", {"s1-1": StepState.APPROVED}),
 ]

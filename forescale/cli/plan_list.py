@@ -6,18 +6,24 @@ from forescale.cli.installation import workspace_of
 from forescale.cli.options import SomeTopology
 from forescale.cli.output import AsJson, console, plain, say_json, table
 
+LISTED, LISTED_OF_EACH = 500, 100
+"""Steps that are read, the newest: of one topology, and of each where none is named."""
+
 
 def list_steps(
     context: typer.Context,
     topology: SomeTopology = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every step of a topology, or of all, and where it stands."""
+    """The newest steps of a topology, or of all, and where each stands."""
     from forescale.report.kit.step_reasons import reason_words
 
     workspace = workspace_of(context)
-    name = None if topology is None else workspace.config(topology).topology
-    steps = workspace.ledger.steps(topology=name)
+    ledger = workspace.ledger
+    names = ledger.step_topologies() if topology is None else [workspace.config(topology).topology]
+    limit = LISTED_OF_EACH if topology is None else LISTED
+    steps = {name: ledger.newest_steps(name, limit=limit) for name in names}
+    earlier = {name: sum(ledger.step_counts(name).values()) - len(steps[name]) for name in names}
     if as_json:
         body = [
             {
@@ -29,16 +35,17 @@ def list_steps(
                 "parallelism": dict(step.plan.parallelism),
                 "reason": reason_words(step),
             }
-            for step in steps
+            for name in names
+            for step in steps[name]
         ]
-        say_json({"topology": topology, "steps": body})
+        more = {name: count for name, count in earlier.items() if count > 0}
+        say_json({"topology": topology, "steps": body, "earlier": more})
         return
-    for each in sorted({step.topology for step in steps} if name is None else {name}):
-        rows = [
-            (s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), reason_words(s))
-            for s in steps
-            if s.topology == each
-        ]
-        console.print(table(f"steps of {each}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
-    if name is None and not steps:
+    for name in names:
+        rows = [(s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), reason_words(s)) for s in steps[name]]
+        console.print(table(f"steps of {name}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
+        if earlier[name] > 0:
+            how = f"; `forescale plan list {name}` lists more" if topology is None else ""
+            plain(f"the {limit} newest of {name}; earlier ones are in the ledger: {earlier[name]}{how}")
+    if not names:
         plain("no topology has a step so far: `forescale plan TOPOLOGY` proposes some")

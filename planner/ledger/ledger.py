@@ -354,6 +354,18 @@ class Ledger:
             ordered = query.order_by(StepTable.deploy_at, StepTable.position, StepTable.id)
             return entries_of(self._database, session, ordered, step_entry)
 
+    def newest_steps(self, topology: str, *, limit: int) -> list[StepEntry]:
+        """Those with the latest deploy times, in whatever state, by deploy time."""
+        query = select(StepTable).where(StepTable.topology == topology).limit(limit)
+        with self._database.session() as session:
+            ordered = query.order_by(StepTable.deploy_at.desc(), StepTable.position.desc(), StepTable.id.desc())
+            return entries_of(self._database, session, ordered, step_entry)[::-1]
+
+    def step_topologies(self) -> list[str]:
+        """Topologies that have steps, by name."""
+        with self._database.session() as session:
+            return list(session.scalars(select(StepTable.topology).distinct().order_by(StepTable.topology)))
+
     def begun_steps(self, topology: str, now: datetime, *, limit: int) -> list[StepEntry]:
         """Steps whose deploy time has come, newest first, in whatever state."""
         query = select(StepTable).where(StepTable.topology == topology, StepTable.deploy_at <= now).limit(limit)

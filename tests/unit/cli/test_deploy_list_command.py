@@ -42,3 +42,17 @@ def test_deploy_list__of_an_empty_ledger_says_what_proposes_steps(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "no topology has a step so far" in listed(capsys)
+
+
+def test_deploy_list__reads_the_newest_steps_and_says_how_many_are_earlier(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forescale.cli.plan_list.LISTED_OF_EACH", 2)
+    ledger = ledger_of(settings)
+    made = ledger.record_schedule(schedule_of(3, 4, 5, 4, 3, topology="calls"), forecasts=())
+    one = ledger.record_schedule(schedule_of(4, topology="orders"), forecasts=())
+    told = json.loads(listed(capsys, "--json"))
+    assert [each["step_id"] for each in told["steps"]] == [f"{made}-4", f"{made}-5", f"{one}-1"]
+    assert told["earlier"] == {"calls": 3}
+    line = "the 2 newest of calls; earlier ones are in the ledger: 3; `forescale plan list calls` lists more"
+    assert line in " ".join(listed(capsys).split())

@@ -1,9 +1,11 @@
 """The connection to the ledger's database: SQLite by default, PostgreSQL by its URL."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,8 @@ class Database:
 
     home: folder below which paths are stored relatively, so that it can be moved.
 
-    Raises LedgerError for an invalid URL or a file that cannot be created.
+    A SQLite file that cannot be written to is opened to read. Raises LedgerError for an invalid URL or a file that
+    cannot be created.
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
@@ -35,16 +38,19 @@ class Database:
         try:
             self._url = make_url(url)
             # No pool: connections do not outlive a transaction, so a forked task never shares one with its parent.
-            self._engine = create_engine(
-                self._url, poolclass=NullPool, hide_parameters=True, connect_args=_patience(self._url)
+            given: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
+            to_read = _only_to_be_read(self._url)
+            given |= (
+                {"connect_args": _patience(self._url)} if to_read is None else {"creator": partial(_opened, to_read)}
             )
+            self._engine = create_engine(self._url, **given)
         except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
             raise LedgerError(
                 "the ledger's URL cannot be understood (it is not shown, as it may hold a password); give it as "
                 "sqlite:////path/ledger.db or postgresql+psycopg://user:password@host/database, and install the driver"
             ) from None
         self._damaged: dict[str, None] | None = None
-        if self.sqlite:
+        if self.sqlite and to_read is None:
             _prepare_sqlite(self._engine, self._url)
 
     @property
@@ -149,6 +155,23 @@ def _patience(url: URL) -> dict[str, Any]:
     waits: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_PATIENCE_S}
     # As with SQLite, a lock is waited for, but not for ever.
     return waits if "options" in url.query else {**waits, "options": f"-c lock_timeout={LOCK_PATIENCE_MS}"}
+
+
+def _only_to_be_read(url: URL) -> Path | None:
+    """The file of a ledger that can be read and not written, such as one of a backup or a home that is mounted so."""
+    name = url.database or ""
+    if url.get_backend_name() != "sqlite" or name.startswith(("file:", ":")) or not (file := Path(name)).is_file():
+        return None
+    return None if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK) else file
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """To read. SQLite wants to make files beside it, unless it is told that nobody writes: so it is where none of a
+    writer is there.
+    """
+    changes = file.with_name(f"{file.name}-wal")
+    way = "mode=ro" if changes.exists() and changes.stat().st_size else "immutable=1"
+    return sqlite3.connect(f"{file.absolute().as_uri()}?{way}", uri=True)
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:

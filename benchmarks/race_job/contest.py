@@ -1,7 +1,7 @@
 """What all policies of a race share, on the engine and in the replay; times are the trace's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from calibration import Calibrated
@@ -18,6 +18,8 @@ from planner.clusters.engine_terms import EngineTerms
 from planner.limits import FULL, Limits
 from planner.replay.contest import Contest
 from planner.replay.load import MINUTE_S
+from planner.replay.policies.flink_autoscaler import FlinkAutoscaler, FlinkAutoscalerSettings
+from planner.replay.policy import Decision, Seen
 from planner.replay.variation import POISSON
 
 WORK_S, CORES, MOST = 0.01, 0.1, 10
@@ -43,14 +45,40 @@ class RaceTerms:
         return {READ: by_minute.resampled(self.forecast.step_s)}
 
 
-def contest_of(load: RaceLoad, terms: RaceTerms, known: Calibrated) -> Contest:
+class RacedAutoscaler(FlinkAutoscaler):
+    """Windows are the trace's, rates the race's: the library rounds capacities to whole tuples per second, and what an
+    instance does in a second of the race it does not in a second of the trace.
+    """
+
+    def __init__(self, settings: FlinkAutoscalerSettings, name: str, speed: float) -> None:
+        super().__init__(settings, name)
+        self._speed = speed
+
+    def decide(self, seen: Seen) -> Decision | None:
+        rates = ("arrivals_per_s", "taken_per_s", "backlog", "records_in_per_s", "streams_per_s")
+        raced = {name: self._speed * getattr(seen.measured, name) for name in rates}
+        return super().decide(replace(seen, measured=replace(seen.measured, **raced)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaceContest(Contest):
+    """speed: seconds of the trace per second of the race."""
+
+    speed: float
+
+    def flink_autoscaler(self, name: str, settings: FlinkAutoscalerSettings) -> FlinkAutoscaler:
+        return RacedAutoscaler(replace(settings, max_parallelism=max(self.most.values())), name, self.speed)
+
+
+def contest_of(load: RaceLoad, terms: RaceTerms, known: Calibrated) -> RaceContest:
     service_s = load.speed / known.per_instance_s
     believed = {
         READ: OperatorProfile(READ, READ_SHARE * service_s, {f"{READ}->{WORK}": 1.0}),
         WORK: OperatorProfile(WORK, service_s),
     }
     whole_minutes_s = -(-METRICS_S / 2 * load.speed // MINUTE_S) * MINUTE_S
-    return Contest(
+    return RaceContest(
+        speed=load.speed,
         topology=TOPOLOGY,
         believed=believed,
         load=load.load,

@@ -8,6 +8,9 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from measured_minutes import measured_minutes, seen_at_the_end
+
+from planner.replay.policies.flink_autoscaler import FlinkAutoscaler, FlinkAutoscalerSettings
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "race_job"
 
@@ -88,3 +91,24 @@ def test_every_event__is_due_within_its_minute_and_has_a_moment_of_its_own(load:
     assert (np.diff(due_us) > 0).all()
     minute = np.floor((due_us / 1e6 - 1000.0) / 2.0).astype(int)
     assert np.bincount(minute, minlength=1440).tolist() == raced.raced.tolist()
+
+
+def test_flinks_autoscaler__sees_the_rates_of_the_engine_and_the_times_of_the_trace(outcome: ModuleType) -> None:
+    contest = import_module("contest")
+    # .15/s of the trace come, .1/s are taken, and the rest has waited for 20 minutes. 120 times as fast: 18/s and 12/s.
+    measured = measured_minutes(
+        contest.TOPOLOGY,
+        20,
+        {"read": 0.1, "work": 0.1},
+        {"read": 0.1, "work": 1.0},
+        {"read->work": 0.1},
+        arrivals_per_s={"read": 0.15},
+        backlog=[3.0 * (1 + at) for at in range(20)],
+    )
+    seen = seen_at_the_end(measured, {"read": 1, "work": 1})
+    # 18/0.7 + 18 × 5/30 + 120 × 60/1800 = 25.7 + 3 + 4 → 33/s of 12/s: 3 instances.
+    decision = contest.RacedAutoscaler(FlinkAutoscalerSettings(), "raced", 120.0).decide(seen)
+    assert decision is not None
+    assert decision.plan["work"] == 3
+    # Of the trace's own rates the library makes 0/s, and asks for nothing.
+    assert FlinkAutoscaler(FlinkAutoscalerSettings(), "plain").decide(seen) is None

@@ -18,8 +18,11 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 /** Reads events of a Kafka topic and computes for each of them, on slots of its own. */
 public final class Race {
 
-    /** Of a record between two operators: only a few fit a buffer, so that events wait in Kafka and not in Flink. */
-    static final int PADDED_BYTES = 1500;
+    /** Of a record between two operators: one fills a buffer, so that events wait in Kafka and not in Flink. */
+    static final int PADDED_BYTES = 4000;
+
+    /** Events that the reader takes at once: what it has taken is no backlog to Flink, however long it waits. */
+    static final String TAKEN_AT_ONCE = "8";
 
     private Race() {}
 
@@ -33,6 +36,8 @@ public final class Race {
                         .setTopics(given.get("topic"))
                         .setGroupId(given.get("job-name"))
                         .setStartingOffsets(OffsetsInitializer.timestamp(Long.parseLong(given.get("from-ms"))))
+                        .setProperty("max.poll.records", TAKEN_AT_ONCE)
+                        .setProperty("source.reader.element.queue.capacity", "1")
                         .setDeserializer(new Padded())
                         .build();
         job.fromSource(events, WatermarkStrategy.noWatermarks(), "read")

@@ -6,10 +6,11 @@
 
 A trace is a CSV file with the columns timestamp and count that spans at least 14 days; the demo's call-centre counts
 (bank_calls) are added to those of the folder. The last --days of each trace are replayed; the days before are training
-data. Service times are such that the peak of the replayed span needs about 20 instances; true ones differ from the
-model's by 10 % (--error, by seed). A minute with more than 90 s of lag is a violation; the best in hindsight may
-violate in .2 % of all minutes. Settings are lead/downtime in minutes; the diamond's state of 8 GiB adds 40 s to a
-downtime that reads it all.
+data. Counts are multiplied such that the peak of the replayed span comes at 2000/s or more: Flink's autoscaler rounds
+capacities to whole tuples per second, so of a trace of two tuples a second it would see nothing. Service times are such
+that the peak needs about 20 instances; true ones differ from the model's by 10 % (--error, by seed). A minute with more
+than 90 s of lag is a violation; the best in hindsight may violate in .2 % of all minutes. Settings are lead/downtime in
+minutes; the diamond's state of 8 GiB adds 40 s to a downtime that reads it all.
 
 --work keeps all results: an interrupted run goes on where it was, and --table shows what is there. The first table has
 per policy over all cases: instance-hours ÷ those of its rivals (median; worst), those ÷ Flink's autoscaler where the
@@ -22,6 +23,7 @@ hindsight,hindsight@0.02.
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,6 +63,8 @@ from planner.replay.own_budget import policy_of
 
 LEAST_DAYS = 14
 INSTANCES, UTILISATION = 20, 0.85
+PEAK_PER_S = 2000.0
+"""Of a replayed span at least."""
 MAX_LAG_S = 90.0
 ERROR, ALLOW, RESTORE_S_PER_GIB = 0.1, 0.002, 5.0
 BUDGETS = (0.02, 0.1)
@@ -102,7 +106,11 @@ class Asked:
 
     def answer(self, case: Case) -> Path:
         error = "" if self.error == ERROR else f"-{self.error:g}"
-        return self.work / "answers" / f"{case.name}-{self.days:g}-{self.seeds}-{self.forecast_every_s}{error}.json"
+        return (
+            self.work
+            / f"answers-{PEAK_PER_S:g}"
+            / f"{case.name}-{self.days:g}-{self.seeds}-{self.forecast_every_s}{error}.json"
+        )
 
 
 def trace_file(name: str, asked: Asked) -> Path:
@@ -134,13 +142,28 @@ def span_of(series: ArrivalSeries, days: float) -> tuple[datetime, datetime]:
     return end - timedelta(days=days), end
 
 
+def peak_per_s(series: ArrivalSeries, asked: Asked) -> float:
+    return float(np.nanmax(series.between(*span_of(series, asked.days)).counts)) / series.window_s
+
+
+def raised_trace(name: str, asked: Asked) -> Path:
+    """The trace with whole multiples of its counts, such that its peak is no trickle."""
+    path = trace_file(name, asked)
+    factor = math.ceil(PEAK_PER_S / peak_per_s(read_trace(path), asked))
+    raised = asked.work / "traces" / f"{name}.csv"
+    raised.parent.mkdir(parents=True, exist_ok=True)
+    rows = pd.read_csv(path)
+    part = raised.with_suffix(f".{os.getpid()}.part")
+    rows.assign(count=factor * rows["count"]).to_csv(part, index=False)
+    part.replace(raised)
+    return raised
+
+
 def topology_file(case: Case, series: ArrivalSeries, asked: Asked) -> Path:
     """Write operators that need about 20 instances, sources aside, at the peak of the replayed span."""
-    start, end = span_of(series, asked.days)
-    peak_per_s = float(np.nanmax(series.between(start, end).counts)) / series.window_s
     path = asked.work / "topologies" / f"{case.name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(_topology(case.topology, UTILISATION / peak_per_s)))
+    path.write_text(yaml.safe_dump(_topology(case.topology, UTILISATION / peak_per_s(series, asked))))
     return path
 
 
@@ -188,7 +211,7 @@ def _stream(upstream: str, downstream: str, grouping: str = "shuffle") -> dict[s
 
 def replayed(case: Case, asked: Asked) -> dict[str, Any]:
     """Answer of `forescale replay --json`, kept in a file."""
-    trace = trace_file(case.trace, asked)
+    trace = raised_trace(case.trace, asked)
     series = read_trace(trace)
     start, end = span_of(series, asked.days)
     request = ReplayRequest(

@@ -73,7 +73,7 @@ def launched(command: tuple[str, ...], environment: Mapping[str, str]) -> Iterat
                 lines.append(line)
                 if line.startswith("Ctrl-C"):
                     break
-            urls = tuple(re.findall(r"http://127\.0\.0\.1:\d+", "".join(lines)))
+            urls = tuple(re.findall(r"^\w+ +(http://127\.0\.0\.1:\d+)", "".join(lines), re.MULTILINE))
             assert len(urls) == 4, "".join(lines)
             yield LaunchedUp(process, urls)
         finally:

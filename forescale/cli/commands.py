@@ -63,7 +63,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
             "Propose a schedule, review it, and change it.",
             {
                 "make": Command("Propose a schedule; nothing is deployed before approval."),
-                "list": Command("Every step of a topology, or of all, and where it stands.", function="list_steps"),
+                "list": Command("The newest steps, of one topology or all, and where each is.", function="list_steps"),
                 "show": Command("Write a schedule's page again, with the outcomes since."),
                 "approve": Command("Approve the proposed steps of a schedule.", "plan_review"),
                 "veto": Command("Call off the steps of a schedule that have not begun.", "plan_review"),

@@ -15,7 +15,7 @@ def list_steps(
     topology: SomeTopology = None,
     as_json: AsJson = False,
 ) -> None:
-    """The newest steps of a topology, or of all, and where each stands."""
+    """The newest steps, of one topology or all, and where each is."""
     from forescale.report.kit.step_reasons import reason_words
 
     workspace = workspace_of(context)

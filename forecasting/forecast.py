@@ -135,3 +135,12 @@ class Forecast:
                 f"{self.quantiles} within {tuple(self.peak_per_s)} s"
             )
         return float(self.peak_per_s[horizon_s][self.quantiles.index(quantile)])
+
+
+def grid_conflict(forecasts: Mapping[str, Forecast]) -> str:
+    """Why forecasts of several sources cannot be used together, and the remedy; empty where start, step and number of
+    steps are the same.
+    """
+    if len({(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}) <= 1:
+        return ""
+    return f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together"

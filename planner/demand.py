@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from forecasting.forecast import Forecast
+from forecasting.forecast import Forecast, grid_conflict
 from modeling.arrays import Floats
 from planner.errors import PlanError
 
@@ -36,14 +36,6 @@ class Demand:
         return int((at_s - self.start.timestamp()) // self.slot_s)
 
 
-def common_grid(forecasts: Mapping[str, Forecast]) -> tuple[datetime, int, int]:
-    """Start, seconds of a step and number of steps. Raises PlanError when forecasts are on different grids."""
-    grids = {(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}
-    if len(grids) > 1:
-        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
-    return grids.pop()
-
-
 def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -> Demand:
     """The quantile of each slot's peak, from the joint sample paths.
 
@@ -53,7 +45,10 @@ def demand(forecasts: Mapping[str, Forecast], *, slot_s: int, quantile: float) -
     """
     if not forecasts:
         raise PlanError("no forecast to plan for; run `forescale forecast` first")
-    start, step_s, steps = common_grid(forecasts)
+    if conflict := grid_conflict(forecasts):
+        raise PlanError(conflict)
+    one = next(iter(forecasts.values()))
+    start, step_s, steps = one.start, one.step_s, one.paths_per_s.shape[1]
     if slot_s % step_s or steps * step_s < slot_s:
         raise PlanError(f"slot of {slot_s} s: give a multiple of the forecast's step of {step_s} s within its horizon")
     per_slot = slot_s // step_s
@@ -73,7 +68,8 @@ def demand_paths(forecasts: Mapping[str, Forecast]) -> dict[str, Floats]:
     the calibrated quantiles. Path n of one source belongs to path n of the others (forecasting.joined_paths). Raises
     PlanError when forecasts are on different grids, or have no paths within the horizon.
     """
-    common_grid(forecasts)
+    if conflict := grid_conflict(forecasts):
+        raise PlanError(conflict)
     count = min((forecast.paths_per_s.shape[0] for forecast in forecasts.values()), default=0)
     found = {}
     for source, forecast in forecasts.items():

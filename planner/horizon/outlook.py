@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from forecasting.forecast import Forecast
+from forecasting.forecast import Forecast, grid_conflict
 from modeling.arrays import Flags, Floats, Ints
 from planner.errors import PlanError
 from planner.horizon.ladder import Ladder
@@ -109,8 +109,8 @@ def outlook(
     several times, with different capacity errors. A step that joins several of the forecast's steps has the largest
     rate of each path. Raises PlanError for forecasts on different grids.
     """
-    if len({(each.start, each.step_s, each.paths_per_s.shape[1]) for each in forecasts.values()}) > 1:
-        raise PlanError(f"forecasts of {', '.join(sorted(forecasts))} are on different grids; forecast them together")
+    if conflict := grid_conflict(forecasts):
+        raise PlanError(conflict)
     of = [forecasts[source] for source in sources]
     step_s = float(of[0].step_s)
     over = max(0, int((at_s - of[0].start.timestamp()) // step_s))

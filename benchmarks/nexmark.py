@@ -32,13 +32,8 @@ from forescale.local.flink.local_cluster import local_flink
 
 ROWS = TypeAdapter(list[Row])
 TASK_MANAGERS = 8
-OPTIONS = {
-    "heartbeat.timeout": "200 s",
-    "pekko.ask.timeout": "120 s",
-    "web.timeout": "120000",
-    "execution.checkpointing.interval": "10 s",
-}
-"""A task manager of a tenth of a core answers late; Flink's usual checkpoints come every few seconds to minutes."""
+OPTIONS = {"execution.checkpointing.interval": "10 s"}
+"""Flink's usual checkpoints come every few seconds to minutes."""
 
 
 def say(text: str) -> None:

@@ -30,13 +30,9 @@ PERIOD_US = 10_000
 """Of a quota: shorter than the work of an event, so that an instance is a slow core and looks busy as one does."""
 CHECKPOINT_S = 2.0
 OPTIONS = {
-    "heartbeat.timeout": "200 s",
-    "pekko.ask.timeout": "120 s",
-    "web.timeout": "120000",
     "classloader.resolve-order": "parent-first",
     "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout": "100 ms",
 }
-"""A task manager of a tenth of a core answers late."""
 GAUGES = ("events", "numbers", "squares")
 
 

@@ -27,8 +27,13 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %c{1} - %m%n
 """
 
 _OPENED += ["java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"]
+_STARTED_WITHIN = "-Dpekko.remote.classic.startup-timeout=120s"
+"""In which a process begins to listen, 10 s else. The transport does not read Flink's own option (pekko.startup-timeout
+becomes pekko.remote.startup-timeout).
+"""
 # The quickest start and the least CPU: the example job sleeps, it does not compute.
-_JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *(f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in _OPENED)]
+_JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", _STARTED_WITHIN]
+_JVM += [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in _OPENED]
 _JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
@@ -182,7 +187,6 @@ class LocalConfiguration:
             # On a busy machine the processes answer late, also as they start: that is no failure.
             "heartbeat.timeout": "200 s",
             "pekko.ask.timeout": "120 s",
-            "pekko.startup-timeout": "120 s",
             "web.timeout": "120000",
             "metrics.fetcher.update-interval": "1000",
             "web.refresh-interval": "1000",

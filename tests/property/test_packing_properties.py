@@ -126,9 +126,6 @@ def test_five_hundred_instances__are_packed_in_a_fraction_of_a_second(name: str)
     # network_aware some 150.
     work = loaded_chain({"a": 100, "b": 250, "c": 150}, 1000.0)
     offer = Offer(three_nodes(), containers=120 if name in ("round_robin", "even_spread") else None, nodes=NODES)
-    took_s = []
-    for _ in range(3):
-        begun = time.process_time()
-        PACKERS[name](offer).pack(work)
-        took_s.append(time.process_time() - begun)
-    assert min(took_s) < 0.5
+    begun = time.process_time()
+    PACKERS[name](offer).pack(work)
+    assert time.process_time() - begun < 0.5

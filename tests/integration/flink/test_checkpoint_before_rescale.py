@@ -66,5 +66,4 @@ def test_an_undo_within_the_cooldown__comes_right_after_it(tmp_path: Path) -> No
         away = verified(cluster, accepted)
         assert isinstance(accepted, Accepted)
         back = verified(cluster, cluster.undo(accepted))
-        # Long before the 60 s for which Flink otherwise waits.
-        assert 7.0 <= (back.running_since - away.running_since).total_seconds() <= 40.0
+        assert 7.0 <= (back.running_since - away.running_since).total_seconds() <= 20.0

@@ -379,7 +379,7 @@ def test_login__with_the_right_password_reads_and_with_a_wrong_one_fails_at_once
 
     wrong = KafkaOffsets(servers, {"orders": topic}, {**login, "sasl.password": SECRET}, timeout_s=20)
     # Not the 20 s that brokers are given to answer.
-    with waits(8), pytest.raises(HistoryError, match=r"uthentication failed.*; give the user and password") as refused:
+    with waits(5), pytest.raises(HistoryError, match=r"uthentication failed.*; give the user and password") as refused:
         wrong.read(noon, noon + MINUTE, 60)
     assert SECRET not in str(refused.value)
     assert capfd.readouterr().err == ""

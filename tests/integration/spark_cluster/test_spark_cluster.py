@@ -162,7 +162,7 @@ def test_master_that_is_not_there__is_an_error_of_one_line_at_once(installed: Ca
         probe.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{probe.getsockname()[1]}"
         installation = installed("nowhere")
-        ended = installation.build(f"spark://{place}", "few", "--end", "2026-03-03").ended()
+        ended = installation.build(f"spark://{place}", "few", "--end", "2026-03-03").ended(within_s=60)
     assert ended.status == 1
     assert ended.err.splitlines() == [
         f"forescale: Spark's master spark://{place} does not answer ({place}: Connection refused); start it, or "

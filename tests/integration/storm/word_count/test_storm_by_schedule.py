@@ -1,6 +1,5 @@
 """A schedule on a real Storm: predicted from a calibration at another plan, deployed, measured, and undone."""
 
-import math
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 from causes import cause_of
 from ledger_decisions import schedule_of
-from machine import stretched
 from patience import until
 from storm_cluster import StormCluster as LocalStorm
 from storm_throughput import measured_rates
@@ -86,14 +84,12 @@ def test_step__is_predicted_deployed_and_measured(word_count: LocalStorm, tmp_pa
     outcome = ledger.outcome(step_id)
     assert outcome is not None
     assert outcome.downtime_s is not None
-    assert 1 < outcome.downtime_s < 180
+    assert 1 < outcome.downtime_s < 120
     word_count.rate.write_text("400\n")
     time.sleep(8)
-    with stretched() as stretch:
-        rates_per_s, utilisation = measured_rates(word_count.url, NAME, ("split", "count"), 25)
+    rates_per_s, utilisation = measured_rates(word_count.url, NAME, ("split", "count"), 25)
     word_count.rate.write_text("10\n")
-    # A machine that is late adds to what bolts wait, when it was calibrated or now.
-    assert abs(math.log(told.mst_per_s["sentences"] / rates_per_s["split"])) < math.log(1.15 * stretch.factor)
+    assert told.mst_per_s["sentences"] == pytest.approx(rates_per_s["split"], rel=0.15)
     assert str(told.bottleneck) == max(utilisation, key=lambda name: utilisation[name]) == "count"
 
 

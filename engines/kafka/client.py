@@ -7,11 +7,11 @@ The library is imported when a client is made, so nothing else depends on it.
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ IN_FLIGHT = 64
 _PATIENCE_S = 0.25  # between two checks for background errors
 _SECRET_SETTINGS = ("password", "secret", "token", "pem", "oauthbearer.config")
 _OWN_SETTINGS = ("bootstrap.servers", "error_cb", "logger", "log_cb")
+
+_Read = TypeVar("_Read")
 
 Int64s = npt.NDArray[np.int64]
 Partition = tuple[str, int]
@@ -132,8 +134,12 @@ class KafkaClient:
             return np.empty(0, dtype=np.int64)
         wanted = [self._kafka.TopicPartition(topic, number) for topic, number in partitions]
         of_group = self._kafka.ConsumerGroupTopicPartitions(group, wanted)
-        answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
-        committed = self._answer(answers[group], f"group {group!r}").topic_partitions
+
+        def read() -> Any:
+            answers = self._admin.list_consumer_group_offsets([of_group], request_timeout=self._timeout_s)
+            return self._outcome_of(answers[group], f"group {group!r}").topic_partitions
+
+        committed = self._settled(read)
         offsets = {(each.topic, each.partition): max(-1, each.offset) for each in committed if each.error is None}
         return np.array([offsets.get(partition, -1) for partition in partitions], dtype=np.int64)
 
@@ -170,16 +176,19 @@ class KafkaClient:
         return answers
 
     def _offsets(self, wanted: Sequence[Any], spec: Any, futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
-        """The requested offsets; retried within timeout_s while a leader is being elected or not known everywhere."""
+        asked = [futures]  # the first request is under way already
+        return self._settled(lambda: self._answered(wanted, asked.pop() if asked else self._requested(wanted, spec)))
+
+    def _settled(self, read: Callable[[], _Read]) -> _Read:
+        """What `read` returns; retried within timeout_s while a leader or coordinator is elected or not known yet."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                return self._answered(wanted, futures)
-            except _LeaderError as lacking:
+                return read()
+            except _UnsettledError as unsettled:
                 if time.monotonic() > deadline:
-                    raise lacking.error from None
+                    raise unsettled.error from None
             time.sleep(_PATIENCE_S)
-            futures = self._requested(wanted, spec)
 
     def _answered(self, wanted: Sequence[Any], futures: Mapping[Any, Future[Any]]) -> list[tuple[int, int]]:
         by_partition = {(key.topic, key.partition): future for key, future in futures.items()}
@@ -192,14 +201,14 @@ class KafkaClient:
         return [(int(answer.offset), int(answer.timestamp)) for answer in answers]
 
     def _answer(self, future: Future[Any], what: str) -> Any:
-        """The result, without waiting for a leader."""
+        """The result, without waiting for a leader or coordinator."""
         try:
             return self._outcome_of(future, what)
-        except _LeaderError as lacking:
-            raise lacking.error from None
+        except _UnsettledError as unsettled:
+            raise unsettled.error from None
 
     def _outcome_of(self, future: Future[Any], what: str) -> Any:
-        """Raises _LeaderError if there is no leader, a failure for any other error."""
+        """Raises _UnsettledError if there is no leader or coordinator, a failure for any other error."""
         # The request carries the brokers' limit; this one guards against a library that ignores it.
         deadline = time.monotonic() + self._timeout_s + 0.5
         try:
@@ -228,12 +237,14 @@ class KafkaClient:
             remedy = "create it, or correct its name"
         elif code == "_NOENT" or "LEADER" in code:
             remedy = "try again when every partition has a leader"
+        elif "COORDINATOR" in code:
+            remedy = "try again when the group has a coordinator"
         else:
             remedy = f"see that the brokers run and are reachable, or allow more than timeout_s={self._timeout_s:g}"
         log_line = f" ({self._background_errors[-1].str()})" if self._background_errors else ""
         message = f"{self._place}: {what} cannot be read: {reason}{log_line}; {remedy}"
         error = self._error(without_secrets(message, self._secrets))
-        return _LeaderError(error) if "LEADER" in code else error
+        return _UnsettledError(error) if "LEADER" in code or "COORDINATOR" in code else error
 
     def _remember(self, error: Any) -> None:
         # "All brokers are down" follows each failed connection and says less.
@@ -245,9 +256,9 @@ class KafkaClient:
         return without_secrets(detail.str() if hasattr(detail, "str") else str(detail), self._secrets)
 
 
-class _LeaderError(Exception):
-    """A partition has no leader at the moment, or the broker asked is no longer its leader. error: for the caller, once
-    retries end.
+class _UnsettledError(Exception):
+    """At the moment a partition has no leader or a group no coordinator, or the broker asked is no longer it, or still
+    loads what it needs. error: for the caller, once retries end.
     """
 
     def __init__(self, error: Exception) -> None:

@@ -3,12 +3,14 @@
 import math
 import time
 import uuid
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
-from confluent_kafka.admin import AclOperation, ResourceType
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AclOperation, AdminClient, ResourceType
 from kafka_broker import PASSWORD, USER
 from kafka_messages import Messages
 from unit.flink.metered_flink import MeteredFlink
@@ -78,6 +80,29 @@ def test_unread__for_longer_than_a_month_are_told_as_a_month(messages: Messages,
     messages.send(topic, ages(now, 40 * 86400))
     messages.commit(group, topic, 0)
     assert unread(messages, topic, group) == Unread(1, pytest.approx(30 * 86400))
+
+
+def test_a_group_whose_coordinator_still_loads__is_asked_again(
+    messages: Messages, now: datetime, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As brokers answer right after a start, and after a coordinator moved."""
+    topic = messages.topic()
+    messages.send(topic, ages(now, 60, 50))
+    messages.commit(group, topic, 1)
+    asked: list[object] = []
+    listed = AdminClient.list_consumer_group_offsets
+
+    def loads_at_first(self: AdminClient, request: object, **options: float) -> object:
+        asked.append(request)
+        if len(asked) > 1:
+            return listed(self, request, **options)
+        loading: Future[object] = Future()
+        loading.set_exception(KafkaException(KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS)))
+        return {group: loading}
+
+    monkeypatch.setattr(AdminClient, "list_consumer_group_offsets", loads_at_first)
+    assert unread(messages, topic, group).messages == 1
+    assert len(asked) == 2
 
 
 def test_a_group_that_committed_nothing__is_an_error_but_where_nothing_came(

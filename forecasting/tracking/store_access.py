@@ -115,9 +115,11 @@ def refused(uri: str, doing: str, error: Exception) -> TrackingError:
     message = str(error).replace(uri, without_credentials(uri))
     reason = without_secrets(message, as_quoted(_secrets(uri)))[:300]
     # The status is an attribute of MLflow's errors, in requests' response, and in both messages.
-    remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
-    if uri.startswith("sqlite:"):
-        remedy = next((remedy for pattern, remedy in _FILE_REMEDIES.items() if re.search(pattern, str(error))), remedy)
+    if _is_server(uri) or _is_served_database(uri):
+        remedy = LOGIN_REMEDY if re.search(r"\b40[13]\b|UNAUTHENTICATED|PERMISSION_DENIED", str(error)) else REMEDY
+    else:
+        known = (remedy for pattern, remedy in _FILE_REMEDIES.items() if re.search(pattern, str(error)))
+        remedy = next(known, "see that its file can be read and written, or correct FORESCALE_MLFLOW_URI")
     return TrackingError(f"MLflow at {without_credentials(uri)}: {doing} failed ({reason}); {remedy}")
 
 
@@ -129,7 +131,7 @@ def _secrets(uri: str) -> Iterator[str]:
 
 
 def _check_answers(uri: str) -> None:
-    if uri.partition(":")[0] not in {"http", "https"}:
+    if not _is_server(uri):
         return
     try:
         parts = urlsplit(uri)
@@ -157,6 +159,10 @@ def _answer_comes(address: str) -> None:
     with httpx.stream("GET", address, timeout=ANSWER_TIMEOUT_S, follow_redirects=False) as response:
         for _ in bounded(response.iter_raw()):
             pass
+
+
+def _is_server(uri: str) -> bool:
+    return uri.partition(":")[0] in {"http", "https"}
 
 
 def _is_served_database(uri: str) -> bool:

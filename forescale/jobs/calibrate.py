@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,8 @@ from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.registry import cluster_kind
 from modeling.calibration.calibrated import Calibrated, calibrated
 from modeling.calibration.drift import Drift, drifts
-from modeling.calibration.sifting import WARM_S
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sifting import WARM_S, tuples_seen
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.wording import count_of
@@ -87,7 +89,7 @@ def calibrate(
     if not any(operator.used for operator in made.operators.values()):
         raise ModelError(
             f"{count_of(len(found), 'sample')}, none of them usable ({'; '.join(_reasons(made))}); {path} is "
-            "left as it is"
+            f"left as it is; {_remedy(found)}"
         )
     now, before = workspace.clock.now(), against or profile_path(config, workspace.settings)
     before_at = measured_at(before) if before.exists() and not afresh else None
@@ -109,6 +111,12 @@ def _differs(before: Profiles, now: Profiles) -> bool:
     """
     first = any(profile.samples and not before[name].samples for name, profile in now.items())
     return first or bool(drifts(before, now))
+
+
+def _remedy(found: Sequence[OperatorSample]) -> str:
+    if not any(map(tuples_seen, found)):
+        return "the job took in nothing: see whether its sources receive anything, and calibrate while they do"
+    return "calibrate again when the job has run for longer under load"
 
 
 def _reasons(calibrated: Calibrated) -> list[str]:

@@ -205,7 +205,18 @@ def test_calibrate__from_samples_that_are_of_no_use_leaves_the_profiles(
     error = fails(capsys, str(topology), "--samples", young, "--out", str(out))
     assert "2 samples, none of them usable" in error
     assert "started 0 s before" in error
+    assert error.endswith("calibrate again when the job has run for longer under load\n")
     assert not out.exists()
+
+
+def test_calibrate__of_a_job_that_takes_in_nothing_says_what_to_look_at(
+    topology: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    idle = tmp_path / "idle.csv"
+    idle.write_text("operator,index,span_s,busy_s,backpressured_s,records_in\nsplit,0,60,0,0,0\ncount,0,60,0,0,0\n")
+    error = fails(capsys, str(topology), "--samples", str(idle))
+    assert "split: not measured: 0 tuples in all its samples, at least 100 are needed" in error
+    assert "the job took in nothing: see whether its sources receive anything, and calibrate while they do" in error
 
 
 def test_calibrate__from_samples_needs_neither_arrivals_nor_cluster(

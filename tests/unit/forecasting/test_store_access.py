@@ -120,7 +120,7 @@ def test_a_damaged_file__is_named_with_what_helps(tmp_path: Path, content: bytes
         ("(sqlite3.OperationalError) database or disk is full", "make room on its disk"),
         ("(sqlite3.OperationalError) attempt to write a readonly database", "give the right to write its file"),
         ("(sqlite3.OperationalError) database is locked", "see which process holds its file"),
-        ("something else", "correct FORESCALE_MLFLOW_URI"),
+        ("something else, 401 of them", "see that its file can be read and written, or correct FORESCALE_MLFLOW_URI"),
     ],
 )
 def test_a_refusal_of_a_file__names_what_helps(said: str, remedy: str) -> None:

@@ -4,10 +4,11 @@
     python benchmarks/nexmark.py --from FILE     # the tables of earlier measurements
 
 For each query: `init` describes the running job, calibration measures it at one plan, other plans are predicted
-(equal and unequal parallelism, more cores a task manager) and then run: full, for the maximum throughput and the
-bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot, each in a control group
-of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores after each rescale, before
-the quota is set; only the first compiler is on. Needs root and cgroup v1. Some eleven minutes a query.
+(equal and unequal parallelism, more cores a task manager) and then run: full until two spans take in as much, for the
+maximum throughput and the bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot,
+each in a control group of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores
+after each rescale, before the quota is set; only the first compiler is on. Needs root and cgroup v1, and a quiet
+machine. Some ten to fifteen minutes a query.
 """
 
 import argparse

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from queries import QUERIES
-from quotas import Quotas
+from quotas import CpuSpan, Quotas
 
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.init import DraftTarget, described_job, draft_topology
@@ -45,6 +45,8 @@ WARM_S = 3.0
 COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
 """A span has one checkpoint in it. Before it, windows (10 s and 1 s of lateness) and state become those of the load:
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
+STEADY, MAX_SPANS = 0.05, 5
+"""A span counts once it takes in as much as the one before, within a share of that; the last of so many at most."""
 STATE_TTL_S = 10
 LATE_S = 1.0
 RESCALED_S = 120.0
@@ -63,7 +65,8 @@ class Row:
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
     measured again at the end: what the error is of a measurement alone. spare_cores: that a task manager without the
-    job used meanwhile, None if all run it: how much CPU the same little work takes at this moment.
+    job used meanwhile, None if all run it: how much CPU the same little work takes at this moment. steady: whether two
+    spans at full load took in as much.
     """
 
     query: str
@@ -80,6 +83,16 @@ class Row:
     measured_cores: float
     others: float
     spare_cores: float | None = None
+    steady: bool = True
+
+
+@dataclass(frozen=True)
+class Full:
+    """A span at full load: its samples, what the groups used, and whether the span before it took in as much."""
+
+    samples: Sequence[OperatorSample]
+    used: CpuSpan
+    steady: bool
 
 
 @dataclass(frozen=True)
@@ -157,7 +170,8 @@ class Query:
         self._bring(widest)  # every task manager compiles the code
         taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), source)
         self._bring(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
-        samples = [*self._cluster(self.at.cores).operator_samples(SPAN_S)]
+        full = self._full(self.at)
+        samples = [*full.samples]
         full_per_s = sustained_per_s(samples, source)
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
@@ -169,11 +183,8 @@ class Query:
     def row(self, plan: Plan) -> Row:
         told = self.told(plan, 1.0)
         self._bring(plan, next(iter(told.mst_per_s.values())))
-        began = self._held.begun()
-        # With cores of which the machine has room for all task managers: samples name theirs then.
-        samples = self._cluster(self._cores).operator_samples(SPAN_S)
-        full = self._held.since(began)
-        measured_per_s = sustained_per_s(samples, self.topology.sources[0])
+        full = self._full(plan)
+        measured_per_s = sustained_per_s(full.samples, self.topology.sources[0])
         load_per_s = LOAD_SHARE * measured_per_s
         offer(self._folder, {"events": load_per_s})
         self._clock.wait(SETTLE_S)
@@ -184,7 +195,7 @@ class Query:
         at_load = self.told(plan, load_per_s)
         parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
         by_use, count = sorted(used.cores, reverse=True), max(plan.counts)
-        out_of_cores = max(full.cores) >= FULL * plan.cores
+        out_of_cores = max(full.used.cores) >= FULL * plan.cores
         return Row(
             query=self.name,
             again=plan == self.at,
@@ -193,14 +204,29 @@ class Query:
             told_per_s=next(iter(told.mst_per_s.values())),
             measured_per_s=measured_per_s,
             told_bottleneck=CORES if isinstance(told.bottleneck, ContainerLimit) else str(told.bottleneck),
-            measured_bottleneck=CORES if out_of_cores else measured_bottleneck(self.topology, samples),
+            measured_bottleneck=CORES if out_of_cores else measured_bottleneck(self.topology, full.samples),
             told_p95_s=None if at_load.latency is None else at_load.latency.p95_s,
             measured_p95_s=float(np.quantile(latencies_s, 0.95)) if latencies_s.size else None,
             told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
             measured_cores=sum(by_use[:count]),
-            others=full.others,
+            others=full.used.others,
             spare_cores=float(np.mean(by_use[count:])) if count < len(by_use) else None,
+            steady=full.steady,
         )
+
+    def _full(self, plan: Plan) -> Full:
+        """A span at full load, once it takes in as much as the one before."""
+        # With cores of which the machine has room for all task managers: samples name theirs then.
+        cluster = self._cluster(self._cores)
+        before_per_s, spans, steady = 0.0, 0, False
+        while not steady and spans < MAX_SPANS:
+            began = self._held.begun()
+            samples = cluster.operator_samples(SPAN_S)
+            used = self._held.since(began)
+            now_per_s = sustained_per_s(samples, self.topology.sources[0])
+            steady = abs(now_per_s - before_per_s) <= STEADY * before_per_s
+            before_per_s, spans = now_per_s, spans + 1
+        return Full(samples, used, steady)
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:
         """What `forescale model evaluate` says of the plan."""

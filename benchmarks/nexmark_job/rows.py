@@ -30,7 +30,7 @@ def plans_table(rows: Sequence[Row]) -> str:
             "·".join(str(count) for count in row.parallelism.values()) + (" again" if row.again else ""),
             f"{row.cores:g}",
             f"{row.told_per_s:,.0f}",
-            f"{row.measured_per_s:,.0f}",
+            f"{row.measured_per_s:,.0f}{'' if row.steady else ', not steady'}",
             errors[0],
             row.told_bottleneck,
             "same" if row.measured_bottleneck == row.told_bottleneck else row.measured_bottleneck,

@@ -178,7 +178,8 @@ class Query:
         samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
-        return [f"{name}: {note}" for name, one in made.operators.items() for note in one.notes]
+        unsteady = [] if full.steady else [f"no two of {MAX_SPANS} spans at full load took in as much"]
+        return [*unsteady, *(f"{name}: {note}" for name, one in made.operators.items() for note in one.notes)]
 
     def row(self, plan: Plan) -> Row:
         told = self.told(plan, 1.0)

@@ -129,6 +129,7 @@ class _Explanation:
         estimate, (by_threads,) = model.estimate(plan, load), model.share_by_threads([plan], load)
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]])
         price, price_before = self.price_per_hour(turn.plan), self.price_per_hour(running)
+        busy_before, busy_most = self.headroom(number, running)
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
             in_place_at=self.moment(turn.stop_s + downtime_s + drain_s),
@@ -149,6 +150,8 @@ class _Explanation:
             capacity_per_s=capacity_per_s,
             capacity_before_per_s=self.capacity_per_s(running, first),
             saved_h=without.paid_h - self.planned.found.paid_h,
+            busy_before=busy_before,
+            busy_most=busy_most,
         )
 
     def running_before(self, number: int) -> int:

@@ -6,7 +6,7 @@ from math import isnan
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from forescale.report.kit.schedule_words import alternative_name, schedule_words, step_words
+from forescale.report.kit.schedule_words import alternative_name, busy_words, schedule_words, step_words
 from forescale.report.kit.stands_on import placeholder_warning
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
@@ -185,6 +185,8 @@ def step_reason(proposal: Proposal, index: int) -> str:
     fewer = step.replaces.instances - step.plan.instances
     if fewer > 0:
         return f"{told}: {count_of(fewer, 'instance')} fewer will do."
+    if step.relieves:
+        return f"{told}. Without this step the job would be {busy_words(step)}."
     return f"{told}."
 
 

@@ -92,6 +92,13 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
         yield f"without this step {rounded(without)} min in violation are expected, with it {rounded(late, 2)}"
     elif step.saved_h > NEARLY_H:
         yield f"it saves {_amount(schedule, step.saved_h)}"
+    elif step.relieves:
+        yield f"without this step the job would be {busy_words(step)}"
+
+
+def busy_words(step: ScheduledStep) -> str:
+    """How busy the plan before would be, of a step that relieves it."""
+    return f"{step.busy_before:.0%} busy, and at most {step.busy_most:.0%} is aimed for"
 
 
 def _amount(schedule: ScalingSchedule, weighed_h: float) -> str:

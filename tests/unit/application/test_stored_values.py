@@ -124,7 +124,8 @@ NEAR = NearRescale(
 STEP = ScheduledStep(
     NOON, NOON + timedelta(minutes=2), LATER, LATER + timedelta(hours=1), PACKED, BEFORE, {"lines": 12.5}, "split",
     0.75, 1.25, 25.0, 40.0, 6.0, "the peak", 4.5, Disruption(1, 2, 3, 16, 0.5, 2),
-    price_per_hour=1.5, more_per_hour=0.5, capacity_per_s=15.0, capacity_before_per_s=7.5, saved_h=2.5, moved=NEAR,
+    price_per_hour=1.5, more_per_hour=0.5, capacity_per_s=15.0, capacity_before_per_s=7.5, saved_h=2.5, busy_before=0.9,
+    busy_most=0.85, moved=NEAR,
 )  # fmt: skip
 BASIS = DecisionBasis(
     Rung.PROFILE,

@@ -36,6 +36,8 @@ def test_a_plan_that_is_fuller_than_wanted__is_left_and_not_late() -> None:
     (held,) = (each for each in made.alternatives if each.kind is AlternativeKind.HOLD)
     assert (made.violation_minutes, held.violation_minutes) == (pytest.approx(0.0), pytest.approx(0.0))
     assert step.violation_minutes_without == pytest.approx(0.0)
+    # 1.7 tuples a second of two instances that carry one each.
+    assert (step.busy_before, step.busy_most) == (pytest.approx(0.85), pytest.approx(0.8))
     # What the job carries, not the wanted share of it.
     assert (step.capacity_per_s, step.capacity_before_per_s) == (
         pytest.approx(3.0, rel=0.01),

@@ -60,6 +60,12 @@ def test_a_step__says_its_load_what_the_job_carries_and_the_minutes_that_it_spar
     )
 
 
+def test_a_step_that_spares_no_minutes_and_saves_nothing__says_how_busy_the_plan_before_would_be() -> None:
+    full = replace(STEP, violation_minutes_without=2.5, busy_before=0.94, busy_most=0.85)
+    words = "; without this step the job would be 94% busy, and at most 85% is aimed for"
+    assert step_words(replace(SCHEDULE, steps=(full,)), 0).endswith(words)
+
+
 def test_a_step_that_spares_no_minutes__says_what_it_saves_in_hours_or_in_money() -> None:
     saves = replace(SCHEDULE, steps=(replace(STEP, violation_minutes_without=2.5, saved_h=32.0),))
     assert step_words(saves, 0).endswith("; it saves 32 instance-hours")

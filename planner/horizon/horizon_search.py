@@ -104,9 +104,10 @@ class Course:
         """As in `planner.horizon.floors`; cached, as a search within a budget needs them at many prices."""
         down_s = self.downtimes_s(terms)
         others_s = down_s[~np.eye(len(down_s), dtype=bool)]
-        key = float(others_s.min()) if others_s.size else 0.0, terms.max_lag_s, terms.react_s
+        key = float(others_s.min()) if others_s.size else 0.0, float(terms.max_lag_s), float(terms.react_s)
         if key not in self._least_parts:
-            self._least_parts[key] = least_parts(self.rate_per_s, self.capacity_per_s, self.edges_s, *key)
+            capacity_per_s = np.ascontiguousarray(self.capacity_per_s)
+            self._least_parts[key] = least_parts(self.rate_per_s, capacity_per_s, self.edges_s, *key)
         return self._least_parts[key]
 
     @cached_property
@@ -202,26 +203,27 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 
 
 def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCourse:
+    """Whole numbers as floats, and one layout: loops are compiled anew, for seconds, for each mixture of types."""
     change_h, lead_s = _between(course, terms, prices)
     return CompiledCourse(
         rate_per_s=course.rate_per_s,
-        capacity_per_s=course.capacity_per_s,
+        capacity_per_s=np.ascontiguousarray(course.capacity_per_s),
         price_h=course.prices_h,
         change_h=change_h,
         turn_h=np.zeros((course.steps, course.instances.size)) if course.turn_h is None else course.turn_h,
         lead_s=lead_s,
         running=course.running,
-        waiting=course.waiting,
-        free_s=course.free_s,
-        up_s=course.up_s,
+        waiting=float(course.waiting),
+        free_s=float(course.free_s),
+        up_s=float(course.up_s),
         edges_s=course.edges_s,
         down_s=course.downtimes_s(terms),
         room_s=np.full((course.steps, 2), inf) if course.room_s is None else course.room_s,
-        apart_s=terms.apart_s,
+        apart_s=float(terms.apart_s),
         lost_by_s=terms.warm_up.lost_by_second(),
         recourse=terms.recourse,
-        violation_h=prices.violation_h,
-        rescale_h=prices.rescale_h,
+        violation_h=float(prices.violation_h),
+        rescale_h=float(prices.rescale_h),
     )
 
 

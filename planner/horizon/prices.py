@@ -64,7 +64,8 @@ class ChangeTerms:
     def recourse(self) -> tuple[float, float, float, float, float, bool]:
         """As the compiled search takes it (planner.horizon.ways). Where nothing reacts, nothing withholds a step."""
         withholds = self.withholds and self.react_s < inf
-        return self.max_lag_s, self.react_s, self.held_s, self.rescue_utilisation, self.drain_s, withholds
+        lag_s, react_s, held_s = float(self.max_lag_s), float(self.react_s), float(self.held_s)
+        return lag_s, react_s, held_s, float(self.rescue_utilisation), float(self.drain_s), withholds
 
     @property
     def held_s(self) -> float:

@@ -65,7 +65,7 @@ def markdown(proposal: Proposal) -> str:
     steps, local = proposal.schedule.steps, proposal.local
     first, *others = brief_sentences(proposal)  # what is asked, then the reasons
     lines = [f"- {_plain(each.label)}: {_plain(each.text)}" for each in others]
-    parts = [*(f"**{_plain(each)}**" for each in warnings(proposal)), f"**{_plain(first.text)}**", "\n".join(lines)]
+    parts = [*(f"**{_with_commands(each)}**" for each in warnings(proposal)), f"**{_plain(first.text)}**", "\n".join(lines)]
     if steps:
         changes = [_change(proposal, index) for index in range(min(len(steps), MAX_STEPS))]
         more = [f"… and {len(steps) - MAX_STEPS} more"] if len(steps) > MAX_STEPS else []
@@ -95,4 +95,16 @@ def _state(proposal: Proposal, index: int) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return MARKDOWN.sub(r"\\\1", " ".join(visible(shortened(text, 2000)).split()))
+    return _escaped(" ".join(shortened(text, 2000).split()))
+
+
+def _with_commands(text: str) -> str:
+    """As `_plain`, but what is between two backticks stays a command to copy."""
+    parts = " ".join(shortened(text, 2000).split()).split("`")
+    if len(parts) % 2 == 0:
+        return _plain(text)
+    return "".join(f"`{visible(part)}`" if at % 2 else _escaped(part) for at, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return MARKDOWN.sub(r"\\\1", visible(text))

@@ -202,7 +202,7 @@ def deploy_marks(decision: DecisionReport, capacity: Sequence[CapacityStep], sou
         marker={"symbol": symbols, "size": 10, "color": CAPACITY},
         text=[f"<b>{index + 1}</b>" for index in range(len(steps))],
         textposition="top center",
-        textfont={"color": CAPACITY, "size": 13},
+        textfont={"size": 13},
         hovertext=texts,
         hovertemplate="%{hovertext}<extra></extra>",
         cliponaxis=False,

@@ -119,7 +119,8 @@ def vertical_line(at: datetime, text: str) -> tuple[dict[str, object], dict[str,
     x = plotly_time(at)
     line = {"color": "#555555", "width": 1, "dash": "dot"}
     shape = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-    return shape, note_above(x, text)
+    # Left of the line, so that it does not cover the number of a step that follows at once.
+    return shape, note_above(x, text) | {"xanchor": "right", "xshift": -8}
 
 
 def note_above(x: object, text: str) -> dict[str, object]:

@@ -13,6 +13,7 @@ from forescale.report.decision.brief import markdown
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.local_time import LocalTime
+from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import AlternativeKind
 from planner.schedule_json import schedule_from_json, schedule_to_json
 
@@ -141,3 +142,12 @@ def test_the_axis__is_in_local_time_and_has_no_hour_twice() -> None:
     assert forecast["x"][0] == f"{NOW + timedelta(hours=2):%Y-%m-%dT%H:%M:%S}"
     moments = [datetime.fromisoformat(at) for at in forecast["x"]]
     assert {after - before for before, after in pairwise(moments)} == {timedelta(minutes=5)}
+
+
+def test_form__shows_a_command_as_one_and_what_others_named_as_it_is() -> None:
+    decision = sample_decision()
+    never = Ground(Quantity.SERVICE_TIME, Provenance(Origin.DECLARED), ("a_b",))
+    schedule = replace(decision.schedule, basis=replace(decision.schedule.basis, stands_on=(never,)))
+    text = markdown(replace(decision, schedule=schedule).proposal)
+    assert f"`forescale model calibrate {schedule.topology}`" in text
+    assert "of a\\_b are" in text

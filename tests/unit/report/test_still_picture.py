@@ -1,6 +1,7 @@
 """The picture of a decision: the figure of the report, without a script."""
 
 from dataclasses import replace
+from datetime import timedelta
 from xml.etree import ElementTree
 
 import pytest
@@ -57,3 +58,25 @@ def test_picture__shows_a_hostile_name_as_text(name: str) -> None:
 def test_picture__is_drawn_without_a_forecast() -> None:
     decision = replace(sample_decision(), forecasts={}, capacity=())
     assert list(drawn(decision).iter(f"{SVG}polyline"))
+
+
+def test_picture__leaves_the_number_of_a_step_that_is_due_at_once_free() -> None:
+    """A digit of 12 units is 7 wide, and in the middle of its mark."""
+    picture = drawn(sample_decision())
+    (decided,) = (each for each in picture.iter(f"{SVG}text") if each.text == "decided")
+    (line,) = (each for each in picture.iter(f"{SVG}line") if each.get("stroke-dasharray"))
+    assert decided.get("text-anchor") == "end"
+    assert float(decided.get("x", "")) < float(line.get("x1", "")) - 7 / 2
+
+
+@pytest.mark.parametrize("hour", range(0, 24, 5))
+def test_times__are_whole_in_the_small_picture(hour: int) -> None:
+    """Of 30 units; a letter is at most .6 of that wide, and the frame ends 12 right of the figure."""
+    decision = sample_decision()
+    later = timedelta(hours=hour)
+    schedule = replace(decision.schedule, end=decision.schedule.end + later)
+    for each in drawn(replace(decision, schedule=schedule)).iter(f"{SVG}text"):
+        looks = (each.get("class") or "").split()
+        if "time" in looks and "large" not in looks:
+            width = 0.6 * 30 * len(each.text or "")
+            assert float(each.get("x", "")) + (width / 2 if "last" in looks else width) <= 860 + 12

@@ -17,6 +17,8 @@ from modeling.least_parallelism import ROUNDING, Counts, LatencyBounds, Question
 
 MAX_STEP = 64
 """The search gives up when this many instances more of each operator do not help."""
+MAX_LEVELS, TOGETHER = 48, 16
+"""Numbers of instances that the hardest working operators have in common; parallelisms that are asked of at once."""
 
 CanPack = Callable[[Counts], bool]
 NONE_KEPT: Counts = MappingProxyType({})
@@ -39,6 +41,8 @@ def fewest_on_site(
     """
     search = _Search(question, bounds, can_pack, max_instances, least)
     counts, excess = search.grown(dict(begun))
+    if not excess <= ROUNDING:
+        counts, excess = min((counts, excess), search.levelled(begun), key=lambda tried: tried[1])
     return (search.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
 
 
@@ -77,6 +81,35 @@ class _Search:
             else:
                 step *= 2
         return counts, excess
+
+    def levelled(self, begun: Counts) -> tuple[dict[str, int], float]:
+        """The cheapest parallelism that holds in which the hardest working operators have as many instances as each
+        other, else the best one: where containers share their cores among them, it takes all of them to fill another.
+        """
+        used = replace(self._question, site=NOWHERE, packed=None).used([begun])[0]
+        work = {name: used[at] * begun[name] for at, name in enumerate(self._question.topology.order)}
+        hardest = sorted(begun, key=lambda name: -work[name])
+        tries = dict[tuple[int, ...], dict[str, int]]()
+        level = max(begun.values())
+        for _ in range(MAX_LEVELS):
+            for number in range(1, len(hardest) + 1):
+                raised = {name: max(begun[name], min(self._most[name], level)) for name in hardest[:number]}
+                counts = {**begun, **raised}
+                if self._allowed(counts):
+                    tries.setdefault(tuple(counts.values()), counts)
+            level += max(1, ceil(level / 16))
+        best, least = dict(begun), inf
+        several = sorted(tries.values(), key=self._question.price_of)
+        for first in range(0, len(several), TOGETHER):
+            some = several[first : first + TOGETHER]
+            excess = self.excess(some)
+            held = np.flatnonzero(excess <= ROUNDING)
+            at = int(held[0]) if held.size else int(excess.argmin())
+            if excess[at] < least:
+                best, least = some[at], float(excess[at])
+            if held.size:
+                break
+        return best, least
 
     def lowered(self, counts: dict[str, int]) -> dict[str, int]:
         """Without the instances that are not needed, the dearest operators first."""

@@ -83,6 +83,23 @@ def test_loads_between_two_of_one_plan__are_not_worked_out_again(monkeypatch: py
     assert worked_out == [81.0, 160.0, 161.0]
 
 
+def test_loads_of_one_mix_beyond_all_plans__are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two instances of 10 ms carry 160/s at 80 %, however the sources share them."""
+    topology = Topology("join", tuple(map(Operator, "abj")), (Stream("a", "j"), Stream("b", "j")))
+    profiles = {name: OperatorProfile(name, 0.01 if name == "j" else 0.0) for name in "abj"}
+    worked_out: list[float] = []
+
+    def counted(*args: Any) -> tuple[PhysicalPlan, float]:
+        worked_out.append(args[1]["a"])
+        return strongest_plan(*args)
+
+    monkeypatch.setattr(remembered_plans, "strongest_plan", counted)
+    remembered = RememberedPlans(PlanModel(topology, profiles), Limits(0.8, max_instances=4))
+    for a, b in ((300.0, 100.0), (240.0, 80.0), (150.0, 50.0), (50.0, 150.0)):
+        assert remembered.plan({"a": a, "b": b}).parallelism == {"a": 1, "b": 1, "j": 2}
+    assert worked_out == [300.0, 50.0]
+
+
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(cases(), st.sampled_from([0.5, 0.85]), st.sampled_from([3, 8, 64]), st.floats(0.001, 0.2))

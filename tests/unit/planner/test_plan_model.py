@@ -114,3 +114,17 @@ def test_plans_that_cannot_be_packed__are_told_and_keep_their_parallelism() -> N
     assert model.packed(plan) == plan
     ladder = capacity_ladder(RememberedPlans(model, LIMITS), [{"in": 30.0}], [])
     assert any(model.unpacked_because(each.parallelism) is None for each in ladder.plans)
+
+
+def test_cheapest_plan__fills_another_container_though_that_takes_several_operators_at_once() -> None:
+    """At 20/s of 3 · 0.03 s four slots have 1.8 cores to do, of 1. More of one operator leaves the others there: 22 of x
+    leave (0.03 · 4/22 + 0.06) · 20 = 1.3. Eight of each are two containers of 0.9.
+    """
+    line = Topology("line", tuple(map(Operator, ("in", *"xyz"))), tuple(map(Stream, ("in", *"xy"), "xyz")))
+    profiles = {name: OperatorProfile(name, 0.0 if name == "in" else 0.03) for name in line.order}
+    site = Site(ContainerSize(cores=1.0))
+    model = PlanModel(line, profiles, site=site, placing=Placing(line, profiles, {}, FlinkSlots(Offer(site, slots=4))))
+    plan = cheapest_plan(model, {"in": 20.0}, Limits(max_utilisation=1.0, max_instances=25))
+    assert isinstance(plan, PhysicalPlan)
+    assert len(model.packed(plan).packing) == 2
+    assert model.estimate(plan, {"in": 20.0}).utilisation <= 1

@@ -53,6 +53,7 @@ def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float |
                 service_factor=None if flow.service_factor is None else _every(flow.service_factor, flow),
                 core_wait_s=np.maximum(waited_s - hidden_s, 0.0),
                 core_wait_beside_s=np.minimum(waited_s, hidden_s) if hidden_s else None,
+                own_s=None if flow.own_s is None else _every(flow.own_s, flow),
             )
         )
     return found

@@ -63,7 +63,8 @@ class OperatorFlow:
     so that the busiest instance is only bounded. given: by output stream. core_wait_s: seconds per tuple that an
     instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
     bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for which nobody
-    queues, as calls bound the instance.
+    queues, as calls bound the instance. own_s: of service_s, what is spent working and not for calls to end; None if
+    there are no calls.
     """
 
     profile: OperatorProfile
@@ -82,6 +83,7 @@ class OperatorFlow:
     given: Mapping[str, StreamOutput]
     core_wait_s: Floats | None = None
     core_wait_beside_s: Floats | None = None
+    own_s: Floats | None = None
 
     @property
     def name(self) -> str:
@@ -119,14 +121,19 @@ class OperatorFlow:
         return _spread(self.slowed, self.term_per_s * self.service_s)
 
     @property
+    def working_s(self) -> Floats:
+        """Seconds per tuple that an instance works, likewise shape (rows, terms, scenarios or 1)."""
+        return self.service_s if self.own_s is None else self.own_s
+
+    @property
     def cpu_per_s(self) -> Floats:
         """CPU seconds per second of each term on nodes of the measured speed, shape (rows, terms, scenarios).
 
         A tuple's CPU grows with its node's factor, not with the parallelism: instances waiting for each other do not
-        compute. If not measured, busy time is used: more than the CPU if the instance waits while busy, less if further
-        threads compute.
+        compute. If not measured, the time of work is used: more than the CPU if the instance waits meanwhile, less if
+        further threads compute.
         """
-        return self.term_per_s * (self.service_s if self.cpu_s is None else self.cpu_s)
+        return self.term_per_s * (self.working_s if self.cpu_s is None else self.cpu_s)
 
     def cores(self) -> Floats:
         """Cores used by each instance for its tuples, shape (rows, instances, scenarios)."""
@@ -244,7 +251,7 @@ def _operator_flow(
     copies: Floats = np.stack([counts.astype(np.float64) if of in copied else np.ones(len(first)) for of in terms], 1)
     entering, senders = term_per_s * copies[:, :, None], shared / copies[:, :, None]
     least_s = 0.0 if profile.calls is None else profile.calls.least_s
-    services = {of: np.maximum(parameters.service_s(profile, of, counts), least_s) for of in set(terms)}
+    own = np.stack(np.broadcast_arrays(*(parameters.service_s(profile, of, counts) for of in terms)), axis=1)
     factor = plans.factor(name, most)
     return OperatorFlow(
         profile,
@@ -254,13 +261,14 @@ def _operator_flow(
         term_per_s,
         shared,
         copies,
-        np.stack(np.broadcast_arrays(*(services[of] for of in terms)), axis=1),
+        np.maximum(own, least_s),
         None if factor is None else factor[first],
         parameters.cv2(profile),
         parameters.cpu_s(profile),
         0.0 if streams or profile.polling is None else profile.polling.least_s,
         tuple(bounds),
         _outputs(topology, profile, scenarios, row, counts, terms, entering, senders),
+        own_s=None if profile.calls is None else own,
     )
 
 

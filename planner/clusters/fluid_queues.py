@@ -130,7 +130,7 @@ class FluidNetwork:
         for flow in reversed(self.flows):
             inlets = [at[stream or f"->{flow.name}"] for stream in flow.streams]
             term_per_s = flow.term_per_s[0] @ inputs
-            slowed_s = flow.slowed[0] * flow.service_s[0]
+            slowed_s = flow.slowed[0] * flow.working_s[0]
             yield InstanceTotals(
                 flow.name,
                 (term_per_s * for_s[inlets]) @ flow.shares[0],

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from forecasting.arrivals.history import ArrivalHistory, ArrivalSeries
+from modeling.inputs.calls import Calls
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
@@ -304,3 +305,15 @@ def test_state__names_a_file_that_is_no_simulator(tmp_path: Path) -> None:
     (tmp_path / "simulator" / "simulator.db").write_bytes(b"not a database, but long enough to be read as one" * 100)
     with pytest.raises(ClusterError, match=r"simulator\.db cannot be used: file is not a database"):
         simulator.state()
+
+
+def test_samples__count_the_work_of_an_operator_and_not_its_wait_for_calls(tmp_path: Path) -> None:
+    """Of 20 calls of 400 ms one ends every 20 ms; each of 15 tuples a second takes 4 ms of work beside its call."""
+    clock = TraceClock(tmp_path / "clock")
+    clock.start_at(START)
+    profiles = PROFILES | {"transcribe": OperatorProfile("transcribe", 0.004, calls=Calls(20, 0.4))}
+    simulator = SimulatedCluster(CALLS, profiles, _plan(1), 8, 30.0, _calls_per_s(15.0), clock, tmp_path / "simulator")
+    simulator.state()
+    clock.wait(600)
+    (transcribe,) = (each for each in simulator.operator_samples(60) if each.operator == "transcribe")
+    assert transcribe.busy_s == pytest.approx(60 * 15 * 0.004)

@@ -65,7 +65,11 @@ def markdown(proposal: Proposal) -> str:
     steps, local = proposal.schedule.steps, proposal.local
     first, *others = brief_sentences(proposal)  # what is asked, then the reasons
     lines = [f"- {_plain(each.label)}: {_plain(each.text)}" for each in others]
-    parts = [*(f"**{_with_commands(each)}**" for each in warnings(proposal)), f"**{_plain(first.text)}**", "\n".join(lines)]
+    parts = [
+        *(f"**{_with_commands(each)}**" for each in warnings(proposal)),
+        f"**{_plain(first.text)}**",
+        "\n".join(lines),
+    ]
     if steps:
         changes = [_change(proposal, index) for index in range(min(len(steps), MAX_STEPS))]
         more = [f"… and {len(steps) - MAX_STEPS} more"] if len(steps) > MAX_STEPS else []

@@ -7,6 +7,7 @@ from datetime import datetime
 from forescale.report.kit.drift_words import drift_words
 from forescale.report.kit.outage_words import outage_words
 from forescale.report.kit.stands_on import placeholder_line
+from forescale.report.kit.wording import number
 from modeling.wording import count_of, rounded
 from planner.decision_basis import (
     ArrivalFacts,
@@ -28,6 +29,8 @@ from planner.ledger.minute_records import MinuteCount
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
 
 SHOWN_DRIFTS = 3
+STEADY = 1.05
+"""Factor below which arrivals that rise are not worth a figure."""
 _QUALITY = {
     "min_observed": ("windows were observed", "needed"),
     "max_quarantined": ("rows are in quarantine", "allowed"),
@@ -157,10 +160,12 @@ def arrival_words(facts: ArrivalFacts) -> str:
             f"arrivals at {facts.source} are taken as Poisson: {windows} within {PACED.days} days do not show how they "
             "vary"
         )
+    if facts.factor < STEADY:
+        return f"arrivals at {facts.source} are steady: measured in windows of {facts.window_s:g} s"
     assumed = " (assumed: shorter than a window)" if facts.assumed else ""
     return (
-        f"arrivals at {facts.source} rise to {facts.factor:.3g} times their rate for {facts.mean_s:.3g} s{assumed}, "
-        f"{facts.share:.0%} of the time: measured in windows of {facts.window_s:g} s"
+        f"arrivals at {facts.source} rise to {facts.factor:.3g} times their rate for {number(facts.mean_s)} s"
+        f"{assumed}, {facts.share:.0%} of the time: measured in windows of {facts.window_s:g} s"
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
+from modeling.flow.limits import ContainerLimit
 from modeling.inputs.calls import Calls
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
@@ -148,6 +149,14 @@ def test_an_instance_that_calls_bound__waits_for_a_core_beside_its_calls(used: f
     assert shared.latency_s == pytest.approx(0.04 / (1 - used) + 0.15, rel=0.1)
     assert shared.latency is not None
     assert shared.latency.mean_s == pytest.approx(shared.latency_s, rel=0.02)
+
+
+def test_an_instance_whose_cpu_nobody_measured__takes_no_core_while_it_waits_for_calls() -> None:
+    # 15 ms between two calls that end, of which 1 ms is work: half a core does 500 a second, and calls 66.7.
+    profiles = {"a": OperatorProfile("a", 0.0), "b": OperatorProfile("b", 0.001, calls=Calls(10, 0.15))}
+    estimate = evaluate(PAIR, profiles, together(PAIR, {"a": [0], "b": [0]}), {"a": 50.0}, site=site(0.5))
+    assert estimate.mst_per_s["a"] == pytest.approx(10 / 0.15)
+    assert estimate.other_limits[ContainerLimit(1)] == pytest.approx(500 / 50)
 
 
 def test_instances_in_a_full_container__have_no_wait_of_many_years() -> None:

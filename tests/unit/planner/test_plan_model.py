@@ -117,8 +117,8 @@ def test_plans_that_cannot_be_packed__are_told_and_keep_their_parallelism() -> N
 
 
 def test_cheapest_plan__fills_another_container_though_that_takes_several_operators_at_once() -> None:
-    """At 20/s of 3 · 0.03 s four slots have 1.8 cores to do, of 1. More of one operator leaves the others there: 22 of x
-    leave (0.03 · 4/22 + 0.06) · 20 = 1.3. Eight of each are two containers of 0.9.
+    """At 20/s of 3 · 0.03 s four slots use 1.8 cores, of 1. More of one operator leaves the others there: 22 of x leave
+    (0.03 · 4/22 + 0.06) · 20 = 1.3. Eight of each are two containers of 0.9.
     """
     line = Topology("line", tuple(map(Operator, ("in", *"xyz"))), tuple(map(Stream, ("in", *"xy"), "xyz")))
     profiles = {name: OperatorProfile(name, 0.0 if name == "in" else 0.03) for name in line.order}

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from forescale.report.kit.decision_words import (
+    arrival_words,
     calibration_notes,
     calibration_words,
     causes_words,
@@ -15,7 +16,7 @@ from forescale.report.kit.decision_words import (
 from forescale.report.kit.guard_words import reason_words as guard_reason_words
 from forescale.report.kit.step_reasons import reason_words, review_cause_words
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.decision_basis import CalibrationFacts, DecisionBasis, DriftFacts, PriceFacts
+from planner.decision_basis import ArrivalFacts, CalibrationFacts, DecisionBasis, DriftFacts, PriceFacts
 from planner.edit_facts import LimitKind, LimitPassed
 from planner.guard_facts import Reason, ReasonKind
 from planner.ledger.entries import StepEntry
@@ -195,3 +196,10 @@ def test_every_kind_of_cause__has_words() -> None:
 def test_a_person_who_gives_no_reason__is_named() -> None:
     assert reason_words(replace(STEP, reason="")) == "approved by anna"
     assert reason_words(replace(STEP, state=StepState.VETOED, reason="sale is off")) == "sale is off"
+
+
+def test_arrivals__that_hardly_rise_are_steady_and_long_bursts_are_written_out() -> None:
+    steady = ArrivalFacts("cards", factor=1.002, mean_s=1090.0, share=0.97, windows=9000, window_s=60)
+    assert arrival_words(steady) == "arrivals at cards are steady: measured in windows of 60 s"
+    said = arrival_words(replace(steady, factor=1.85, share=0.05))
+    assert said.startswith("arrivals at cards rise to 1.85 times their rate for 1,090 s, 5% of the time")

@@ -14,7 +14,7 @@ from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.history.quality_checks import RECENT, recent_checks
-from forescale.history.silence import silent_s
+from forescale.history.silence import silent_s, told_silent_s
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.jobs.suspected_outages import ASKED_ABOUT, recent_suspects
 from forescale.report.kit.decision_words import calibration_words, cause_words
@@ -204,7 +204,13 @@ def _history(patient: Patient) -> str:
             f"nothing of {', '.join(silent)} was observed since {since:%Y-%m-%d %H:%M} UTC",
             "restore the feed, or say in arrivals.coverage that it was alive without arrivals",
         )
-    return f"{_days(span)} of {count_of(len(history.series), 'source')}, until {until:%Y-%m-%d %H:%M} UTC"
+    lately = [
+        f"; nothing of {source} was observed in its last {for_s / 60:.0f} min"
+        for source, each in history.series.items()
+        if (for_s := told_silent_s(each, each.end))
+    ]
+    of = count_of(len(history.series), "source")
+    return f"{_days(span)} of {of}, until {until:%Y-%m-%d %H:%M} UTC{''.join(lately)}"
 
 
 def _history_quality(patient: Patient) -> str:

@@ -7,6 +7,8 @@ import numpy as np
 from forecasting.arrivals.history import ArrivalSeries
 
 DAY_S = 86400
+SILENT_S = 900
+"""Without an observed window for as long, and for three windows, a feed is told to be silent."""
 QUIET = 0.05
 """Share of its mean load up to which a source counts as quiet: closing time is not to the minute."""
 
@@ -25,3 +27,9 @@ def silent_s(series: ArrivalSeries, at: datetime) -> float:
         if begin >= 0 and usual.size == missing and np.nansum(usual) <= quiet * missing:
             return 0.0
     return max(0.0, (at - series.start).total_seconds() - observed * series.window_s)
+
+
+def told_silent_s(series: ArrivalSeries, at: datetime) -> float:
+    """As `silent_s`, but 0 where it is too short to tell people."""
+    for_s = silent_s(series, at)
+    return for_s if for_s >= max(SILENT_S, 3 * series.window_s) else 0.0

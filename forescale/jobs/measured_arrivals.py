@@ -8,16 +8,13 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import HistoryError
 from forecasting.forecast import Forecast
 from forecasting.within_steps import hidden_burst
-from forescale.history.silence import silent_s
+from forescale.history.silence import told_silent_s
 from forescale.report.kit.decision_words import arrival_words
 from forescale.situation.decision_grounds import VARIATION_SPAN
 from forescale.situation.situation import Situation
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.dispersion import SHORTEST, dispersion_of_history
 from planner.decision_basis import ArrivalFacts, HiddenBurst
-
-SILENT_S = 900
-"""Without an observed window for as long, and for three windows, a feed is told to be silent."""
 
 
 @dataclass(frozen=True)
@@ -83,5 +80,5 @@ def _hidden(series: ArrivalSeries, step_s: int) -> ArrivalFacts | None:
 
 
 def _silent(series: ArrivalSeries, at: datetime) -> ArrivalFacts | None:
-    for_s = silent_s(series, at)
-    return None if for_s < max(SILENT_S, 3 * series.window_s) else ArrivalFacts(series.source, silent_s=for_s)
+    for_s = told_silent_s(series, at)
+    return ArrivalFacts(series.source, silent_s=for_s) if for_s else None

@@ -42,7 +42,10 @@ def test_doctor__fails_a_history_of_which_nothing_was_observed_for_longer_than_p
     settings = install(tmp_path, "act")
     workspace = Workspace(settings)
     silent_since(settings, FIRST - timedelta(hours=2))
-    assert "until 2026-03-02 06:00 UTC" in _history(Patient(workspace, "pair"))
+    seen = _history(Patient(workspace, "pair"))
+    assert seen.endswith("until 2026-03-02 06:00 UTC; nothing of read was observed in its last 120 min")
+    silent_since(settings, FIRST - timedelta(minutes=10))
+    assert _history(Patient(workspace, "pair")).endswith("until 2026-03-02 06:00 UTC")
     # planning.stale_s is 3 h.
     silent_since(settings, FIRST - timedelta(hours=4))
     with pytest.raises(AilmentError, match="nothing of read was observed since 2026-03-02 02:00 UTC"):

@@ -55,8 +55,8 @@ class ScheduledStep:
     price_per_hour: of the plan; more_per_hour: minus that of the plan before it; in the currency of the prices, None if
     there are none. capacity_per_s, capacity_before_per_s: rate that the job carries with the plan, and with the one
     before, when this one takes over; None in schedules of earlier releases. saved_h: instance-hours, weighed by their
-    price, that leaving only this step out would cost more. busy_before: how busy the plan before would be while this
-    one runs, at the planned quantile; busy_most: at most wanted; None in schedules of earlier releases. moved: why it
+    price, that leaving only this step out would cost more. busy_before: how busy the plan before would be if it ran
+    on, at the planned quantile; busy_most: at most wanted; None in schedules of earlier releases. moved: why it
     is asked for earlier than needed. recorded: its reasons as an earlier release worded them.
     """
 

@@ -129,7 +129,7 @@ class _Explanation:
         estimate, (by_threads,) = model.estimate(plan, load), model.share_by_threads([plan], load)
         without = self.followed([*self.turns[:number], *self.turns[number + 1 :]])
         price, price_before = self.price_per_hour(turn.plan), self.price_per_hour(running)
-        busy_before, busy_most = self.headroom(number, running)
+        busy_before, busy_most = self.headroom(number, running, self.turns[max(0, number - 1)].stop_s)
         return ScheduledStep(
             deploy_at=self.moment(turn.asked_s),
             in_place_at=self.moment(turn.stop_s + downtime_s + drain_s),
@@ -157,10 +157,13 @@ class _Explanation:
     def running_before(self, number: int) -> int:
         return self.turns[number - 1].plan if number else self.planned.course.running
 
-    def headroom(self, number: int, plan: int) -> tuple[float, float]:
-        """How full a plan would be in place of a turn's, where its headroom counts, and how full it may be."""
+    def headroom(self, number: int, plan: int, since_s: float | None = None) -> tuple[float, float]:
+        """How full a plan would be in place of a turn's, where its headroom counts, and how full it may be. since_s: if
+        it had run since then.
+        """
         headroom = self.planned.headroom or Headroom(self.quantile, 1.0)
-        first, last = self.planned.ahead.span(self.turns[number].stop_s, self.ends_s[number])
+        from_s = self.turns[number].stop_s if since_s is None else since_s
+        first, last = self.planned.ahead.span(from_s, self.ends_s[number])
         used = self.use.of(headroom.quantile, first, last, each_moment=headroom.each_moment)[plan]
         share = float(self.planned.ladder.usable[plan])
         return float(used) * share, headroom.most * share

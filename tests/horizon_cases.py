@@ -12,6 +12,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.services.pools import ServiceTerms
 from planner.horizon.budget import Budget
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, ChangeRules, HorizonPlanner, Present
 from planner.horizon.prices import ChangeTerms, DisruptionPrices
 from planner.limits import FULL, Limits
@@ -74,6 +75,7 @@ def schedule_of(
     candidates: Mapping[str, PhysicalPlan] | None = None,
     pricing: PlanPricing | None = None,
     disruption: DisruptionPrices = NO_DISRUPTION,
+    headroom: Headroom | None = None,
     placing: Placing | None = None,
     services: ServiceTerms | None = None,
 ) -> ScalingSchedule:
@@ -86,6 +88,7 @@ def schedule_of(
         least=least,
         pricing=pricing,
         disruption=disruption,
+        headroom=headroom,
     )
     proposed = [plan.parallelism for plan in (candidates or {}).values()]
     free_at_s = 0.0 if free_at is None else free_at.timestamp()

@@ -295,10 +295,13 @@ class HorizonPlanner:
             larger = [rungs.raised(turns, factor) for factor in RAISED]
             return [rungs.possible(course.announced), rungs.at_once(static), *larger]
 
+        def fewer(turns: tuple[Turn, ...]) -> list[tuple[Turn, ...]]:
+            return [rungs.possible([*turns[:at], *turns[at + 1 :]]) for at in range(len(turns))]
+
         def judge(turns: tuple[Turn, ...], at: Prices) -> Found:
             return followed_course(judged, turns, self.terms, at)
 
-        return Question(search, adapted, lambda turns: not turns or not too_many(turns), judge, others)
+        return Question(search, adapted, lambda turns: not turns or not too_many(turns), judge, others, fewer)
 
     def followed(
         self,

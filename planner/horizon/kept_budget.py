@@ -20,7 +20,8 @@ Turns = tuple[Turn, ...]
 class Question:
     """search: the best turns within expected violation minutes (None: at the price), from initial prices and by what
     judges expected minutes. adapted: turns with headroom, in several ways; admitted: whether they are within the rules.
-    judge: cost and violations of turns on other paths. others: schedules besides the one that was searched.
+    judge: cost and violations of turns on other paths. others: schedules besides the one that was searched. fewer: the
+    turns without one of them, for each.
     """
 
     search: Callable[[Prices, float | None, Callable[[Found], float]], tuple[Found, Prices]]
@@ -28,6 +29,7 @@ class Question:
     admitted: Callable[[Turns], bool]
     judge: Callable[[Turns, Prices], Found]
     others: Callable[[Turns], Iterable[Turns]]
+    fewer: Callable[[Turns], Iterable[Turns]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,15 @@ def best_kept(question: Question, prices: Prices, allowed: float | None, own: fl
             return False, one.cost_h - now.violation_h * one.violation_minutes + debt_h
         return True, one.cost_h
 
-    return Kept(min(judged, key=rank), now)
+    best = min(judged, key=rank)
+    # Headroom, and paths that the search has not seen, can leave a turn without a purpose.
+    while True:
+        without = dict.fromkeys(turns for each in question.fewer(best.turns) for turns in question.adapted(each))
+        fewer = (question.judge(turns, now) for turns in without if turns not in tried and question.admitted(turns))
+        better = min(fewer, key=rank, default=best)
+        if not rank(better) < rank(best):  # a cost may be NaN, where a plan carries any load
+            return Kept(best, now)
+        best = better
 
 
 def course_within(

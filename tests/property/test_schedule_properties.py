@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.horizon.budget import Budget
-from planner.limits import Limits
+from planner.horizon.headroom import Headroom
+from planner.limits import FULL, Limits
 from planner.plan_model import PlanModel
 from planner.scaling_schedule import ScalingSchedule
 from planner.search.cheapest_plan import cheapest_plan
 
-LIMITS = Limits(max_instances=40)
+LIMITS = Limits(max_utilisation=FULL, max_instances=40)
+HEADROOM = Headroom.of(LIMITS, 0.95)
 LOADS = st.lists(st.floats(0.05, 25), min_size=4, max_size=12)
 
 
@@ -21,7 +23,11 @@ def schedule_for(rates: list[float], work: int, allowed_share: float = 0.005) ->
     """Half an hour at each rate, on ten paths from four fifths of it to six fifths."""
     paths = np.outer(np.linspace(0.8, 1.2, 10), np.repeat(rates, 6))
     return schedule_of(
-        {"source": forecast_of(paths, 300)}, {"source": 1, "work": work}, limits=LIMITS, budget=Budget(allowed_share)
+        {"source": forecast_of(paths, 300)},
+        {"source": 1, "work": work},
+        limits=LIMITS,
+        budget=Budget(allowed_share),
+        headroom=HEADROOM,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
-from copied_store import copied_stores
+from copied_store import copied_ledgers, copied_stores
 from spark_classes import options
 
 # Many processes on few cores: each computes with one thread, and Java, which lives for seconds here, compiles lightly.
@@ -30,7 +30,8 @@ LONGEST = ("flink-2", "flink", "application", "airflow/served", "storm/word_coun
 
 @pytest.fixture(scope="session", autouse=True)
 def _stores_are_copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with copied_stores(tmp_path_factory.getbasetemp()):
+    folder = tmp_path_factory.getbasetemp()
+    with copied_stores(folder), copied_ledgers(folder):
         yield
 
 

@@ -18,8 +18,8 @@ server_jars() {
     command -v mvn >/dev/null || (debian_package maven "the $1 of the tests is fetched with Maven") || return
     partial=$home.partial-$$
     # It lives for seconds: compiling it lightly takes half of the processor time.
-    if MAVEN_OPTS=${MAVEN_OPTS:--XX:TieredStopAtLevel=1} mvn --quiet --batch-mode --file "tests/$1/pom.xml" dependency:copy-dependencies \
-        -DincludeScope=runtime "-DoutputDirectory=$partial"; then
+    if MAVEN_OPTS=${MAVEN_OPTS:--XX:TieredStopAtLevel=1} mvn --quiet --batch-mode --file "tests/$1/pom.xml" \
+        dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$partial"; then
         mv -T "$partial" "$home" 2>/dev/null || [ -d "$home" ] # another run may have been quicker
     else
         echo "tools: $1 $version could not be fetched with Maven; check the network and run again" >&2

@@ -17,8 +17,10 @@ from modeling.least_parallelism import ROUNDING, Counts, LatencyBounds, Question
 
 MAX_STEP = 64
 """The search gives up when this many instances more of each operator do not help."""
-MAX_LEVELS, TOGETHER = 48, 16
-"""Numbers of instances that the hardest working operators have in common; parallelisms that are asked of at once."""
+MAX_LEVELS, TOGETHER, IDLE = 48, 16, 0.02
+"""Numbers of instances that the hardest working operators have in common; parallelisms that are asked of at once; part
+of the work of the hardest working operator up to which another is left out.
+"""
 
 CanPack = Callable[[Counts], bool]
 NONE_KEPT: Counts = MappingProxyType({})
@@ -88,7 +90,9 @@ class _Search:
         """
         used = replace(self._question, site=NOWHERE, packed=None).used([begun])[0]
         work = {name: used[at] * begun[name] for at, name in enumerate(self._question.topology.order)}
-        hardest = sorted(begun, key=lambda name: -work[name])
+        hardest = sorted(
+            (name for name in begun if work[name] > IDLE * max(work.values())), key=lambda name: -work[name]
+        )
         tries = dict[tuple[int, ...], dict[str, int]]()
         level = max(begun.values())
         for _ in range(MAX_LEVELS):

@@ -89,6 +89,8 @@ class ReasonKind(StrEnum):
     BARRED = "barred"
     """diagnosis, action."""
     NO_ROOM = "no room"
+    MAY_BE_LATE = "may be late"
+    """observed: instances that would be added; bound: late seconds that cost as much."""
     STEP_AHEAD = "step ahead"
     """observed: seconds until the next planned step."""
     DWELLS = "dwells"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import inf
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
@@ -19,7 +20,7 @@ from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Assessment, assessed
 from planner.guard.judgement import Verdict, VerdictKind, judged
 from planner.guard.look import look_of
-from planner.guard.terms import GuardTerms
+from planner.guard.terms import GuardTerms, RescueWorth
 from planner.guard.window import Window, window_of
 from planner.guard_facts import ActionKind, DiagnosisKind, GuardState, Reason, ReasonKind
 from planner.ledger.entries import GuardAction, StepEntry
@@ -39,8 +40,10 @@ _NEWEST = 10
 @dataclass(frozen=True)
 class Guarded:
     """A topology and how it is guarded. acts: False to give advice only. look_s: span of one look. lead_s: planning's
-    lead time. floor: the schedule's plans are lower bounds (planning.mode). alone: a lock; True while no other process
-    deploys the step with that id.
+    lead time. floor: the schedule's plans are lower bounds (planning.mode). rescale_h: price of a
+    change of plan, in instance-hours; held_s: how long a schedule expects instances that the guard adds to be kept;
+    most_late_s: longest that the job may be late before it adds some.
+    alone: a lock; True while no other process deploys the step with that id.
     """
 
     topology: Topology
@@ -50,6 +53,9 @@ class Guarded:
     lead_s: float = 300.0
     patience: Patience = field(default_factory=Patience)
     floor: bool = False
+    rescale_h: float = 1.0
+    held_s: float = 0.0
+    most_late_s: float = inf
     alone: Callable[[str], AbstractContextManager[bool]] = lambda step_id: nullcontext(True)
 
 
@@ -249,15 +255,18 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
     plans = [_wanted(step, guarded, ledger) for step in planned if step.deploy_at <= soon]
     made = ledger.schedules(guarded.topology.name, limit=_NEWEST)
     in_force = next((each for each in made if not each.shadow and each.schedule.start <= now < each.schedule.end), None)
+    worth = None
     if in_force is not None and in_force.replaced_by:
         plans.append(ledger.step(in_force.replaced_by).plan)  # a person decided what runs
     elif in_force is not None:
+        if in_force.schedule.violation_price_h > 0 and guarded.acts and not guarded.floor:
+            worth = RescueWorth.at(in_force.schedule.violation_price_h, guarded.rescale_h, guarded.most_late_s)
         verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
         plans.append(_wanted(verified[-1], guarded, ledger) if verified else in_force.schedule.current)
     names = guarded.topology.order
     floor = {name: max((plan.parallelism.get(name, 1) for plan in plans), default=1) for name in names}
     planned_in_s = min(((step.deploy_at - now).total_seconds() for step in planned), default=None)
-    return Schedule(floor, planned_in_s, guarded.lead_s)
+    return Schedule(floor, planned_in_s, guarded.lead_s, worth, guarded.held_s)
 
 
 def _wanted(step: StepEntry, guarded: Guarded, ledger: Ledger) -> PhysicalPlan:

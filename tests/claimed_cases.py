@@ -98,7 +98,7 @@ class DrawnCase:
         """It counts on what is done by that mode of the guard."""
         # The guard sees a minute when it has ended.
         react_s = SEEN_S[mode] + 60.0 + self.terms.lead_s
-        terms = replace(self.terms, react_s=react_s, withholds=mode != "off")
+        terms = replace(self.terms, react_s=react_s, withholds=mode != "off", weighs_rescues=mode == "act")
         headroom = Headroom.of_usual_load(LIMITS) if mode == "act" else Headroom.of(LIMITS, 0.95)
         return _Remembering(PlanModel(self.topology, self.profiles), LIMITS, terms, rescale_h, headroom=headroom)
 

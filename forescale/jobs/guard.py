@@ -20,6 +20,7 @@ from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
 from planner.guard_facts import ActionKind, Diagnosis, DiagnosisKind, Reason, Symptom
 from planner.guarding import Guarded, GuardTurn, guard_turn
+from planner.horizon.budget import Budget
 from planner.ledger.entries import BarredPair, GuardAction
 from planner.provenance import Ground
 
@@ -127,6 +128,11 @@ def _guarded(config: TopologyConfig, terms: GuardTerms) -> Guarded:
         lead_s=planning.lead_s,
         patience=Patience(planning.deploy_timeout_s, hold_s=planning.hold_s),
         floor=planning.floor,
+        rescale_h=planning.rescale_cost_instance_hours,
+        held_s=config.forecast.every_s / 2,
+        most_late_s=Budget(planning.allowed_share, price_h=planning.price_per_violation_minute).most_late_s(
+            config.forecast.horizon_s / 60
+        ),
     )
 
 

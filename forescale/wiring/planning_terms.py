@@ -80,6 +80,7 @@ def change_terms_of(
         planning.guard.drain_s,
         planning.guard_mode != "off",
         warm_up,
+        weighs_rescues=acts,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.guard.sizing import Sizing
-from planner.guard.terms import GuardTerms
+from planner.guard.terms import Backlog, GuardTerms, RescueWorth
 from planner.guard.window import Window
 from planner.guard_facts import (
     ActionKind,
@@ -52,11 +52,15 @@ class Action:
 class Schedule:
     """What the guard needs from the scaling schedule. floor: by operator, instances that it wants now or soon.
     planned_in_s: time until the next step, None if there is none; within lead_s before it, the guard lowers nothing.
+    worth: when it counts on more instances, by its price of a late minute; None if it names none. held_s: how long it
+    expects them to be kept.
     """
 
     floor: Mapping[str, int] = field(default_factory=dict)
     planned_in_s: float | None = None
     lead_s: float = 0.0
+    worth: RescueWorth | None = None
+    held_s: float = 0.0
 
     @property
     def step_ahead(self) -> bool:
@@ -69,7 +73,7 @@ def resolved(
     """The action for a diagnosis, or why there is none. ran_s: how long the plan has run."""
     match ACTION_FOR[diagnosis.kind]:
         case ActionKind.SCALE_UP:
-            return scale_up(diagnosis, window, terms)
+            return scale_up(diagnosis, window, terms, schedule)
         case ActionKind.SCALE_DOWN:
             return scale_down(diagnosis, window, found, terms, schedule, ran_s)
         case ActionKind.RESTART_INSTANCE:
@@ -79,12 +83,21 @@ def resolved(
             return report_keys(diagnosis, terms)
 
 
-def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms) -> Action | Reason:
-    """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too."""
-    sizing = Sizing(window, terms)
+def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms, schedule: Schedule) -> Action | Reason:
+    """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too. Where
+    a schedule has a price of a late minute, once the job is late for longer than the instances are worth.
+    """
+    sizing, running = Sizing(window, terms), window.newest.parallelism
     plan = sizing.grown()
-    if plan == window.newest.parallelism:
+    if plan == running:
         return Reason(ReasonKind.NO_ROOM, diagnosis)
+    growth_per_s = window.backlog_growth_per_s
+    if schedule.worth is not None and growth_per_s is not None and not window.unmeasured:
+        added = sum(plan.values()) - sum(running.values())
+        patience_s = schedule.worth.patience_s(added * schedule.held_s / 3600.0)
+        behind = Backlog(sum(window.backlog.values()), growth_per_s, sum(window.offered_per_s.values()))
+        if not behind.late_for(terms.max_lag_s, terms.window_s + schedule.lead_s, patience_s):
+            return Reason(ReasonKind.MAY_BE_LATE, diagnosis, observed=added, bound=patience_s)
     return _scaling(diagnosis, ActionKind.SCALE_UP, sizing, plan)
 
 

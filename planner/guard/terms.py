@@ -1,7 +1,10 @@
-"""The guard's settings: how long to look, how much to add, when to give up; and the limits on plans."""
+"""The guard's settings: how long to look, how much to add, when to give up; the limits on plans; and when more
+instances are worth their price.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
 from modeling.rescaling.warm_up import WARM, WarmUp
@@ -9,6 +12,9 @@ from planner.limits import Limits
 
 if TYPE_CHECKING:
     from planner.plan_model import PlanModel
+
+_LEAST_H = 1e-6
+"""In place of a violation minute that costs nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,3 +45,56 @@ class GuardTerms:
     def lost_s(self) -> float:
         """Seconds of work at full speed that a rescale costs."""
         return self.downtime_s + self.warm_up.whole_lost_s
+
+
+@dataclass(frozen=True)
+class RescueWorth:
+    """For how many seconds a job is late at the cost of a rescue's two changes of plan, there and back (changes_s), and
+    at that of an instance for an hour (hour_s). most_s: longest that it may be late before it is rescued.
+    """
+
+    changes_s: float
+    hour_s: float
+    most_s: float = inf
+
+    @classmethod
+    def at(cls, violation_h: float, rescale_h: float, most_s: float = inf) -> "RescueWorth":
+        """violation_h: price of a violation minute; rescale_h: of a change of plan; both in instance-hours."""
+        hour_s = 60.0 / max(violation_h, _LEAST_H)
+        return cls(2.0 * rescale_h * hour_s, hour_s, most_s)
+
+    def patience_s(self, added_h: float) -> float:
+        """For how many seconds a job is late at the cost of a rescue that adds so many instance-hours; at most most_s.
+
+        >>> RescueWorth.at(violation_h=3.0, rescale_h=1.0).patience_s(4.0)  # 2 + 4 instance-hours
+        120.0
+        """
+        return min(self.changes_s + self.hour_s * added_h, self.most_s)
+
+
+NOTHING = RescueWorth(0.0, 0.0)
+"""Where late minutes are not weighed: a rescue comes once the job would be late."""
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """waiting: tuples; growth_per_s: of these, negative while they drain. offered_per_s: what comes."""
+
+    waiting: float
+    growth_per_s: float
+    offered_per_s: float
+
+    def late_for(self, max_lag_s: float, within_s: float, for_s: float = 0.0) -> bool:
+        """Whether the lag, within_s from now, will have exceeded max_lag_s for at least for_s seconds; or, while what
+        waits drains, will go on to. `planner.horizon.ways` has the same for all paths of a search.
+
+        >>> behind = Backlog(waiting=1200.0, growth_per_s=4.0, offered_per_s=24.0)
+        >>> behind.late_for(max_lag_s=90.0, within_s=600.0)  # 2,160 wait after 240 s
+        True
+        >>> behind.late_for(90.0, 600.0, for_s=360.0), behind.late_for(90.0, 600.0, for_s=370.0)
+        (False, False)
+        >>> behind.late_for(90.0, 600.0, for_s=350.0)
+        True
+        """
+        then = self.waiting + within_s * self.growth_per_s - for_s * abs(self.growth_per_s)
+        return then > max_lag_s * self.offered_per_s

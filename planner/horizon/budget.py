@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import inf
 
 from planner.horizon.prices import Prices
 
@@ -43,8 +44,16 @@ class Budget:
         """Allowed violation minutes of the past; None if they have a price instead."""
         return None if self.price_h is not None else self.allowed_share * self.past_minutes
 
-    def priced(self, prices: Prices) -> Prices:
-        return prices if self.price_h is None else replace(prices, violation_h=self.price_h)
+    def most_late_s(self, horizon_minutes: float) -> float:
+        """How long a job may be late before it is rescued: the least that any horizon is allowed; for any time if
+        minutes have a price instead.
+        """
+        return inf if self.price_h is not None else 60.0 * MIN_PART * self.allowed_share * horizon_minutes
+
+    def priced(self, prices: Prices, horizon_minutes: float) -> Prices:
+        """Those of a horizon."""
+        violation_h = prices.violation_h if self.price_h is None else self.price_h
+        return replace(prices, violation_h=violation_h, most_late_s=self.most_late_s(horizon_minutes))
 
 
 def allowed_minutes(allowed_share: float, horizon_minutes: float, past_minutes: float, used_minutes: float) -> float:

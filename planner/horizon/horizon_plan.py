@@ -1,6 +1,6 @@
 """Plans a horizon from new forecasts: combines ladder, outlook and budget for one search."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -19,7 +19,7 @@ from planner.errors import PlanError
 from planner.horizon.budget import Budget
 from planner.horizon.headroom import Headroom, Rungs
 from planner.horizon.horizon_search import Course, Found, Turn, best_course, followed_course
-from planner.horizon.kept_budget import Question, best_kept, course_within
+from planner.horizon.kept_budget import Minutes, Question, best_kept, course_within
 from planner.horizon.ladder import Ladder, capacity_ladder
 from planner.horizon.outlook import Outlook, outlook
 from planner.horizon.prices import ChangeTerms, DisruptionPrices, Prices
@@ -193,6 +193,11 @@ class HorizonPlanner:
     def topology(self) -> Topology:
         return self.cheapest.topology
 
+    @property
+    def prices(self) -> Prices:
+        """Those of the last schedule."""
+        return self._prices
+
     def believe(self, profiles: Profiles, arrival_cv2: float | Arrivals) -> None:
         """Use these profiles from now on."""
         model = self.cheapest.model.believing(profiles, arrival_cv2)
@@ -238,8 +243,8 @@ class HorizonPlanner:
         may_stop = np.isfinite(turn_h)
         rungs = Rungs(ahead, ladder, course, self.terms, may_stop, self._prices.rescale_h, instead)
         question = self._question(rungs, judged, present, rules, spans)
-        kept = best_kept(question, budget.priced(self._prices), allowed, own)
-        self._prices = replace(self._prices, violation_h=kept.prices.violation_h)
+        kept = best_kept(question, budget.priced(self._prices, 60 * ahead.hours), allowed, own)
+        self._prices = replace(self._prices, violation_h=kept.prices.violation_h, most_late_s=kept.prices.most_late_s)
         if ladder.has_headroom:
             judged = replace(judged, capacity_per_s=by.capacity_per_s(ladder.to_the_full))
         return HorizonPlan(
@@ -271,7 +276,7 @@ class HorizonPlanner:
             stops_s = [turn.stop_s for turn in turns]
             return rules.most_a_day is not None and most_a_day(before_s, stops_s) > rules.most_a_day
 
-        def search(prices: Prices, allowed: float | None, minutes_of: Callable[[Found], float]) -> tuple[Found, Prices]:
+        def search(prices: Prices, allowed: float | None, minutes_of: Minutes) -> tuple[Found, Prices]:
             found, at = course_within(course, self.terms, prices, allowed, minutes_of)
             now = at
             while too_many(found.turns):
@@ -329,7 +334,7 @@ class HorizonPlanner:
             raise PlanError(f"{ladder.plans[beyond[0]].brief()} cannot be packed: {unpacked[beyond[0]]}")
         turn_h = np.zeros((ahead.steps, len(ladder.plans)))
         course = self._course(ahead, ladder.to_the_full, present, turn_h, price_h)
-        prices = replace(self._prices, violation_h=violation_h)
+        prices = replace(budget.priced(self._prices, 60 * ahead.hours), violation_h=violation_h)
         allowed = budget.minutes(60 * ahead.hours)
         several_found = [followed_course(course, each, self.terms, prices) for each in turns]
         return [

@@ -205,6 +205,7 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
 def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCourse:
     """Whole numbers as floats, and one layout: loops are compiled anew, for seconds, for each mixture of types."""
     change_h, lead_s = _between(course, terms, prices)
+    worth = terms.worth_at(prices)
     return CompiledCourse(
         rate_per_s=course.rate_per_s,
         capacity_per_s=np.ascontiguousarray(course.capacity_per_s),
@@ -221,7 +222,7 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
         room_s=np.full((course.steps, 2), inf) if course.room_s is None else course.room_s,
         apart_s=float(terms.apart_s),
         lost_by_s=terms.warm_up.lost_by_second(),
-        recourse=terms.recourse,
+        recourse=(*terms.recourse, float(worth.changes_s), float(worth.hour_s), float(worth.most_s)),
         violation_h=float(prices.violation_h),
         rescale_h=float(prices.rescale_h),
     )

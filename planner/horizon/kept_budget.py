@@ -14,6 +14,8 @@ from planner.horizon.horizon_search import Course, Found, Turn, best_course
 from planner.horizon.prices import ChangeTerms, Prices
 
 Turns = tuple[Turn, ...]
+Minutes = Callable[[Found, Prices], float]
+"""Expected minutes in violation of what was found, at these prices: they decide when it is rescued."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Question:
     turns without one of them, for each.
     """
 
-    search: Callable[[Prices, float | None, Callable[[Found], float]], tuple[Found, Prices]]
+    search: Callable[[Prices, float | None, Minutes], tuple[Found, Prices]]
     adapted: Callable[[Turns], Iterable[Turns]]
     admitted: Callable[[Turns], bool]
     judge: Callable[[Turns, Prices], Found]
@@ -50,10 +52,10 @@ def best_kept(question: Question, prices: Prices, allowed: float | None, own: fl
     """
     tried = dict[Turns, None]()
 
-    def minutes_of(found: Found) -> float:
+    def minutes_of(found: Found, at: Prices) -> float:
         several = dict.fromkeys(question.adapted(found.turns))
         tried.update(several)
-        return min(question.judge(turns, prices).violation_minutes for turns in several)
+        return min(question.judge(turns, at).violation_minutes for turns in several)
 
     found, now = question.search(prices, allowed, minutes_of)
     several = [found.turns, (), *question.others(found.turns)]
@@ -86,7 +88,7 @@ def course_within(
     terms: ChangeTerms,
     prices: Prices,
     allowed: float | None,
-    minutes_of: Callable[[Found], float] = lambda found: found.violation_minutes,
+    minutes_of: Minutes = lambda found, _: found.violation_minutes,
 ) -> tuple[Found, Prices]:
     """The best course at the lowest price of a violation minute that keeps the expected minutes within `allowed`, and
     that price; the course at MAX_H if no price up to LAST_H does. The price is found by halving and doubling the given
@@ -97,19 +99,19 @@ def course_within(
         return best_course(course, terms, prices), prices
     now = replace(prices, violation_h=min(MAX_H, max(MIN_H, prices.violation_h)))
     found = best_course(course, terms, now)
-    minutes = minutes_of(found)
+    minutes = minutes_of(found, now)
     if minutes > allowed:
         while minutes > allowed and now.violation_h < MAX_H:
             now = replace(now, violation_h=min(MAX_H, 2 * now.violation_h))
             found = best_course(course, terms, now, found.turns)
-            minutes = minutes_of(found)
+            minutes = minutes_of(found, now)
         if minutes <= allowed:
             return found, now
         return _at_any_price(course, terms, now, allowed, found, minutes_of)
     while now.violation_h > MIN_H:
         lower = replace(now, violation_h=max(MIN_H, now.violation_h / 2))
         cheaper = best_course(course, terms, lower, found.turns)
-        if minutes_of(cheaper) > allowed:
+        if minutes_of(cheaper, lower) > allowed:
             break
         found, now = cheaper, lower
     return found, now
@@ -121,12 +123,12 @@ def _at_any_price(
     prices: Prices,
     allowed: float,
     found: Found,
-    minutes_of: Callable[[Found], float],
+    minutes_of: Minutes,
 ) -> tuple[Found, Prices]:
     """The course at a higher price that keeps the allowed minutes; the given course and price if none does."""
     fewer, minutes, now = found, inf, prices
     while minutes > allowed and now.violation_h < LAST_H:
         now = replace(now, violation_h=min(LAST_H, 2 * now.violation_h))
         fewer = best_course(course, terms, now, fewer.turns)
-        minutes = minutes_of(fewer)
+        minutes = minutes_of(fewer, now)
     return (fewer, now) if minutes <= allowed else (found, prices)

@@ -7,6 +7,7 @@ from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
 from modeling.inputs.topology import Topology
 from modeling.rescaling.state_restore import NO_RESTORE, StateRestore
 from modeling.rescaling.warm_up import WARM, WarmUp
+from planner.guard.terms import NOTHING, RescueWorth
 
 HOURLY_S = 3600
 """Default seconds between two forecasts, as in the DAGs."""
@@ -15,13 +16,15 @@ HOURLY_S = 3600
 @dataclass(frozen=True)
 class Prices:
     """violation_h: of a violation minute. rescale_h: of one change of plan; started_h: of each instance that it starts
-    or stops; moved_gib_h: of each GiB of state that it moves to another instance.
+    or stops; moved_gib_h: of each GiB of state that it moves to another instance. most_late_s: longest that a job may
+    be late before it is rescued, where that is weighed (RescueWorth).
     """
 
     violation_h: float
     rescale_h: float = 1.0
     started_h: float = 0.0
     moved_gib_h: float = 0.0
+    most_late_s: float = inf
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class ChangeTerms:
     in total. only_out: no change removes instances. replanned_s: from one forecast, and its plan, to the next.
     rescue_utilisation, drain_s: of a reaction's plan, under the load that it reacts to, and the time in which it is to
     drain what waits. withholds: a step waits while more comes than its plan carries. warm_up: of each plan, from the
-    end of its downtime on.
+    end of its downtime on. weighs_rescues: a reaction comes only once the job would be late for so long that these
+    minutes cost as much (RescueWorth).
     """
 
     lead_s: float
@@ -59,6 +63,7 @@ class ChangeTerms:
     drain_s: float = 600.0
     withholds: bool = True
     warm_up: WarmUp = WARM
+    weighs_rescues: bool = False
 
     @property
     def recourse(self) -> tuple[float, float, float, float, float, bool]:
@@ -66,6 +71,12 @@ class ChangeTerms:
         withholds = self.withholds and self.react_s < inf
         lag_s, react_s, held_s = float(self.max_lag_s), float(self.react_s), float(self.held_s)
         return lag_s, react_s, held_s, float(self.rescue_utilisation), float(self.drain_s), withholds
+
+    def worth_at(self, prices: Prices) -> RescueWorth:
+        """How long a job is late before a reaction is worth it."""
+        if not self.weighs_rescues:
+            return NOTHING
+        return RescueWorth.at(prices.violation_h, prices.rescale_h, prices.most_late_s)
 
     @property
     def held_s(self) -> float:

@@ -18,9 +18,10 @@ LACKING = 1.5
 _LONG_S = 1e9
 """In place of an infinite time to react, which cannot be multiplied by nothing."""
 
-Recourse = tuple[float, float, float, float, float, bool]
+Recourse = tuple[float, float, float, float, float, bool, float, float, float]
 """What is done beside the schedule, as `ChangeTerms` has it: max_lag_s, react_s, held_s, rescue_utilisation, drain_s
-and withholds.
+and withholds; then for how many seconds a job is late at the cost of a rescue's two changes, at that of an
+instance-hour, and at most.
 """
 Speeds = tuple[float, float, float]
 """How fast a plan is in a step: seconds of its first part, downtime included, and the speeds in that and in the rest,
@@ -114,6 +115,12 @@ def _mean(values: Floats) -> float:
 
 
 @compiled
+def _rescue_per_s(waiting: float, rate_per_s: float, down_s: float, utilisation: float, drain_s: float) -> float:
+    """What a rescue's plan must carry."""
+    return rate_per_s / utilisation + (waiting + rate_per_s * down_s) / drain_s
+
+
+@compiled
 def _advanced(
     before: Floats,
     after: Floats,
@@ -127,6 +134,7 @@ def _advanced(
     speeds: Speeds,
     rescue_down_s: float,
     recourse: Recourse,
+    price_h: float,
 ) -> tuple[float, float, float, float]:
     """Advance all paths by one step under a plan, and under what the guard or the next forecast does beside it.
 
@@ -137,16 +145,21 @@ def _advanced(
     step is not late as a whole, as a minute counts that is partly late. carried_per_s: of each plan, shape (plans,
     paths); strongest_per_s: of the strongest. down_s: of a change of the schedule, at the beginning of the step;
     speeds: of the schedule's plan in the step, after that; rescue_down_s: downtime of any other change, with what its
-    warm-up loses. Returns means over the paths: late seconds; instances added and instances missing, as
-    shares of the plan's; and number of changes besides the schedule's.
+    warm-up loses; price_h: of the plan, as in cost_floors_h. Returns means over the paths: late seconds; instances
+    added and instances missing, as shares of the plan's; and number of changes besides the schedule's.
 
     The law of recourse. A path is rescued once its load has exceeded the capacity for react_s (its window, and the time
-    until instances are ready) and the lag is about to exceed max_lag_s. The smallest plan then follows that carries the
-    load of that moment at the guard's utilisation and drains what waits, within drain_s, with its downtime. That plan
-    stays until the schedule's plan alone has carried the load for held_s with nothing waiting; going back to it is
-    another rescale with its downtime. A withheld step follows as soon as its plan carries the load.
+    until instances are ready) and the lag is about to exceed max_lag_s; or, where whoever reacts weighs late minutes,
+    has exceeded it for so long that these cost as much as the rescue: its two changes, and what it adds for held_s. The
+    smallest plan then follows that carries the load of that moment at the guard's utilisation and drains what waits,
+    within drain_s, with its downtime. That plan stays until the schedule's plan alone has carried the load for held_s
+    with nothing waiting; going back to it is another rescale with its downtime. A withheld step follows as soon as its
+    plan carries the load.
     """
-    max_lag_s, react_s, held_s, utilisation, drain_s, _ = recourse
+    max_lag_s, react_s, held_s, utilisation, drain_s, _, turns_worth_s, hour_worth_s, most_s = recourse
+    weighs = hour_worth_s > 0.0
+    ahead_s = 0.0 if weighs else min(react_s, _LONG_S)
+    held_worth_s = hour_worth_s * price_h * min(held_s, _LONG_S) / 3600.0
     parts_s, first_share, then_share = speeds
     paths, rescued = rate_per_s.size, 0.0
     own_per_s = carried_per_s[plan]
@@ -173,7 +186,9 @@ def _advanced(
         over, fits = rate > capacity, (other > 0.0) & (rate <= own)
         over_s = max(clock_s, 0.0) + step_s - path_down_s if over else 0.0
         fits_s = step_s - min(clock_s, 0.0) if fits else 0.0
-        beyond = left + (rate - capacity) * min(react_s, _LONG_S) > max_lag_s * rate
+        added = max(0.0, _rescue_per_s(left, rate, rescue_down_s, utilisation, drain_s) - capacity) / own
+        worth_s = min(turns_worth_s + held_worth_s * added, most_s)
+        beyond = left + (rate - capacity) * (ahead_s - worth_s) > max_lag_s * rate
         helped = over & (over_s >= react_s) & beyond & (capacity < strongest_per_s[path])
         back = fits & (left <= 0.0) & ((instead < 0.0) | (fits_s >= held_s))
         after[0, path] = left
@@ -199,9 +214,15 @@ def _advanced(
             continue
         path_down_s = 0.0 if abs(instead) > 0.0 else down_s
         speed = 1.0 if abs(instead) > 0.0 else then_share
-        first_s = min(max(step_s - (over_s - react_s), path_down_s), step_s)
+        since_s = over_s - react_s
+        if weighs:
+            left = after[0, path]
+            added = max(0.0, _rescue_per_s(left, rate, rescue_down_s, utilisation, drain_s) - capacity) / own
+            worth_s = min(turns_worth_s + held_worth_s * added, most_s)
+            since_s = min(since_s, (left - max_lag_s * rate) / (rate - capacity) - worth_s)
+        first_s = min(max(step_s - since_s, path_down_s), step_s)
         waits, late = stepped(before[0, path], rate, capacity * speed, first_s, path_down_s, max_lag_s)
-        need = rate / utilisation + (waits + rate * rescue_down_s) / drain_s
+        need = _rescue_per_s(waits, rate, rescue_down_s, utilisation, drain_s)
         sized = strongest_per_s[path]
         for number in range(carried_per_s.shape[0]):
             if need <= carried_per_s[number, path] < sized:
@@ -398,6 +419,7 @@ def best_turns(course: CompiledCourse, bounds: CostBounds, stayed: int, turned: 
                         speeds_in(edges_s, at, up[here, plan, kind], course.lost_by_s),
                         longest_s[plan],
                         course.recourse,
+                        course.price_h[plan],
                     )
                     waits[after, plan, place] = _mean(now[0])
                     rests = waits[after, plan, place] == 0.0 and _rests(now)
@@ -483,6 +505,7 @@ def best_turns(course: CompiledCourse, bounds: CostBounds, stayed: int, turned: 
                         speeds_in(edges_s, step, runs_s, course.lost_by_s),
                         longest_s[plan],
                         course.recourse,
+                        course.price_h[plan],
                     )
                     state, moved = moved, state
                     spent_h += course.price_h[plan] * (1.0 + more + LACKING * lacking) * step_s / 3600.0
@@ -646,6 +669,7 @@ def followed(
             speeds_in(edges_s, at, up_s, course.lost_by_s),
             longest_s[plan],
             course.recourse,
+            course.price_h[plan],
         )
         state, moved = moved, state
         late_in_all_s += told[0]

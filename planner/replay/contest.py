@@ -197,6 +197,7 @@ class Contest:
             rescue_utilisation=self.guard_terms().utilisation,
             drain_s=self.guard_terms().drain_s,
             warm_up=engine.warm_up,
+            weighs_rescues=True,
         )
         limits = replace(self.limits, max_utilisation=self.headroom)
         planner = HorizonPlanner(

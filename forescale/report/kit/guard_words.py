@@ -141,6 +141,9 @@ def _conclusion_words(reason: Reason) -> str:
             return f"{reason.action} has kept failing and is barred"
         case ReasonKind.NO_ROOM:
             return "more instances are not allowed or would not help: raise planning.max_instances"
+        case ReasonKind.MAY_BE_LATE:
+            more = f"{reason.observed:.0f} more instances cost as much as {reason.bound:.0f} s of being late"
+            return f"{more} at the schedule's price, and so many are not in sight"
         case ReasonKind.STEP_AHEAD:
             return f"a planned step is {reason.observed:.0f} s ahead, so the plan is held"
         case ReasonKind.DWELLS:

@@ -75,6 +75,10 @@ class Guard:
         self._open = _Open(chosen, seen.at_s)
         return Decision(chosen.plan, f"{chosen.kind}: {chosen.diagnosis.kind}")
 
+    def withdraw(self) -> None:
+        """The newest decision is not deployed."""
+        self._open = None
+
     def withheld(self, plan: Mapping[str, int], issued_s: float, seen: Seen) -> Reason | None:
         """Why a plan waits whose forecasts were issued at issued_s (epoch seconds); None if it does not."""
         settles_s = 0.0

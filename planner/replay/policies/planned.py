@@ -19,6 +19,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.scale_efficiency import LINEAR
 from modeling.wording import rounded
+from planner.guard.terms import Backlog
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import Announced, HorizonPlanner, Present
 from planner.plan_model import PlanModel
@@ -116,12 +117,17 @@ class Planned:
     def _guarded(self, seen: Seen) -> Decision | None:
         """What the guard adds if the lag will become too long. It removes nothing: that is up to the next forecast."""
         decision = self._guard.decide(seen) if self._grows_late(seen) else None
-        if decision is None or sum(decision.plan.values()) <= sum(seen.plan.values()):
+        if decision is None or (added := sum(decision.plan.values()) - sum(seen.plan.values())) <= 0:
+            return None
+        worth = self.terms.worth_at(self._planner.prices)
+        if not self._grows_late(seen, worth.patience_s(added * self.terms.held_s / 3600.0)):
+            self._guard.withdraw()
             return None
         self._due.clear()
         return decision
 
-    def _grows_late(self, seen: Seen) -> bool:
+    def _grows_late(self, seen: Seen, for_s: float = 0.0) -> bool:
+        """Whether the lag will have been too long for so many seconds by the time that more instances are there."""
         measured = seen.measured
         if not (measured.minutes and measured.backlog[-1].any()):
             return False
@@ -129,8 +135,8 @@ class Planned:
         came, taken = measured.arrivals_per_s[newest].sum(axis=1), measured.taken_per_s[newest].sum(axis=1)
         if not came.size:
             return False
-        waits = float(measured.backlog[-1].sum()) + self.terms.react_s * float((came - taken).mean())
-        return waits > self.terms.max_lag_s * float(came.mean())
+        behind = Backlog(float(measured.backlog[-1].sum()), float((came - taken).mean()), float(came.mean()))
+        return behind.late_for(self.terms.max_lag_s, self.terms.react_s, for_s)
 
     def _plan(self, seen: Seen, forecasts: Mapping[str, Forecast]) -> None:
         announced = self._announced(seen.at_s)

@@ -13,7 +13,7 @@ from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Assessment, Pair, assessed
 from planner.guard.judgement import Verdict, VerdictKind, judged, keeps_failing
 from planner.guard.sizing import Sizing
-from planner.guard.terms import GuardTerms
+from planner.guard.terms import GuardTerms, RescueWorth
 from planner.guard.window import Window
 from planner.guard_facts import ActionKind, DiagnosisKind, ReasonKind
 from planner.limits import Limits
@@ -88,6 +88,20 @@ def test_too_few_instances_allowed__go_to_who_lacks_most() -> None:
     both = steady(work=(1.0, 1.0), waits=0.5, offered=30.0, backlog=1200.0, read=0.4)
     # Wanted are 2 of read and 10 of work. work lacks 10/2, 10/3, 10/4, then as much as read: 10/5 = 2/1.
     assert done(assess(both, replace(TERMS, limits=Limits(max_instances=6)))).plan == {"read": 1, "work": 5}
+
+
+@pytest.mark.parametrize(("price_h", "acts"), [(1.0, False), (1.05, True)])
+def test_scale_up_beside_a_schedule__waits_until_late_minutes_cost_as_much(price_h: float, acts: bool) -> None:
+    """2,800 wait, and 20/s more: 12,400 in the 480 s of a window and the lead. 180 s of 30/s are 5,400, so the job is
+    late for 350 s by then. 8 more instances for half an hour and two changes cost 6 instance-hours: 360 s at 1 each.
+    """
+    behind = [look(n, work=(1.0, 1.0), waits=0.5, offered=30.0, backlog=400.0 + 1200.0 * n) for n in range(3)]
+    schedule = Schedule(lead_s=300.0, worth=RescueWorth.at(price_h, rescale_h=1.0), held_s=1800.0)
+    found = assess(window(*behind), schedule=schedule)
+    if acts:
+        assert done(found).plan == {"read": 1, "work": 10}
+    else:
+        assert (found.action, values(found)) == (None, [(ReasonKind.MAY_BE_LATE, 8, pytest.approx(360.0))])
 
 
 def test_scale_down__goes_to_what_the_load_needs_and_not_below_the_floor() -> None:

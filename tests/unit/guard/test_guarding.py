@@ -35,7 +35,9 @@ def rescales(bench: Bench) -> int:
     return int(np.count_nonzero(np.diff(counts)))
 
 
-def schedule(bench: Bench, current: PhysicalPlan, *steps: tuple[float, PhysicalPlan]) -> list[str]:
+def schedule(
+    bench: Bench, current: PhysicalPlan, *steps: tuple[float, PhysicalPlan], violation_price_h: float = 0.0
+) -> list[str]:
     """An approved schedule of plans by the minute they are deployed at. Ids of its steps."""
     end, before, made = after(24 * 60), current, []
     for minute, plan in steps:
@@ -46,6 +48,7 @@ def schedule(bench: Bench, current: PhysicalPlan, *steps: tuple[float, PhysicalP
         before = plan
     now = bench.clock.now()
     whole = ScalingSchedule("pair", now, now, end, 0.95, current, tuple(made), 1.0, "planned")
+    whole = replace(whole, violation_price_h=violation_price_h)
     schedule_id = bench.ledger.record_schedule(whole)
     bench.ledger.approve_schedule(schedule_id, at=now, by="anna", why="as planned")
     return [f"{schedule_id}-{number}" for number in range(1, len(steps) + 1)]
@@ -190,6 +193,22 @@ def test_a_planned_peak__keeps_the_plan_from_being_lowered(tmp_path: Path) -> No
     schedule(other, plan_of(1), (50.0, plan_of(7)))
     other.until(31)
     assert other.work == 7
+
+
+def test_a_price_of_late_minutes__has_the_guard_wait_until_more_instances_are_worth_theirs(tmp_path: Path) -> None:
+    """10/s more wait each second. After nine minutes 5,400 do, 180 s of 30/s, and within 480 s the job is late for as
+    many: what 4 instances for half an hour, and two changes, cost at .5 instance-hours a minute. Until then it waits.
+    """
+    bench = Bench(tmp_path, [30.0] * 120, work=2)
+    bench.guarded = replace(bench.guarded, held_s=1800.0)
+    schedule(bench, plan_of(2), violation_price_h=0.5)
+    (*_, last) = bench.until(8)
+    assert [(each.kind, each.observed, each.bound) for each in last.reasons] == [
+        (ReasonKind.MAY_BE_LATE, 4, pytest.approx(480.0))
+    ]
+    assert bench.work == 2
+    bench.until(11)
+    assert bench.work == 6
 
 
 def test_a_planned_step__follows_on_what_the_guard_has_put_in_place(tmp_path: Path) -> None:

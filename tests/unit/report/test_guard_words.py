@@ -84,6 +84,11 @@ def test_symptom__says_its_numbers(symptom: Symptom, words: str) -> None:
             f"{IS_FULL}; more instances are not allowed or would not help: raise planning.max_instances",
         ),
         (
+            Reason(ReasonKind.MAY_BE_LATE, FULL, observed=3, bound=75.0),
+            f"{IS_FULL}; 3 more instances cost as much as 75 s of being late at the schedule's price, and so many are "
+            "not in sight",
+        ),
+        (
             Reason(ReasonKind.NOT_WORTH_IT, IDLE, observed=1, bound=11),
             f"{IS_IDLE}; 1 of 11 instances less are not worth a rescale",
         ),

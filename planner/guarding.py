@@ -20,7 +20,7 @@ from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Assessment, assessed
 from planner.guard.judgement import Verdict, VerdictKind, judged
 from planner.guard.look import look_of
-from planner.guard.terms import GuardTerms, RescueWorth
+from planner.guard.terms import SPARE_H, GuardTerms, RescueWorth
 from planner.guard.window import Window, window_of
 from planner.guard_facts import ActionKind, DiagnosisKind, GuardState, Reason, ReasonKind
 from planner.ledger.entries import GuardAction, StepEntry
@@ -259,7 +259,7 @@ def _schedule(guarded: Guarded, ledger: Ledger, now: datetime) -> Schedule:
     if in_force is not None and in_force.replaced_by:
         plans.append(ledger.step(in_force.replaced_by).plan)  # a person decided what runs
     elif in_force is not None:
-        if in_force.schedule.violation_price_h > 0 and guarded.acts and not guarded.floor:
+        if 0 < in_force.schedule.violation_price_h <= SPARE_H and guarded.acts and not guarded.floor:
             worth = RescueWorth.at(in_force.schedule.violation_price_h, guarded.rescale_h, guarded.most_late_s)
         verified = ledger.steps(schedule_id=in_force.id, states=(StepState.VERIFIED,))
         plans.append(_wanted(verified[-1], guarded, ledger) if verified else in_force.schedule.current)

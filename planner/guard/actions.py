@@ -52,7 +52,7 @@ class Action:
 class Schedule:
     """What the guard needs from the scaling schedule. floor: by operator, instances that it wants now or soon.
     planned_in_s: time until the next step, None if there is none; within lead_s before it, the guard lowers nothing.
-    worth: when it counts on more instances, by its price of a late minute; None if it names none. held_s: how long it
+    worth: when it counts on more instances; None for at once. held_s: how long it
     expects them to be kept.
     """
 

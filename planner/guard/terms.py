@@ -13,8 +13,8 @@ from planner.limits import Limits
 if TYPE_CHECKING:
     from planner.plan_model import PlanModel
 
-_LEAST_H = 1e-6
-"""In place of a violation minute that costs nothing."""
+SPARE_H = 0.1
+"""Price of a violation minute, in instance-hours, at which a budget has minutes to spare: it never becomes lower."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,9 @@ class GuardTerms:
 class RescueWorth:
     """For how many seconds a job is late at the cost of a rescue's two changes of plan, there and back (changes_s), and
     at that of an instance for an hour (hour_s). most_s: longest that it may be late before it is rescued.
+
+    Only where a budget has minutes to spare. Where it has not, each that is waited is missed elsewhere, and overloads
+    that last would cost both the minutes and the rescue.
     """
 
     changes_s: float
@@ -60,14 +63,18 @@ class RescueWorth:
     @classmethod
     def at(cls, violation_h: float, rescale_h: float, most_s: float = inf) -> "RescueWorth":
         """violation_h: price of a violation minute; rescale_h: of a change of plan; both in instance-hours."""
-        hour_s = 60.0 / max(violation_h, _LEAST_H)
+        if violation_h > SPARE_H:
+            return NOTHING
+        hour_s = 60.0 / SPARE_H
         return cls(2.0 * rescale_h * hour_s, hour_s, most_s)
 
     def patience_s(self, added_h: float) -> float:
         """For how many seconds a job is late at the cost of a rescue that adds so many instance-hours; at most most_s.
 
-        >>> RescueWorth.at(violation_h=3.0, rescale_h=1.0).patience_s(4.0)  # 2 + 4 instance-hours
-        120.0
+        >>> RescueWorth.at(violation_h=0.1, rescale_h=1.0).patience_s(4.0)  # 2 + 4 instance-hours
+        3600.0
+        >>> RescueWorth.at(violation_h=0.2, rescale_h=1.0).patience_s(4.0)
+        0.0
         """
         return min(self.changes_s + self.hour_s * added_h, self.most_s)
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import inf
 
+from planner.guard.terms import SPARE_H
 from planner.horizon.prices import Prices
 
-MIN_H, MAX_H = 0.1, 30.0
+MIN_H, MAX_H = SPARE_H, 30.0
 """Range of the price of a violation minute, in instance-hours, in which the search looks first."""
 LAST_H = 60.0
 """Upper end of the search if MAX_H is not enough; paid only if that keeps the budget."""

@@ -90,13 +90,14 @@ def test_too_few_instances_allowed__go_to_who_lacks_most() -> None:
     assert done(assess(both, replace(TERMS, limits=Limits(max_instances=6)))).plan == {"read": 1, "work": 5}
 
 
-@pytest.mark.parametrize(("price_h", "acts"), [(1.0, False), (1.05, True)])
-def test_scale_up_beside_a_schedule__waits_until_late_minutes_cost_as_much(price_h: float, acts: bool) -> None:
+@pytest.mark.parametrize(("most_s", "acts"), [(360.0, False), (340.0, True)])
+def test_scale_up_beside_a_schedule__waits_for_as_long_as_the_job_may_be_late(most_s: float, acts: bool) -> None:
     """2,800 wait, and 20/s more: 12,400 in the 480 s of a window and the lead. 180 s of 30/s are 5,400, so the job is
-    late for 350 s by then. 8 more instances for half an hour and two changes cost 6 instance-hours: 360 s at 1 each.
+    late for 350 s by then. 8 more instances for half an hour and two changes are worth an hour, but it may not be so
+    late.
     """
     behind = [look(n, work=(1.0, 1.0), waits=0.5, offered=30.0, backlog=400.0 + 1200.0 * n) for n in range(3)]
-    schedule = Schedule(lead_s=300.0, worth=RescueWorth.at(price_h, rescale_h=1.0), held_s=1800.0)
+    schedule = Schedule(lead_s=300.0, worth=RescueWorth.at(0.1, rescale_h=1.0, most_s=most_s), held_s=1800.0)
     found = assess(window(*behind), schedule=schedule)
     if acts:
         assert done(found).plan == {"read": 1, "work": 10}

@@ -195,13 +195,13 @@ def test_a_planned_peak__keeps_the_plan_from_being_lowered(tmp_path: Path) -> No
     assert other.work == 7
 
 
-def test_a_price_of_late_minutes__has_the_guard_wait_until_more_instances_are_worth_theirs(tmp_path: Path) -> None:
+def test_minutes_to_spare__have_the_guard_wait_until_more_instances_are_worth_theirs(tmp_path: Path) -> None:
     """10/s more wait each second. After nine minutes 5,400 do, 180 s of 30/s, and within 480 s the job is late for as
-    many: what 4 instances for half an hour, and two changes, cost at .5 instance-hours a minute. Until then it waits.
+    many: as long as it may be. Two changes, and 4 instances for half an hour, would be worth 40 minutes.
     """
     bench = Bench(tmp_path, [30.0] * 120, work=2)
-    bench.guarded = replace(bench.guarded, held_s=1800.0)
-    schedule(bench, plan_of(2), violation_price_h=0.5)
+    bench.guarded = replace(bench.guarded, held_s=1800.0, most_late_s=480.0)
+    schedule(bench, plan_of(2), violation_price_h=0.1)
     (*_, last) = bench.until(8)
     assert [(each.kind, each.observed, each.bound) for each in last.reasons] == [
         (ReasonKind.MAY_BE_LATE, 4, pytest.approx(480.0))
@@ -209,6 +209,11 @@ def test_a_price_of_late_minutes__has_the_guard_wait_until_more_instances_are_wo
     assert bench.work == 2
     bench.until(11)
     assert bench.work == 6
+    none_to_spare = Bench(tmp_path / "other", [30.0] * 120, work=2)
+    none_to_spare.guarded = replace(none_to_spare.guarded, held_s=1800.0, most_late_s=480.0)
+    schedule(none_to_spare, plan_of(2), violation_price_h=0.2)
+    none_to_spare.until(6)
+    assert none_to_spare.work == 5
 
 
 def test_a_planned_step__follows_on_what_the_guard_has_put_in_place(tmp_path: Path) -> None:

@@ -52,21 +52,29 @@ def test_a_rescue__is_taken_back_after_half_the_time_between_forecasts_at_the_pr
 def test_a_rescue_that_is_weighed__waits_until_late_minutes_cost_as_much() -> None:
     """24/s for 20/s: 4/s more wait, 2,160 of them, 90 s of lag, after 540 s. When 4,800 wait after 1,200 s, a rescue
     takes 24 / .85 + (4,800 + 2,880) / 600 = 41/s, 21/s more than runs: 1.05 of its plans of 2 instances, so 1.05
-    instance-hours in half an hour, and two changes .5 each. That is 492 s at .25 instance-hours a minute, and the job
-    is late for 660 s: so it comes 168 s before.
+    instance-hours in half an hour, and two changes .02 each. That is 655 s at .1 instance-hours a minute, and the job
+    is late for 660 s: so it comes 5 s before.
 
-    2,880 arrive in the 120 s that it stops, and 16/s drain: 303 s until 2,160 wait. Three steps are late in part.
+    2,880 arrive in the 120 s that it stops, and 36/s drain: 153 s until 2,160 wait. Three steps are late in part.
     """
     course, weighing = _course([24.0] * 12, [20.0, 30.0, 40.0, 60.0]), replace(TERMS, weighs_rescues=True)
-    found = followed_course(course, (), weighing, Prices(0.25, rescale_h=0.5))
-    worth_s = 60 / 0.25 * (2 * 0.5 + 2 * 0.5 * (24 / 0.85 + (4800 + 2880) / 600 - 20) / 20)
-    drained_s = (4 * (540 + worth_s) + 2880 - 2160) / 16
+    found = followed_course(course, (), weighing, Prices(0.1, rescale_h=0.02))
+    worth_s = 60 / 0.1 * (2 * 0.02 + 2 * 0.5 * (24 / 0.85 + (4800 + 2880) / 600 - 20) / 20)
+    drained_s = (4 * (540 + worth_s) + 2880 - 2160) / 36
     assert 60 * found.late_minutes[0] == pytest.approx(worth_s + 120 + drained_s + 3 * 30)
-    # At any price it takes as long as the guard does to see it.
-    dear = Prices(1000.0, rescale_h=0.5)
-    assert followed_course(course, (), weighing, dear).late_minutes[0] == pytest.approx(
-        followed_course(course, (), TERMS, dear).late_minutes[0]
-    )
+    # Where there are no minutes to spare, it comes as soon as the guard has seen the overload.
+    dear = Prices(0.2, rescale_h=0.02)
+    at_once, waited = (followed_course(course, (), terms, dear) for terms in (TERMS, weighing))
+    assert (waited.cost_h, waited.violation_minutes) == (at_once.cost_h, at_once.violation_minutes)
+
+
+def test_a_rescue_that_is_weighed__is_no_later_than_it_may_be() -> None:
+    """As above, but late for at most 300 s, after 840 s. 4/s have waited by then, and 2,880 more after the stop, which
+    takes 39/s: 16/s drain. Three steps are late in part.
+    """
+    course, weighing = _course([24.0] * 12, [20.0, 30.0, 40.0, 60.0]), replace(TERMS, weighs_rescues=True)
+    found = followed_course(course, (), weighing, Prices(0.1, rescale_h=0.02, most_late_s=300.0))
+    assert 60 * found.late_minutes[0] == pytest.approx(300 + 120 + (4 * 840 + 2880 - 2160) / 16 + 3 * 30)
 
 
 def test_a_load_that_is_over_for_less_than_the_reaction__is_late_and_not_rescued() -> None:

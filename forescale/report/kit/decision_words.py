@@ -29,8 +29,7 @@ from planner.ledger.minute_records import MinuteCount
 from planner.pricing.instance_cost import CostQuantity, UnknownCost
 
 SHOWN_DRIFTS = 3
-STEADY = 1.05
-"""Factor below which arrivals that rise are not worth a figure."""
+STEADY = 1.05  # factor below which arrivals that rise are not worth a figure
 _QUALITY = {
     "min_observed": ("windows were observed", "needed"),
     "max_quarantined": ("rows are in quarantine", "allowed"),

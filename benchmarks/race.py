@@ -14,8 +14,8 @@ over which metrics are averaged, so the target of the lag is longer than in prod
 race.
 
 Before the first race, the capacity of an instance and the downtime are measured; all policies and the replay know them.
---work keeps each finished policy: an interrupted race goes on with the next. Needs root and cgroup v1, and
-`bash scripts/tools.sh jdk kafka flink_kafka`.
+--work keeps each finished policy: an interrupted race goes on with the next. race.md there is the table, race.svg shows
+the planner and Flink's autoscaler. Needs root and cgroup v1, and `bash scripts/tools.sh jdk kafka flink_kafka`.
 """
 
 import argparse
@@ -41,8 +41,10 @@ from kafka_broker import KafkaBrokerError
 from kafka_forecasts import KafkaForecasts, RacedTopic
 from load import RaceLoad, race_load
 from outcome import Raced, kept, written
+from race_picture import DRAWN, race_picture
 from race_tables import race_table
 
+from forescale.files.atomic import write_whole
 from forescale.jobs.workers import worker_processes
 from forescale.local.errors import ServiceError
 from planner.errors import ClusterError, PlanError
@@ -186,7 +188,9 @@ def main() -> None:
     except (ServiceError, KafkaBrokerError, ClusterError, PlanError) as error:
         parser.exit(1, f"{error}\n")
     table = race_table(race.load(known), race.terms, known, done, simulated)
-    (asked.work / "race.md").write_text(table, encoding="utf-8")
+    write_whole(table, asked.work / "race.md")
+    if DRAWN.keys() & done.keys():
+        write_whole(race_picture(done, race.load(known).speed), asked.work / "race.svg")
     print(table)
 
 

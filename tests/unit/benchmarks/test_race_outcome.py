@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from measured_minutes import measured_minutes, seen_at_the_end
 
 from planner.replay.policies.flink_autoscaler import FlinkAutoscaler, FlinkAutoscalerSettings
+from planner.replay.run import Replayed
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "race_job"
 
@@ -112,3 +114,29 @@ def test_flinks_autoscaler__sees_the_rates_of_the_engine_and_the_times_of_the_tr
     assert decision.plan["work"] == 3
     # Of the trace's own rates the library makes 0/s, and asks for nothing.
     assert FlinkAutoscaler(FlinkAutoscalerSettings(), "plain").decide(seen) is None
+
+
+def test_the_picture__shows_the_raced_minutes_in_rates_and_lags_of_the_race(outcome: ModuleType) -> None:
+    contest, picture = import_module("contest"), import_module("race_picture")
+    minutes = np.full((240, 2), [0.1, 0.2])  # arrivals and capacity, per second of the trace
+    raced = Replayed(
+        "planner",
+        0,
+        contest.TOPOLOGY,
+        start_s=1772496000.0 + 60.0 * np.arange(240),
+        arrivals_per_s=minutes[:, 0],
+        capacity_per_s=minutes[:, 1],
+        parallelism=np.ones((240, 2), dtype=np.int64),
+        backlog=np.zeros(240),
+        lag_s=np.full(240, 600.0),
+        down_s=np.zeros(240),
+        utilisation=np.full(240, 0.5),
+        decisions=(),
+    )
+    one = outcome.Raced(raced, np.zeros(2), 1.0, 1.0, 1.0, 1.0, outcome.Totals(1, 1, 0, 0))
+    drawn = ElementTree.fromstring(picture.race_picture({"planner": one, "guard": one}, 120.0))
+    texts = [each.text for each in drawn.iter() if each.text and each.text.strip()]
+    assert "capacity with forescale" in texts
+    assert not any("guard" in text or "autoscaler" in text for text in texts)
+    # 120 times as fast .2/s are 24/s, and 600 s of the trace are 5 s: the axes reach just beyond.
+    assert {"20", "4"} <= set(texts)

@@ -13,6 +13,7 @@ from forescale.cli.main import application
 
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
+RACES = (PROJECT / "benchmarks" / "results" / "race.md").read_text(encoding="utf-8")
 REPLAYS = (PROJECT / "benchmarks" / "results" / "replay.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 POLICIES = {
@@ -91,8 +92,17 @@ def test_picture_and_table__come_with_the_commands_that_make_them() -> None:
     assert (PROJECT / picture).stat().st_size < 250_000
     for script in re.findall(r"python (benchmarks/\w+\.py)", README):
         assert (PROJECT / script).exists()
-    assert f"--out {picture}" in README
+    assert "`make race TRACE=" in README
     assert "python benchmarks/replay.py" in README
+
+
+def test_picture__has_the_figures_of_the_race() -> None:
+    """There, a cell is the engine's figure and the replay's: `61.0; 63.7`, of 1,440 minutes."""
+    below = " ".join(README[README.index("](docs/day.svg)") : README.index("## Install")].split())
+    for policy in ("planner", "flink-autoscaler"):
+        hours, late = (cells(RACES, policy)[at].partition(";")[0] for at in (1, 2))
+        minutes = round(float(late.removesuffix(" %")) * 14.4)
+        assert f"{hours} instance-hours and {minutes or 'none'}" in below or f"{hours} and {minutes or 'none'}" in below
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/airflow.md"])

@@ -39,7 +39,13 @@ def finished(cluster: FlinkCluster, accepted: Accepted | Refusal) -> Verified | 
 def settle(cluster: FlinkCluster, **parallelism: int) -> PhysicalPlan:
     """Bring the shared job to that parallelism, whatever a test before it left running."""
     plan = plan_with(cluster, **parallelism)
-    assert isinstance(finished(cluster, cluster.apply(plan, expected=cluster.state().plan)), Verified)
+
+    def asked() -> Accepted | None:
+        """A change that is under way is waited for."""
+        accepted = cluster.apply(plan, expected=cluster.state().plan)
+        return accepted if isinstance(accepted, Accepted) else None
+
+    assert isinstance(finished(cluster, until(asked)), Verified)
     return plan
 
 
@@ -101,16 +107,19 @@ def test_samples__give_the_service_times_that_the_job_was_told_to_take(
 ) -> None:
     settle(cluster, sentences=1, split=2, count=2)
     word_count.offer(200)
-    with stretched() as stretch:
-        samples = cluster.operator_samples(8.0)
+    for _ in range(4):
+        with stretched() as stretch:
+            samples = cluster.operator_samples(8.0)
+        per_s = sum(sample.records_in / sample.span_s for sample in samples if sample.operator == SOURCE)
+        if per_s > 0.95 * 200 / stretch.factor:  # else the machine was too busy to send as many
+            break
     profiles = calibrated(JOB.topology, samples, JOB.declared_profiles(), warm_s=3.0).profiles
     # Told: 4 ms a sentence, 1 ms a word, 5 words a sentence. A machine that is late adds to it, never takes from it.
     assert 0.95 * 0.004 < profiles[SPLIT].service_s < 1.15 * 0.004 * stretch.factor
     assert 0.95 * 0.001 < profiles[COUNT].service_s < 1.15 * 0.001 * stretch.factor
     # Whole buffers are counted as they leave: some tens of words at the edges of the span.
     assert profiles[SPLIT].selectivity[f"{SPLIT}->{COUNT}"] == pytest.approx(5.0, rel=0.02)
-    sources = [sample for sample in samples if sample.operator == SOURCE]
-    assert 0.95 * 200 / stretch.factor < sum(s.records_in / s.span_s for s in sources) < 1.05 * 200
+    assert 0.95 * 200 / stretch.factor < per_s < 1.05 * 200
 
 
 def test_job__that_is_cancelled_is_down_and_fails_what_was_asked_of_it(

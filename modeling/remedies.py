@@ -59,10 +59,9 @@ def excuses(
     used = estimates.utilisation[0, 0]
     latency_s = {}
     if estimates.latency is not None:
-        latency_s = {sink: float(estimates.latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
-        if used.max() < 1 and not estimates.stable[0, 0]:
-            # Full containers and links are reported elsewhere. Until they are relieved, there is no latency.
-            latency_s = dict.fromkeys(bounds_s, 0.0)
+        # Overloaded containers and links are reported elsewhere.
+        latency = replace(estimates.latency, stable=np.array([[used.max() < 1]]))
+        latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
     found = search.excuses(dict(plan.parallelism), used, latency_s)
     if packed is None:

@@ -1,9 +1,8 @@
 """Headroom: how busy a plan may be at the planned quantile of its peak, whatever the budget would allow."""
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
@@ -19,8 +18,6 @@ from planner.limits import FULL, MAX_UTILISATION, Limits
 
 ROUNDS = 6
 """Of relief: a turn that cannot be requested in time comes later, and its plan may lack headroom anew."""
-HELD_S = 3600.0
-"""Shortest span for which a plan is turned to between two larger ones."""
 _ROUNDING = 1e-9
 
 
@@ -122,7 +119,7 @@ class Rungs:
 
     def _relieved(self, turns: tuple[Turn, ...], headroom: Headroom, *, moved: bool) -> tuple[Turn, ...]:
         """Where a plan lacks headroom, a larger plan; or, if turns may be moved, the cheapest of that, the plan before
-        it for longer, the plan after it sooner, and the larger plan only while its own lacks headroom.
+        it for longer, and the plan after it sooner.
         """
         at = 0
         while at < len(turns):
@@ -134,7 +131,6 @@ class Rungs:
                 ways = [(*turns[:at], replace(turns[at], plan=larger), *turns[at + 1 :])]
                 if moved:
                     ways += [*self._later(turns, at, headroom), *self._sooner(turns, at, headroom)]
-                    ways += [*self._meanwhile(turns, at, headroom)]
                 turns = min(ways, key=self._spent_h)
             at += 1
         return turns
@@ -186,39 +182,10 @@ class Rungs:
                 yield (*turns[: at + 1], replace(after, stop_s=stop_s), *turns[at + 2 :])
                 return
 
-    def _meanwhile(self, turns: tuple[Turn, ...], at: int, headroom: Headroom) -> Iterator[tuple[Turn, ...]]:
-        """Its plan in all spans of at least HELD_S in which it has headroom, and larger plans between them."""
-        turn, end_s = turns[at], self._end_s(turns, at)
-        edges_s = self.ahead.edges_s
-        inner_s = [*edges_s[(edges_s > turn.stop_s) & (edges_s < end_s)].tolist(), end_s]
-        among = self._may_change[turn.plan] & self._may_change[:, turn.plan]
-        parts, begin_s, waits_s = list[Turn](), turn.stop_s, turn.stop_s
-        while begin_s < end_s:
-            own = replace(turn, stop_s=begin_s)
-            later_s = [edge_s for edge_s in inner_s if edge_s > begin_s]
-            number = bisect_left(later_s, True, key=partial(self._lacks, own, headroom))
-            until_s = later_s[number - 1] if number else begin_s
-            if until_s - begin_s >= HELD_S or until_s == end_s:
-                if begin_s > waits_s:
-                    larger = self.carrying(self._used(waits_s, begin_s, headroom), headroom.most, among)
-                    parts.append(Turn(larger, waits_s, waits_s))
-                parts.append(own)
-                begin_s = waits_s = until_s
-            else:
-                begin_s = later_s[0]
-        if waits_s < end_s:
-            larger = self.carrying(self._used(waits_s, end_s, headroom), headroom.most, among)
-            parts.append(Turn(larger, waits_s, waits_s))
-        if len(parts) > 1:
-            yield (*turns[:at], *parts, *turns[at + 1 :])
-
     def _has(self, turn: Turn, end_s: float, headroom: Headroom) -> bool:
         """Whether a plan that runs until end_s has headroom."""
         (used,) = self._used(turn.stop_s, end_s, headroom, slice(turn.plan, turn.plan + 1))
         return bool(used <= headroom.most * (1 + _ROUNDING))
-
-    def _lacks(self, turn: Turn, headroom: Headroom, end_s: float) -> bool:
-        return not self._has(turn, end_s, headroom)
 
     def _end_s(self, turns: Sequence[Turn], at: int) -> float:
         return turns[at + 1].stop_s if at + 1 < len(turns) else float(self.ahead.edges_s[-1])

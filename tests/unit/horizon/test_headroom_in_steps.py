@@ -1,6 +1,5 @@
 """Headroom where one change may start and stop few instances: a peak is climbed in several, and never given up."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,9 +8,8 @@ from horizon_cases import LIMITS, PAIR, START, forecast_of
 
 from modeling.inputs.operator_profile import OperatorProfile
 from planner.horizon.budget import Budget
-from planner.horizon.headroom import Headroom, Rungs
+from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan, HorizonPlanner, Present
-from planner.horizon.horizon_search import Turn
 from planner.horizon.prices import ChangeTerms
 from planner.plan_model import PlanModel
 
@@ -41,21 +39,3 @@ def test_a_launch_beyond_one_step__is_climbed_in_several_within_the_budget(max_s
     assert max(counts) >= 9
     assert max(abs(after - before) for before, after in pairwise(counts)) <= max_step
     assert made.within_budget
-
-
-def test_a_plan_that_is_too_full_at_noon_only__is_enlarged_for_noon_only() -> None:
-    """One instance has headroom for 7/s, which come until 0:50 and from 14:40 to 19:00."""
-    limits = replace(LIMITS, max_utilisation=0.7)
-    hours, rates = (0, 5 / 6, 2, 4, 10, 14 + 2 / 3, 17, 19, 21, 24), (9, 7, 4, 1, 1, 7, 8.2, 7, 4.5, 5.5)
-    forecast = forecast_of(np.tile(np.interp(np.arange(288) / 12, hours, rates), (60, 1)), 300)
-    terms, headroom = ChangeTerms(60.0, 0.0, 300.0, max_lag_s=180.0, react_s=3660.0), Headroom.of(limits, 0.95)
-    planner = HorizonPlanner(PlanModel(PAIR, PROFILES), limits, terms, rescale_h=1.0, headroom=headroom)
-    made = planner.planned({"source": forecast}, Present(START.timestamp(), {"source": 1, "work": 8}), Budget(0.005))
-    assert made is not None
-    one = made.ladder.number({"source": 1, "work": 1})
-    assert one is not None
-    may_stop = np.ones((made.course.steps, len(made.ladder.plans)), dtype=bool)
-    rungs = Rungs(made.ahead, made.ladder, made.course, terms, may_stop, 1.0)
-    _, moved = rungs.with_headroom((Turn(one, 0.0, 0.0),), headroom)
-    assert [made.ladder.plans[turn.plan].parallelism["work"] for turn in moved] == [2, 1, 2, 1]
-    assert [turn.stop_s / 3600 for turn in moved] == pytest.approx([0, 5 / 6, 14 + 2 / 3, 19], abs=0.2)

@@ -13,7 +13,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import ScaleEfficiency
-from modeling.inputs.site import ContainerSize, Site
+from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.latency.sink_times import ManyLatencies
@@ -204,12 +204,3 @@ def test_excuse__of_a_packing_says_that_more_instances_do_not_help() -> None:
     assert found.remedy == "these instances suffice if routing is even: choose another packing"
     assert not found.mendable
     assert excuses(topology, profiles, replace(plan, packing=()), {"a": 1200.0}, targets) == ()
-
-
-def test_excuse__of_a_full_container_tells_no_latency_that_grows_without_bound() -> None:
-    topology = Topology("full", (Operator("a"), Operator("b")), (Stream("a", "b"),))
-    profiles = {name: OperatorProfile(name, 0.006) for name in "ab"}
-    packing = (Container(1, tuple(Instance(name, index) for name in "ab" for index in range(2))),)
-    plan, targets = PhysicalPlan("full", {"a": 2, "b": 2}, packing), Targets(max_latency_s=2.0)
-    # 100/s take 1.2 of 1 core, though each instance is busy for .3 of the time.
-    assert excuses(topology, profiles, plan, {"a": 100.0}, targets, site=Site(ContainerSize(cores=1.0))) == ()

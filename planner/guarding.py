@@ -40,10 +40,10 @@ _NEWEST = 10
 @dataclass(frozen=True)
 class Guarded:
     """A topology and how it is guarded. acts: False to give advice only. look_s: span of one look. lead_s: planning's
-    lead time. floor: the schedule's plans are lower bounds (planning.mode). rescale_h: price of a
-    change of plan, in instance-hours; held_s: how long a schedule expects instances that the guard adds to be kept;
-    most_late_s: longest that the job may be late before it adds some.
-    alone: a lock; True while no other process deploys the step with that id.
+    lead time. floor: the schedule's plans are lower bounds (planning.mode). rescale_h: price of a change of plan, in
+    instance-hours; held_s: how long a schedule expects instances that the guard adds to be kept; most_late_s: longest
+    that the job may be late before it adds some. alone: a lock; True while no other process deploys the step with that
+    id.
     """
 
     topology: Topology

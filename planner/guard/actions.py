@@ -52,8 +52,7 @@ class Action:
 class Schedule:
     """What the guard needs from the scaling schedule. floor: by operator, instances that it wants now or soon.
     planned_in_s: time until the next step, None if there is none; within lead_s before it, the guard lowers nothing.
-    worth: when it counts on more instances; None for at once. held_s: how long it
-    expects them to be kept.
+    worth: when it counts on more instances; None for at once. held_s: how long it expects them to be kept.
     """
 
     floor: Mapping[str, int] = field(default_factory=dict)
@@ -85,7 +84,7 @@ def resolved(
 
 def scale_up(diagnosis: Diagnosis, window: Window, terms: GuardTerms, schedule: Schedule) -> Action | Reason:
     """Scales all operators at once, so that one action suffices: the measured rates show the next bottleneck too. Where
-    a schedule has a price of a late minute, once the job is late for longer than the instances are worth.
+    a schedule has minutes to spare, once the job would be late for longer than the instances are worth.
     """
     sizing, running = Sizing(window, terms), window.newest.parallelism
     plan = sizing.grown()

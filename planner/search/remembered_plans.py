@@ -100,12 +100,8 @@ class RememberedPlans:
 
     def _mix(self, key: tuple[float, ...]) -> _Mix:
         total = sum(key)
-        alone = len(key) == 1 or total <= 0
-        return (
-            self._mixes.setdefault((), _Mix())
-            if alone
-            else self._mixes.setdefault(tuple([round(rate / total, _MIX_DIGITS) for rate in key]), _Mix())
-        )
+        mix = tuple([round(rate / total, _MIX_DIGITS) for rate in key]) if total > 0 and len(key) > 1 else ()
+        return self._mixes.setdefault(mix, _Mix())
 
     def _worked_out(self, load_per_s: Mapping[str, float]) -> PhysicalPlan:
         key = self._key(load_per_s)

@@ -50,6 +50,7 @@ def test_steps__are_in_order_chained_and_never_in_the_past(rates: list[float], w
 @settings(max_examples=30)
 @given(LOADS, st.integers(1, 12))
 @example([3.0, 5.0, 3.0, 6.0], 2)
+@example([20.71875, 18.125, 20.75, 0.5], 1)
 def test_every_step__lessens_what_is_missed_saves_instances_or_relieves_a_plan_that_is_too_busy(
     rates: list[float], work: int
 ) -> None:

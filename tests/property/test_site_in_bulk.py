@@ -114,7 +114,7 @@ def test_placements__are_ranked_by_the_joint_probability_as_one_by_one() -> None
     told = at_once.probability["any"]
     assert told.shape == (500, 3)
     # One by one: each placement alone under each load, every path with its draw as profiles of its own.
-    some = range(0, 500, 20)
+    some = range(0, 500, 10)
     service, cpu = draws.parameters.service_factor, draws.parameters.cpu_factor
     alone = np.empty((len(some), 3))
     for row, number in enumerate(some):

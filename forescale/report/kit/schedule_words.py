@@ -98,7 +98,8 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
 
 def busy_words(step: ScheduledStep) -> str:
     """How busy the plan before would be, of a step that relieves it."""
-    return f"{step.busy_before:.0%} busy, and at most {step.busy_most:.0%} is aimed for"
+    before, most = (100 * (share or 0.0) for share in (step.busy_before, step.busy_most))
+    return f"{before:.3g}% busy, and at most {most:.3g}% is aimed for"
 
 
 def _amount(schedule: ScalingSchedule, weighed_h: float) -> str:

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from forescale.files.file_lock import locked
 from forescale.local.errors import LocalFlinkError
 from forescale.places import bundled, download_cache
 
@@ -38,7 +39,9 @@ def flink_distribution(cache: Path | None = None, lock: Path = LOCK) -> FlinkDis
     home = (cache or download_cache() / "flink") / _locked_version(lock)
     distribution = FlinkDistribution(home / "pyflink" / "lib", home / "pyflink" / "bin" / "bash-java-utils.jar")
     if not home.exists():
-        _fetch(home, lock)
+        with locked(home.with_name(f"{home.name}.lock")):
+            if not home.exists():
+                _fetch(home, lock)
     if not (distribution.java_utils.exists() and any(distribution.lib.glob("flink-dist-*.jar"))):
         raise LocalFlinkError(f"{home} holds no complete Flink; delete that folder and try again")
     return distribution
@@ -54,9 +57,10 @@ def _locked_version(lock: Path) -> str:
 
 
 def _fetch(home: Path, lock: Path) -> None:
-    """Install into a temporary folder, then rename: a broken download leaves nothing that looks complete."""
+    """Install into a temporary folder, then rename: a broken download leaves nothing that looks complete. Of several
+    processes one fetches, and the others wait for it.
+    """
     partial = home.with_name(f"{home.name}.partial-{os.getpid()}")
-    home.parent.mkdir(parents=True, exist_ok=True)
     options = ["--quiet", "--target", str(partial), "--no-deps", "--require-hashes", "--requirement", str(lock)]
     try:
         done = subprocess.run([*_installer(), *options], capture_output=True, text=True, timeout=1800)
@@ -65,8 +69,7 @@ def _fetch(home: Path, lock: Path) -> None:
                 f"Flink's jars could not be fetched as {lock} asks; check the network and the package index. "
                 f"The installer said: {done.stderr.strip()[-500:]}"
             )
-        if not home.exists():  # another process may have been faster
-            partial.rename(home)
+        partial.rename(home)
     except subprocess.TimeoutExpired:
         raise LocalFlinkError("Flink's jars (330 MB) did not arrive within 30 min; check the network") from None
     finally:

@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from forescale.local.errors import LocalFlinkError
+from forescale.local.flink import distribution
 from forescale.local.flink.distribution import flink_distribution
 from forescale.local.flink.java import find_java
 from forescale.places import bundled
@@ -79,7 +81,25 @@ def test_distribution__that_cannot_be_fetched_leaves_nothing_behind(
     lock.write_text(f"apache-flink-libraries==0.0.1 --hash=sha256:{_ZEROS}\n")
     with pytest.raises(LocalFlinkError, match=r"could not be fetched as .*flink\.lock asks; check the network"):
         flink_distribution(tmp_path / "cache", lock)
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [left.suffix for left in (tmp_path / "cache").iterdir()] == [".lock"]
+
+
+def test_distribution__is_fetched_once_by_all_who_need_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer = tmp_path / "installer"
+    installer.write_text(
+        f"#!/bin/sh\necho run >> {tmp_path}/runs\nsleep .2\nmkdir -p $3/pyflink/bin $3/pyflink/lib\n"
+        "touch $3/pyflink/bin/bash-java-utils.jar $3/pyflink/lib/flink-dist-0.0.1.jar\n"
+    )
+    installer.chmod(0o755)
+    monkeypatch.setattr(distribution, "_installer", lambda: [str(installer)])
+    lock = tmp_path / "flink.lock"
+    lock.write_text(f"apache-flink-libraries==0.0.1 --hash=sha256:{_ZEROS}\n")
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: flink_distribution(tmp_path / "cache", lock), range(4)))
+    assert len(found) == 1
+    assert (tmp_path / "runs").read_text() == "run\n"
 
 
 def test_distribution__that_is_not_whole_says_what_to_delete(tmp_path: Path) -> None:

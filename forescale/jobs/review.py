@@ -21,7 +21,8 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
     """Approve the schedule's proposed steps, instead of waiting steps of earlier schedules, or veto its waiting steps.
 
     Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for an approval
-    that comes too late for every step, and for that of any other while the topology is in shadow mode.
+    that comes too late for every step, for that of any other while the topology is in shadow mode, and for a veto that
+    stops nothing while a newer schedule waits in place of this one, or its steps have begun.
     """
     ledger, now = workspace.ledger, workspace.clock.now()
     made = ledger.schedule(schedule_id)
@@ -35,8 +36,8 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
         ledger.approve_schedule(schedule_id, at=now, by=by, why=why)
         _check_approved(ledger, schedule_id, made.schedule.topology)
     else:
-        for step in ledger.steps(schedule_id=schedule_id, states=WAITING):
-            ledger.transition(step.id, expected=step.state, to=StepState.VETOED, at=now, by=by, why=why)
+        ledger.veto_schedule(schedule_id, at=now, by=by, why=why)
+        _check_vetoed(ledger, schedule_id, made.schedule.topology)
     return ReviewedSchedule(schedule_id, {step.id: step.state for step in ledger.steps(schedule_id=schedule_id)})
 
 
@@ -45,11 +46,29 @@ def _check_approved(ledger: Ledger, schedule_id: str, topology: str) -> None:
     steps = ledger.steps(schedule_id=schedule_id)
     if not steps or any(step.state not in CALLED_OFF for step in steps):
         return
-    newest = ledger.schedules(topology, limit=1)[0]
     states = ", ".join(dict.fromkeys(str(step.state) for step in steps))
-    remedy = (
-        f"plan again: `forescale plan {topology}`"
-        if newest.id == schedule_id
-        else f"schedule {newest.id} of {newest.schedule.made_at:%Y-%m-%d %H:%M} UTC is the newest: answer that one"
-    )
+    newer = _newer_words(ledger, schedule_id, topology)
+    remedy = newer or f"plan again: `forescale plan {topology}`"
     raise PlanError(f"schedule {schedule_id} is not approved: all of it is {states}; {remedy}")
+
+
+def _check_vetoed(ledger: Ledger, schedule_id: str, topology: str) -> None:
+    """Raises PlanError if the veto of a schedule has stopped none of its steps, and what it was against may go on."""
+    steps = ledger.steps(schedule_id=schedule_id)
+    if not steps or any(step.state is StepState.VETOED for step in steps):
+        return
+    states = ", ".join(dict.fromkeys(str(step.state) for step in steps))
+    refused = f"schedule {schedule_id} is not vetoed: none of it waits, it is {states}"
+    if any(step.state not in CALLED_OFF for step in steps):
+        raise PlanError(f"{refused}; to return to the plan before: `forescale deploy now {topology} --file PLAN`")
+    newer = _newer_words(ledger, schedule_id, topology)
+    if newer and ledger.steps(topology=topology, states=WAITING):
+        raise PlanError(f"{refused}; {newer}")
+
+
+def _newer_words(ledger: Ledger, schedule_id: str, topology: str) -> str:
+    """Which schedule to answer instead; empty if this is the newest."""
+    newest = ledger.schedules(topology, limit=1)[0]
+    if newest.id == schedule_id:
+        return ""
+    return f"schedule {newest.id} of {newest.schedule.made_at:%Y-%m-%d %H:%M} UTC is the newest: answer that one"

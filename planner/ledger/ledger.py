@@ -259,6 +259,16 @@ class Ledger:
                 move_step(session, step_id, expected=expected, to=to, at=at, by=by, why=why, approval=how)
             supersede_others(session, row.topology, schedule_id, WAITING, at=at, by=by)
 
+    def veto_schedule(self, schedule_id: str, *, at: datetime, by: str, why: Why) -> None:
+        """Veto the schedule's waiting steps: all that wait at one moment, whoever else moves them."""
+        with self._database.session() as session:
+            row = schedule_row_of(session, schedule_id)
+            self._database.lock(session.connection(), row.topology)
+            waiting = select(StepTable).where(StepTable.schedule_id == schedule_id, StepTable.state.in_(WAITING))
+            for step in session.scalars(waiting.with_for_update()).all():
+                expected, to = StepState(step.state), StepState.VETOED
+                move_step(session, step.id, expected=expected, to=to, at=at, by=by, why=why)
+
     def record_report(self, schedule_id: str, report: str) -> None:
         """Store the path of the schedule's report."""
         with self._database.session() as session:

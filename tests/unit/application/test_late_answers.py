@@ -1,6 +1,8 @@
-"""An answer to a review that comes when its steps are over: never a yes that quietly decides nothing."""
+"""An answer to a review that comes when its steps are over: never a yes or a no that quietly decides nothing."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,11 @@ def states(at_noon: Home, schedule_id: str) -> list[StepState]:
     return [step.state for step in at_noon.ledger.steps(schedule_id=schedule_id)]
 
 
+def begun(at_noon: Home, step_id: str) -> None:
+    for before, after_it in pairwise((StepState.APPROVED, StepState.DUE, StepState.DEPLOYING)):
+        at_noon.ledger.transition(step_id, expected=before, to=after_it, at=NOON, by="anna", why="as planned")
+
+
 def test_approval__of_a_schedule_that_another_has_replaced_names_that_one(at_noon: Home) -> None:
     old = proposed(at_noon, (60, 8))
     at_noon.go_to(30)
@@ -37,7 +44,6 @@ def test_approval__of_a_schedule_that_another_has_replaced_names_that_one(at_noo
     ):
         review(Workspace(at_noon.settings), old, approve=True, by="anna")
     assert states(at_noon, new) == [StepState.PROPOSED]
-    assert review(Workspace(at_noon.settings), old, approve=False, by="anna").steps == {f"{old}-1": "superseded"}
 
 
 def test_approval__after_the_time_of_all_steps_says_to_plan_again(at_noon: Home) -> None:
@@ -60,6 +66,41 @@ def test_approval__of_what_was_vetoed_does_not_pass_for_one(at_noon: Home) -> No
     review(Workspace(at_noon.settings), made, approve=False, by="ben")
     with pytest.raises(PlanError, match="all of it is vetoed"):
         review(Workspace(at_noon.settings), made, approve=True, by="anna")
+
+
+def test_veto__of_a_schedule_that_another_has_replaced_names_that_one_while_it_waits(at_noon: Home) -> None:
+    old = proposed(at_noon, (60, 8))
+    at_noon.go_to(30)
+    new = proposed(at_noon, (60, 9))
+    refused = f"not vetoed: none of it waits, it is superseded; schedule {new} of 2024-03-04 12:30 UTC is the newest"
+    with pytest.raises(PlanError, match=refused):
+        review(Workspace(at_noon.settings), old, approve=False, by="anna")
+    for _ in range(2):  # a task that is tried again changes nothing
+        review(Workspace(at_noon.settings), new, approve=False, by="anna")
+        assert states(at_noon, new) == [StepState.VETOED]
+    assert review(Workspace(at_noon.settings), old, approve=False, by="anna").steps == {f"{old}-1": "superseded"}
+
+
+def test_veto__after_a_step_has_begun_says_so_and_stops_those_to_come(at_noon: Home) -> None:
+    alone = at_noon.plan((60, 8))
+    begun(at_noon, f"{alone}-1")
+    with pytest.raises(PlanError, match="not vetoed: none of it waits, it is deploying; to return to the plan before"):
+        review(Workspace(at_noon.settings), alone, approve=False, by="anna")
+    others = at_noon.plan((60, 8), (180, 1))
+    begun(at_noon, f"{others}-1")
+    review(Workspace(at_noon.settings), others, approve=False, by="anna")
+    assert states(at_noon, others) == [StepState.DEPLOYING, StepState.VETOED]
+
+
+def test_veto__of_several_at_once_is_one(at_noon: Home) -> None:
+    made = proposed(at_noon, *((60 * (1 + hour), 2 + hour % 2) for hour in range(12)))
+    with ThreadPoolExecutor(4) as pool:
+        answers = [
+            pool.submit(review, Workspace(at_noon.settings), made, approve=False, by=who)
+            for who in ("anna", "ben", "cleo", "dan")
+        ]
+    assert all(set(each.result().steps.values()) == {StepState.VETOED} for each in answers)
+    assert set(states(at_noon, made)) == {StepState.VETOED}
 
 
 def test_a_page__asks_for_no_step_whose_time_went_by_though_no_job_has_recorded_that(at_noon: Home) -> None:

@@ -55,14 +55,18 @@ class _Search:
         self._question, self._bounds, self._can_pack = question, bounds, can_pack
         self._max_instances, self._least = max_instances, least
         self._most = {name: question.counts(name)[-1] for name in question.topology.order}
+        self._known = dict[tuple[int, ...], float]()
 
     def excess(self, several: Sequence[Counts]) -> Floats:
         """Infinite for what cannot be packed or has too many instances, shape (parallelisms,)."""
-        found = np.full(len(several), inf)
-        fits = [at for at, one in enumerate(several) if self._allowed(one) and self._can_pack(one)]
+        keys = [tuple(one.values()) for one in several]
+        new = {key: one for key, one in zip(keys, several, strict=True) if key not in self._known}
+        fits = {key: one for key, one in new.items() if self._allowed(one) and self._can_pack(one)}
+        self._known |= dict.fromkeys(new, inf)
         if fits:
-            found[fits] = self._question.excess([several[at] for at in fits], self._bounds)
-        return found
+            found = self._question.excess(list(fits.values()), self._bounds)
+            self._known |= zip(fits, found.tolist(), strict=True)
+        return np.array([self._known[key] for key in keys])
 
     def grown(self, counts: dict[str, int]) -> tuple[dict[str, int], float]:
         excess, step = float(self.excess([counts])[0]), 1
@@ -133,10 +137,12 @@ class _Search:
         """With as many instances of each operator that is too busy as it would need if every instance were as slow as
         its slowest now.
         """
-        question = self._question
+        question, wider = self._question, dict(counts)
+        used = question.used([counts])[0]
+        if not (used > question.max_utilisation * ROUNDING).any():
+            return wider
         bare = replace(question, site=NOWHERE, packed=None)
-        used, unplaced = question.used([counts])[0], bare.used([counts])[0]
-        wider = dict(counts)
+        unplaced = bare.used([counts])[0]
         for at, name in enumerate(question.topology.order):
             if used[at] <= question.max_utilisation * ROUNDING:
                 continue

@@ -17,7 +17,9 @@ from modeling.errors import ModelError
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluate_many import ManyEstimates, evaluate_many
+from modeling.excuse import misfit
 from modeling.flow.linear import LinearPlans
+from modeling.flow.plan_rates import arrival_rates
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
@@ -107,6 +109,15 @@ class PlanModel:
             arrival_cv2=self.arrival_cv2,
             site=self.site,
         )
+
+    def busy(self, plan: PhysicalPlan, load_per_s: Mapping[str, float]) -> Mapping[str, Floats]:
+        """Utilisation of each instance by operator, as in `estimate`, which takes many times as long for its
+        latencies. Raises ModelError like it.
+        """
+        packed = self.packed(plan)
+        if excuse := misfit(self.topology, packed, self.site):
+            raise ModelError(str(excuse))
+        return arrival_rates(self.topology, self.profiles, packed, load_per_s, self.site).busy
 
     def estimates(
         self, plans: Sequence[PhysicalPlan], loads_per_s: Mapping[str, npt.ArrayLike], *, latency: bool = True

@@ -45,17 +45,18 @@ def measured_model(window: Window, model: PlanModel) -> PlanModel | RefutedModel
     if not sum(offered_per_s.values()):
         return None
     try:
-        operators = model.estimate(running, offered_per_s).operators
+        believed = model.busy(running, offered_per_s)
     except ModelError:
         return None
     growth = growths(window.topology, window.taken_per_s, offered_per_s, window.output_ratios)
     profiles = dict(model.profiles)
-    for name, operator in operators.items():
-        busy, believed = sum(window.busy[name]) * growth[name], float(operator.instance_utilisation.sum())
-        if busy > 0 and believed > 0:
-            profiles[name] = profiles[name].slower(busy / believed)
-    # How busy services were measured has waits for threads in it, so their pools stay as they were calibrated.
-    scaled = replace(model.believing(profiles, model.arrival_cv2), services=model.services)
+    for name, instances in believed.items():
+        busy, expected = sum(window.busy[name]) * growth[name], float(instances.sum())
+        if busy > 0 and expected > 0:
+            profiles[name] = profiles[name].slower(busy / expected)
+    # How busy services were measured has waits for threads in it, so their pools stay as they were calibrated. The
+    # packing of a plan does not depend on how fast its instances are.
+    scaled = replace(model.believing(profiles, model.arrival_cv2), services=model.services, placing=model.placing)
     taken, carried_per_s = sum(window.taken_per_s.values()), scaled.capacity_per_s(running, offered_per_s)
     return RefutedModel(taken, carried_per_s) if carried_per_s < TRUSTED * taken else scaled
 

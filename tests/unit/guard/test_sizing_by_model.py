@@ -20,7 +20,9 @@ from planner.guard_facts import ReasonKind
 from planner.limits import Limits
 from planner.packing.flink_slots import FlinkSlots
 from planner.packing.offer import Offer
+from planner.packing.packer import Packing
 from planner.packing.resource_compliant import ResourceCompliant
+from planner.packing.workload import Workload
 from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.placing import Placing
@@ -147,3 +149,21 @@ def test_the_model__is_not_asked_where_limits_leave_too_few_even_for_even_work(m
     assert Sizing(Window(KEYED, OVERLOADED.looks), few).grown() == {"read": 1, "work": 2}
     with pytest.raises(AttributeError, match="raised"):
         Sizing(Window(KEYED, OVERLOADED.looks), replace(few, limits=Limits(max_parallelism={"work": 3}))).grown()
+
+
+def test_a_plan__is_packed_once_for_all_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How a plan is packed does not depend on the measured service times."""
+    packed = list[tuple[int, ...]]()
+    pack = FlinkSlots.pack
+
+    def counted(packer: FlinkSlots, work: Workload) -> Packing:
+        packed.append(tuple(work.parallelism.values()))
+        return pack(packer, work)
+
+    monkeypatch.setattr(FlinkSlots, "pack", counted)
+    site, profiles = Site(ContainerSize(cores=2.0)), {"read": READ, "work": WORK}
+    placing = Placing(PAIR, profiles, {}, FlinkSlots(Offer(site, slots=2)))
+    model = PlanModel(PAIR, profiles, site=site, placing=placing)
+    for busy in (0.9, 0.95):
+        sizing(steady(work=(busy, busy), offered=20.0, into=(10.0, 10.0)), model, PAIR).grown()
+    assert len(packed) == len(set(packed)) > 0

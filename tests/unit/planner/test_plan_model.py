@@ -1,8 +1,11 @@
 """A plan has the capacity that `evaluate` gives it as packed, wherever it is asked for."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
+from modeling.arrays import Floats
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.flow.limits import ContainerLimit
@@ -11,6 +14,7 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.least_parallelism import Counts, LatencyBounds, Question
 from planner.horizon.ladder import capacity_ladder, ladder_of
 from planner.limits import Limits
 from planner.packing.flink_slots import FlinkSlots
@@ -128,3 +132,27 @@ def test_cheapest_plan__fills_another_container_though_that_takes_several_operat
     assert isinstance(plan, PhysicalPlan)
     assert len(model.packed(plan).packing) == 2
     assert model.estimate(plan, {"in": 20.0}).utilisation <= 1
+
+
+def test_how_busy_instances_are__is_the_same_with_and_without_latencies() -> None:
+    model, plan, load = in_slots(2.0), PhysicalPlan("pair", {"in": 2, "work": 3}), {"in": 20.0}
+    operators = model.estimate(plan, load).operators
+    assert {name: of.tolist() for name, of in model.busy(plan, load).items()} == {
+        name: of.instance_utilisation.tolist() for name, of in operators.items()
+    }
+
+
+def test_the_search_as_packed__asks_of_no_plan_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No number of instances carries 100/s · 0.1 s on two task managers of a core: the search tries larger and larger
+    steps, which all end at the eight instances that are allowed.
+    """
+    asked = list[tuple[int, ...]]()
+    excess = Question.excess
+
+    def counted(question: Question, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
+        asked.extend(tuple(one.values()) for one in several)
+        return excess(question, several, bounds)
+
+    monkeypatch.setattr(Question, "excess", counted)
+    assert in_slots(1.0).raised({"in": 1, "work": 1}, {"in": 100.0}, {"in": 4, "work": 4}, 8) is None
+    assert len(asked) == len(set(asked)) > 0

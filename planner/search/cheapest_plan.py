@@ -51,7 +51,7 @@ def cheapest_plans(
     questions = [model.question(load_per_s, limits.max_utilisation, most, price) for load_per_s in loads_per_s]
     for at, (question, counts) in enumerate(zip(questions, fewest_instances_each(questions), strict=True)):
         if isinstance(counts, str):
-            found.append(_too_busy(question, counts, limits))
+            found.append(_beyond(question, counts, limits))
             continue
         plan = PhysicalPlan(topology.name, counts)
         found.append(plan)
@@ -172,6 +172,14 @@ def _too_late(question: Question, plan: PhysicalPlan, limits: Limits) -> Excuse:
     return _excuse(plan, what, "", late[worst], limits.latency_bounds_s[worst], remedy)
 
 
+def _beyond(question: Question, operator: str, limits: Limits) -> Excuse:
+    """Why no plan carries the load: too few instances over all operators, or the operator itself is too busy."""
+    (needed,) = fewest_instances_each([replace(question, most=limits.max_parallelism, price={})])
+    if isinstance(needed, str):
+        return _too_busy(question, operator, limits)
+    return _too_many(PhysicalPlan(question.topology.name, needed), limits)
+
+
 def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
     topology, allowed = question.topology, {name: question.counts(name) for name in question.topology.order}
     if not allowed[operator]:
@@ -188,8 +196,8 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
     plan = PhysicalPlan(topology.name, several[least])
     unlimited = replace(question, most={})
     if enough := least_count(unlimited, plan.parallelism, busiest, plan.parallelism[busiest]):
-        bound = "max_instances" if limits.max_instances == question.most[busiest] else f"max_parallelism of {busiest}"
-        remedy = f"raise {bound} to {enough} or more"
+        own = enough > limits.max_parallelism.get(busiest, enough)
+        remedy = f"raise {f'max_parallelism of {busiest}' if own else 'max_instances'} to {enough} or more"
     else:
         remedy = beyond_parallelism(unlimited, plan.parallelism, busiest)
     target = f"utilisation with {count_of(plan.parallelism[busiest], 'instance')}"

@@ -109,9 +109,32 @@ def test_excuse__beside_an_operator_whose_shares_are_given_tells_its_utilisation
     # 16 · 0.5 = 8 busy instances: 2 each of four, and 10 at 0.85 of them
     assert excuse.value == pytest.approx(2.0)
     assert excuse.remedy == "not even 4 instances do: raise its max_parallelism to 10 or more"
-    few = cheapest_plan(PlanModel(topology, profiles), {"a": 1.0}, Limits(max_instances=2))
+    few = cheapest_plan(PlanModel(topology, profiles), {"a": 1.0}, Limits(max_parallelism={"b": 2}))
     assert isinstance(few, Excuse)
     assert str(few) == "instances 3 of b is beyond 2; allow 3 instances of b"
+
+
+def test_excuse__for_max_instances_names_as_many_as_the_whole_plan_needs(
+    pair: Topology, pair_profiles: Profiles
+) -> None:
+    model, load = PlanModel(pair, pair_profiles), {"source": 17.0}
+    for most in (5, 11, 20):
+        excuse = cheapest_plan(model, load, Limits(max_instances=most))
+        assert isinstance(excuse, Excuse)
+        # 17/s of 1 s at 0.85 need 20 of work, and 1 of source
+        assert str(excuse) == f"instances 21 of the whole plan is beyond {most}; raise max_instances to 21, or " + (
+            "plan for a lower quantile"
+        )
+    assert isinstance(cheapest_plan(model, load, Limits(max_instances=21)), PhysicalPlan)
+
+
+def test_excuse__beside_max_instances_names_the_max_parallelism_that_is_too_low(
+    pair: Topology, pair_profiles: Profiles
+) -> None:
+    model, load = PlanModel(pair, pair_profiles), {"source": 17.0}
+    excuse = cheapest_plan(model, load, Limits(max_instances=11, max_parallelism={"work": 4}))
+    assert isinstance(excuse, Excuse)
+    assert excuse.remedy == "raise max_parallelism of work to 20 or more"
 
 
 def test_a_windowed_operator__gets_no_more_instances_than_its_output_asks_for() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.proposal import Proposal
-from forescale.report.decision.verdict import difference, late, rescued, step_reason
+from forescale.report.decision.verdict import difference, late, step_reason
 from forescale.report.kit.local_time import LocalTime
-from forescale.report.kit.schedule_words import alternative_name, alternative_words
+from forescale.report.kit.schedule_words import alternative_name, alternative_words, rescued_words
 from forescale.report.kit.table import Cell, Table, numbers, texts
 from forescale.report.kit.wording import (
     duration,
@@ -182,7 +182,9 @@ def alternatives_table(proposal: Proposal) -> Table:
     others = [
         _schedule_row(
             alternative_name(other),
-            rescued(proposal, other) if other.kind is AlternativeKind.HOLD else alternative_words(schedule, other),
+            rescued_words(schedule, other)
+            if other.kind is AlternativeKind.HOLD
+            else alternative_words(schedule, other),
             other.cost_instance_hours,
             other.price,
             difference(other.cost_instance_hours, schedule.cost_instance_hours),

@@ -6,7 +6,7 @@ from math import isnan
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from forescale.report.kit.schedule_words import alternative_name, busy_words, schedule_words, step_words
+from forescale.report.kit.schedule_words import alternative_name, busy_words, rescued_words, schedule_words, step_words
 from forescale.report.kit.stands_on import placeholder_warning
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
@@ -151,7 +151,7 @@ def sentences(proposal: Proposal) -> tuple[Sentence, ...]:
 def brief_sentences(proposal: Proposal) -> tuple[Sentence, ...]:
     """The same for the form of a review, whose buttons stand below: each in about a line, without what explains it."""
     short = {
-        "Cost": cost(proposal, brief=True),
+        "Cost": cost(proposal),
         "Risk": risk(proposal, brief=True),
         "Planned by": shortened(basis_summary(proposal.schedule.basis), MAX_BASIS),
     }
@@ -201,8 +201,8 @@ def _mode() -> str:
     return f"{FLOOR_MODE}. Cost and risk are as if nobody else scaled: more above the floor costs more and misses less."
 
 
-def cost(proposal: Proposal, *, brief: bool = False) -> str:
-    """Instance-hours of the horizon, against today's plan and a reactive scaler; brief: in a line of a form."""
+def cost(proposal: Proposal) -> str:
+    """Instance-hours of the horizon, against today's plan and a reactive scaler."""
     schedule = proposal.schedule
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {_span(schedule)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
@@ -210,7 +210,7 @@ def cost(proposal: Proposal, *, brief: bool = False) -> str:
             f"{own}, at a price of {number(schedule.price)} (an instance-hour is weighed as "
             f"{number(schedule.instance_price_per_hour)})"
         )
-    compared = [_against(proposal, each, brief=brief) for each in _compared(proposal)]
+    compared = [_against(proposal, each) for each in _compared(proposal)]
     return f"{own}: {'; '.join(compared)}." if compared else f"{own}."
 
 
@@ -226,21 +226,11 @@ def _compared(proposal: Proposal) -> list[Alternative]:
     return [costed[kind] for kind in (AlternativeKind.HOLD, AlternativeKind.REACTIVE) if kind in costed]
 
 
-def _against(proposal: Proposal, other: Alternative, *, brief: bool) -> str:
+def _against(proposal: Proposal, other: Alternative) -> str:
     more = difference(proposal.schedule.cost_instance_hours, other.cost_instance_hours)
-    parts = "" if brief else rescued(proposal, other)
+    parts = rescued_words(proposal.schedule, other)
     hours = ", ".join(filter(None, (instance_hours(other.cost_instance_hours), parts)))
     return f"{more} against {alternative_name(other)} ({hours})"
-
-
-def rescued(proposal: Proposal, other: Alternative) -> str:
-    """What part of today's plan's cost is instances that are added once it falls behind; empty if there are none."""
-    if other.kind is not AlternativeKind.HOLD:
-        return ""
-    schedule = proposal.schedule
-    held_h = schedule.current.instances * (schedule.end - schedule.start).total_seconds() / 3600
-    added_h = other.cost_instance_hours - held_h
-    return f"{instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
 
 
 def risk(proposal: Proposal, *, brief: bool = False) -> str:

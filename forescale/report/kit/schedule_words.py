@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from forescale.report.kit.decision_words import causes_words, edit_words, effect
+from forescale.report.kit.wording import instance_hours
 from modeling.wording import count_of, rounded
 from planner.decision_basis import Rung
 from planner.edit_facts import brief
@@ -151,7 +152,18 @@ def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
     if other.chosen_from:
         moments = " and ".join(f"{moment:%a %H:%M}" for moment in other.chosen_from)
         return f"is chosen from {moments} on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
-    return f"{excuse if verb == 'means' else f'{verb} {excuse}'} ({brief(other.parallelism)})"
+    rescued = rescued_words(schedule, other)
+    added = f": {instance_hours(other.cost_instance_hours)} in all, {rescued}" if rescued else ""
+    return f"{excuse if verb == 'means' else f'{verb} {excuse}'}{added} ({brief(other.parallelism)})"
+
+
+def rescued_words(schedule: ScalingSchedule, other: Alternative) -> str:
+    """What part of today's plan's cost is instances that are added once it falls behind; empty if there are none."""
+    if other.kind is not AlternativeKind.HOLD:
+        return ""
+    held_h = schedule.current.instances * (schedule.end - schedule.start).total_seconds() / 3600
+    added_h = other.cost_instance_hours - held_h
+    return f"{instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
 
 
 def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:

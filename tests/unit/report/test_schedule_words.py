@@ -136,6 +136,15 @@ def test_an_alternative__says_what_it_would_cost_or_miss(changes: dict[str, obje
     assert alternative_words(SCHEDULE, replace(HOLD, **changes)) == f"{words} (work 3)"  # type: ignore[arg-type]
 
 
+def test_todays_plan__says_what_of_its_cost_is_added_once_it_falls_behind() -> None:
+    # 4 instances over 24 h are 96 instance-hours: 34 of 130 are of a rescue, without which it would cost less.
+    rescued = replace(HOLD, cost_instance_hours=130.0, more_h=58.0)
+    assert alternative_words(SCHEDULE, rescued) == (
+        "117 min more in violation are expected, for 58 instance-hours more: 130 in all, 34.0 of them once it falls "
+        "behind (work 3)"
+    )
+
+
 def test_a_reactive_scaler__says_how_many_paths_it_was_simulated_on() -> None:
     reactive = Alternative("", 8.0, 2, 4.0, kind=AlternativeKind.REACTIVE, sample_paths=5)
     assert alternative_words(SCHEDULE, reactive) == "simulated on 5 paths of the forecast"

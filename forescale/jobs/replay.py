@@ -134,6 +134,7 @@ def replay(workspace: Workspace, request: ReplayRequest, *, progress: Progress |
         services=situation.model.services,
     )
     notes += [SIMULATED] * (contest.services is not None)
+    notes += filter(None, [contest.beyond_limits()])
     wanted = [(name, seed) for seed in range(request.seeds) for name in request.policies]
     workers = request.workers or os.cpu_count() or 1
     folder = workspace.settings.home / "replay"

@@ -8,6 +8,7 @@ import numpy as np
 
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Topology
 from modeling.services.pools import ServiceTerms
@@ -42,6 +43,7 @@ from planner.replay.policy import Policy
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import Replayed, replay
 from planner.replay.variation import POISSON, Variation
+from planner.search.cheapest_plan import cheapest_plan
 
 GUARD_SETTLE_S = 180.0
 """For a guard beside a schedule, which can judge its actions sooner."""
@@ -123,9 +125,20 @@ class Contest:
 
     def peak(self, share: float = 1.0) -> Mapping[str, int]:
         """The plan for a share of the largest minute of the load."""
-        total = np.sum(list(self.load.rate_per_s.values()), axis=0)
-        at = int(total.argmax())
-        return self.need().plan({source: float(rates[at]) * share for source, rates in self.load.rate_per_s.items()})
+        return self.need().plan({source: rate * share for source, rate in self._peak_per_s().items()})
+
+    def _peak_per_s(self) -> dict[str, float]:
+        """Rates of the minute with the most arrivals in all."""
+        at = int(np.sum(list(self.load.rate_per_s.values()), axis=0).argmax())
+        return {source: float(rates[at]) for source, rates in self.load.rate_per_s.items()}
+
+    def beyond_limits(self) -> str:
+        """Why no plan within the limits carries the largest minute, so that every policy is late; empty if one does."""
+        free, peak_per_s = self.need(FULL), self._peak_per_s()
+        if isinstance(found := cheapest_plan(free.model, peak_per_s, free.limits), PhysicalPlan):
+            return ""
+        rates = ", ".join(f"{rate:.4g}/s at {source}" for source, rate in peak_per_s.items())
+        return f"no policy can carry the largest minute, {rates}, within the limits of planning: {found}"
 
     def first(self) -> Mapping[str, int]:
         """The plan at the start: for the last hour before it, or for the first one if nothing is known."""

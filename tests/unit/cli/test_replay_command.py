@@ -232,6 +232,23 @@ def test_reality__differs_from_what_is_believed_where_options_ask_for_it(
 
 
 @pytest.mark.slow
+def test_a_load_beyond_the_limits__is_named_with_what_would_carry_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = _trace(folder / "trace.csv")
+    asked = ["replay", "calls.yaml", "--trace", str(trace), "--policies", "static-peak"]
+    assert _run(*asked, "--set", "planning.max_instances=6") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    # 75/s of .1 s keep 7.5 instances of work busy: 8, and one of ingest.
+    assert "no policy can carry the largest minute, 75/s at ingest, within the limits of planning: " in said
+    assert "instances 9 of the whole plan is beyond 6; raise max_instances to 9" in said
+    assert _run(*asked, "--set", "planning.max_instances=9", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["scores"][0]["violation_minutes"] == 0
+    assert not any("largest minute" in note for note in told["notes"])
+
+
+@pytest.mark.slow
 def test_local_times__are_replayed_in_utc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"2024-03-04T{hour:02d}:00:00+02:00,{3600 * 9}" for hour in range(24)]
     (folder / "local.csv").write_text("\n".join(["timestamp,count", *rows]) + "\n")

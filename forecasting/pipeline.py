@@ -223,7 +223,8 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     unknown_s = (counts.size - 1 - int(seen[-1])) * step_s
     if unknown_s >= MAX_SILENCE_S:
         raise ForecastError(
-            f"{where}: nothing was observed in the last {unknown_s / 3600:.1f} h before {issued_at}, at most "
+            f"{where}: nothing was observed in the last {unknown_s / 3600:.1f} h before "
+            f"{issued_at:%Y-%m-%d %H:%M %Z}, at most "
             f"{MAX_SILENCE_S / 3600:.0f} h are bridged; restore the feed, and hold the plan until then"
         )
     # Windows before the first observation do not count as history.

@@ -144,10 +144,15 @@ def likeness(young: ArrivalSeries, other: ArrivalSeries) -> Likeness:
     expected = level.transformed(own.start, own.counts.size)
     actual = np.sqrt(own.counts)
     known = np.isfinite(actual)
-    if known.sum() < MIN_SPANS or np.ptp(actual[known]) == 0 or np.ptp(expected[known]) == 0:
+    if known.sum() < MIN_SPANS or _is_level(actual[known]) or _is_level(expected[known]):
         return unknown
     plain = float(np.corrcoef(actual[known], expected[known])[0, 1])
     return Likeness(plain, _chance(actual, expected))
+
+
+def _is_level(values: Floats) -> bool:
+    """Whether nothing but rounding tells them apart, as with the usual week of a source that is idle or steady."""
+    return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
 
 
 def _chance(actual: Floats, expected: Floats) -> float:

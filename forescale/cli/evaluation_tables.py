@@ -75,6 +75,9 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
     for source, mst_per_s in estimate.mst_per_s.items():
         offered, taken = estimate.load_per_s[source], estimate.throughput_per_s[source]
         most = f"at most {mst_per_s:.4g}/s ({full})" if full else "no bound"
+        if not offered:  # The largest load has the mix of the given one.
+            plain(f"{source}: offered nothing, so what it could carry is not known; give it a --load above 0")
+            continue
         plain(f"{source}: offered {offered:.4g}/s, processed {taken:.4g}/s, {most}")
     if estimate.stable:
         plain(_latency(estimate))

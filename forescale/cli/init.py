@@ -97,9 +97,9 @@ def _engine_to_ask(places: dict[str, str | None]) -> str:
     if set(kinds) == {"flink", "kubernetes"}:
         kinds.remove("flink")
     if len(kinds) != 1:
-        asked = " and ".join(DESCRIBED[kind].option for kind in kinds) or "nothing"
+        asked = f"{listed} are" if (listed := " and ".join(DESCRIBED[kind].option for kind in kinds)) else "nothing is"
         every = ", ".join(jobs.option for jobs in DESCRIBED.values())
-        raise ClusterError(f"{asked} is given; say what to describe by one of {every}")
+        raise ClusterError(f"{asked} given; say what to describe by one of {every}")
     return kinds[0]
 
 

@@ -133,7 +133,7 @@ def _by_minute(
     if missing > most_missing:
         raise PlanError(
             f"source {source!r}: {missing:.0%} of the windows are missing, at most {most_missing:.0%} are filled in; "
-            "give a part of the trace that is whole"
+            "replay a span that is whole"
         )
     counts = np.asarray(each.counts, dtype=np.float64)
     for what, of in (("", replayed), (" before the replay", ~replayed)):

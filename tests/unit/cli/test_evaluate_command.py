@@ -294,7 +294,7 @@ def test_a_plan__that_nothing_fills_has_no_bound_and_no_bottleneck(
     assert "read: offered 100/s, processed 100/s, no bound" in text
     assert "bottleneck" not in text
     idle = shown(capsys, files, "--load", "read=0")
-    assert "read: offered 0/s, processed 0/s, no bound" in idle
+    assert "read: offered nothing, so what it could carry is not known; give it a --load above 0" in idle
     assert "bottleneck" not in idle
 
 

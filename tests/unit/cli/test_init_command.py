@@ -253,7 +253,7 @@ def test_init__describes_a_job_from_one_place(flink: JsonStandIn, capsys: pytest
     assert init("--heron-tracker", flink.url, "--job", "local/prod//words") == 1
     errors = capsys.readouterr().err.splitlines()
     assert "say what to describe by one of --flink" in errors[0]
-    assert "--flink and --storm-ui is given" in errors[1]
+    assert "--flink and --storm-ui are given" in errors[1]
     assert "--selector would have no effect" in errors[2]
     assert "--heron-tracker needs --job" in errors[3]
     assert "--job 'local/prod//words' names no topology of Heron; give CLUSTER/ROLE/ENVIRON/NAME" in errors[4]

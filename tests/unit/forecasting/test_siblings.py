@@ -47,6 +47,12 @@ def test_a_few_hours__tell_nothing_for_sure() -> None:
     assert likeness(noisy(young(3), 2), OLD).chance > 0.01
 
 
+@pytest.mark.parametrize("count", [0.0, 100.0])
+def test_a_source_that_is_idle_or_steady__has_no_shape_to_be_alike(count: float) -> None:
+    steady = replace(OLD, counts=np.full_like(OLD.counts, count))
+    assert np.isnan(likeness(noisy(young(24), 2), steady).correlation)
+
+
 def test_a_load_that_only_wanders__is_seldom_taken_for_alike() -> None:
     walks = [likeness(wandering(seed), OLD) for seed in range(200)]
     plain = np.mean([abs(walk.correlation) > 0.34 for walk in walks])

@@ -16,6 +16,7 @@ from forescale.report.kit.decision_words import calibration_notes, causes_words,
 from forescale.report.kit.schedule_words import (
     alternative_name,
     alternative_words,
+    impossible,
     near_words,
     schedule_words,
     short_words,
@@ -28,7 +29,6 @@ from planner.ledger.step_state import StepState
 from planner.provenance import Ground
 from planner.replay.last_day import LastDay
 from planner.scaling_schedule import Alternative, AlternativeKind, Disruption, ScalingSchedule
-from planner.schedule import HEADROOM, VIOLATION
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def schedule_answer(made: ProposedSchedule) -> ScheduleAnswer:
         alternatives=tuple(each for each in others if each.kind is not AlternativeKind.CANDIDATE),
         last_day=made.last_day,
         # The report says why a plan is not smaller.
-        excuses=tuple(str(each) for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM)),
+        excuses=tuple(map(str, impossible(schedule))),
         stands_on=basis.stands_on,
         earlier_at=made.earlier_at,
         notes=(*calibration_notes(basis.calibration), *load_notes(basis), *made.model_notes),

@@ -6,7 +6,14 @@ from math import isnan
 from forescale.report.decision.proposal import NEGLIGIBLE, Proposal
 from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from forescale.report.kit.schedule_words import alternative_name, busy_words, rescued_words, schedule_words, step_words
+from forescale.report.kit.schedule_words import (
+    alternative_name,
+    busy_words,
+    impossible,
+    rescued_words,
+    schedule_words,
+    step_words,
+)
 from forescale.report.kit.stands_on import placeholder_warning
 from forescale.report.kit.table import Sentence
 from forescale.report.kit.wording import (
@@ -102,7 +109,8 @@ def _broken_budget(proposal: Proposal) -> str:
         f"{_span(schedule)}, {minutes(allowed)} allowed."
     )
     if not proposal.keeping:
-        return f"{broken} No other plan that was costed keeps it."
+        beyond = [f": {excuse}" for excuse in impossible(schedule)[:1]]
+        return f"{broken} No other plan that was costed keeps it{''.join(beyond)}."
     first, *others = proposal.keeping
     held = next((each for each in others if each.kind is AlternativeKind.HOLD), None)
     offers = [_offer(proposal, each) for each in (first, held) if each is not None]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from forescale.report.kit.decision_words import causes_words, edit_words, effect
 from forescale.report.kit.wording import instance_hours
+from modeling.excuse import Excuse
 from modeling.wording import count_of, rounded
 from planner.decision_basis import Rung
 from planner.edit_facts import brief
@@ -12,7 +13,7 @@ from planner.horizon.budget import MAX_H
 from planner.ledger.schedule_rows import ScheduleWords
 from planner.near_rescale import KeptBy, NearRescale
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
-from planner.schedule import NEARLY_H, NEARLY_MINUTES
+from planner.schedule import HEADROOM, NEARLY_H, NEARLY_MINUTES, VIOLATION
 
 
 def schedule_words(schedule: ScalingSchedule) -> str:
@@ -175,6 +176,12 @@ def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
         f"advising costs {saved_h:.3g} instance-hours more, {saved_h / other.cost_instance_hours:.0%}: spikes are "
         "planned for instead of left to the guard (planning.guard.mode: act)"
     )
+
+
+def impossible(schedule: ScalingSchedule) -> list[Excuse]:
+    """What no plan within the limits does, the largest load first; not why a plan of the schedule is not smaller."""
+    beyond = [each for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM)]
+    return sorted(beyond, key=lambda each: -each.value)
 
 
 def near_words(near: NearRescale) -> str:

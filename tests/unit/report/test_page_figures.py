@@ -13,6 +13,7 @@ from forescale.report.decision.brief import markdown
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.page import render_report
 from forescale.report.kit.local_time import LocalTime
+from modeling.excuse import Excuse
 from planner.provenance import Ground, Origin, Provenance, Quantity
 from planner.scaling_schedule import AlternativeKind
 from planner.schedule_json import schedule_from_json, schedule_to_json
@@ -105,6 +106,16 @@ def test_a_broken_budget__offers_no_plan_that_one_change_may_not_lead_to() -> No
     text = read(replace(decision, schedule=schedule))
     assert "keeps it, for" not in text
     assert "No other plan that was costed keeps it." in text
+
+
+def test_a_broken_budget_that_nothing_keeps__says_what_would() -> None:
+    decision = broken()
+    plan = decision.schedule.steps[0].plan
+    reason, remedy = "instances 70 of the whole plan is beyond 30", "raise max_instances to 70"
+    of_step, whole = (Excuse(plan, "instances", "", needed, 30.0, reason, remedy) for needed in (40.0, 70.0))
+    schedule = replace(decision.schedule, alternatives=(), excuses=(replace(of_step, reason="40"), whole))
+    said = f"No other plan that was costed keeps it: {reason}; {remedy}."
+    assert said in read(replace(decision, schedule=schedule))
 
 
 def test_a_proposal_past_its_review__says_what_happens_without_an_answer() -> None:

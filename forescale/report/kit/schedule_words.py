@@ -1,6 +1,7 @@
 """A schedule in words: why it is what it is, why each step, and why not another schedule. All from its numbers."""
 
 from collections.abc import Iterator
+from math import inf
 
 from forescale.report.kit.decision_words import causes_words, edit_words, effect
 from forescale.report.kit.wording import instance_hours
@@ -179,9 +180,9 @@ def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
 
 
 def impossible(schedule: ScalingSchedule) -> list[Excuse]:
-    """What no plan within the limits does, the largest load first; not why a plan of the schedule is not smaller."""
+    """What no plan within the limits does, the farthest beyond its bound first; not why a plan is not smaller."""
     beyond = [each for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM)]
-    return sorted(beyond, key=lambda each: -each.value)
+    return sorted(beyond, key=lambda each: each.bound / each.value if each.value else inf)
 
 
 def near_words(near: NearRescale) -> str:

@@ -102,7 +102,7 @@ def test_a_broken_budget__is_the_first_sentence_and_offers_what_keeps_it() -> No
 def test_a_broken_budget__offers_no_plan_that_one_change_may_not_lead_to() -> None:
     decision = broken()
     beyond = [replace(each, more_h=0.0, more_cost_h=float("inf")) for each in decision.schedule.alternatives]
-    schedule = replace(decision.schedule, alternatives=tuple(beyond))
+    schedule = replace(decision.schedule, alternatives=tuple(beyond), excuses=())
     text = read(replace(decision, schedule=schedule))
     assert "keeps it, for" not in text
     assert "No other plan that was costed keeps it." in text

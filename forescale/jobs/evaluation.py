@@ -117,7 +117,10 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         arrival_cv2=cv2,
         site=site,
     )
-    intervals = estimate_intervals(topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site)
+    p95_s = None if told.latency is None else told.latency.p95_s
+    intervals = estimate_intervals(
+        topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site, p95_s=p95_s
+    )
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
     short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
     full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)

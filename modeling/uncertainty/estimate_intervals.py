@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modeling.evaluate_many import EvaluationOptions, ManyEstimates, checked_loads, evaluate_scenarios
+from modeling.evaluate_many import EvaluationOptions, ManyEstimates, checked_loads, evaluate_many, evaluate_scenarios
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
@@ -45,10 +45,12 @@ def estimate_intervals(
     share: float = 0.9,
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
+    p95_s: float | None = None,
 ) -> EstimateIntervals:
     """Intervals for one plan under one load, from `draws` draws of the parameters.
 
-    Latency is from modeling/latency/moments.py; its own error (benchmarks/results/model.md) is not included.
+    Latency is from modeling/latency/moments.py; its own error (benchmarks/results/model.md) is not included. p95_s: of
+    the estimate that the intervals are of, by whole distributions: draws are scaled by what moments say less or more.
     Raises ModelError if plan, load or profiles do not fit the topology.
     """
     plan.check(topology)
@@ -63,12 +65,16 @@ def estimate_intervals(
         low, high = np.quantile(values, edges, method="nearest")
         return float(low), float(high)
 
-    scale = estimates.headroom_factor[:, 0, 0]
+    scale, moments = estimates.headroom_factor[:, 0, 0], 1.0
+    if p95_s is not None and np.isfinite(p95_s):
+        plain = evaluate_many(topology, profiles, [plan], loads, arrival_cv2=arrival_cv2, site=site).latency
+        assert plain is not None
+        moments = p95_s / float(plain.p95_s[0, 0])
     return EstimateIntervals(
         share,
         {source: interval(rate * scale) if rate > 0 else (0.0, 0.0) for source, rate in load_per_s.items()},
         {name: interval(estimates.utilisation[:, 0, 0, at]) for at, name in enumerate(estimates.operators)},
-        interval(estimates.latency.p95_s[:, 0, 0]),
+        interval(estimates.latency.p95_s[:, 0, 0] * moments),
         float(estimates.stable[:, 0, 0].mean()),
     )
 

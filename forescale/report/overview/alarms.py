@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
-from forescale.report.kit.decision_words import basis_summary, causes_words
+from forescale.report.decision.proposal import NEGLIGIBLE
+from forescale.report.decision.verdict import late
+from forescale.report.kit.decision_words import arrival_words, basis_summary, causes_words
 from forescale.report.kit.guard_words import barred_words, reason_words
 from forescale.report.kit.local_time import LocalTime
+from forescale.report.kit.schedule_words import impossible
 from forescale.report.kit.step_reasons import why_words
-from forescale.report.kit.wording import duration
+from forescale.report.kit.wording import duration, minutes
 from forescale.standing import SourceStanding, Standing
 from planner.decision_basis import Rung
 from planner.ledger.step_state import StepState
+from planner.scaling_schedule import ScalingSchedule
 
 
 def alarms(standing: Standing) -> tuple[str, ...]:
@@ -40,6 +44,20 @@ def _of_schedule(standing: Standing) -> Iterator[str]:
         yield f"planned by the forecast, but {causes}"
     elif told := basis_summary(schedule.basis):
         yield f"planned without a forecast, by {told}" if schedule.basis.rung.plans else f"nothing to plan by, {told}"
+    for facts in schedule.basis.arrivals:
+        if facts.silent_s is not None:
+            yield f"{arrival_words(facts)}: see `forescale doctor {standing.topology}`"
+    if not standing.schedule.replaced_by:
+        yield from _of_budget(schedule)
+
+
+def _of_budget(schedule: ScalingSchedule) -> Iterator[str]:
+    """Late minutes that no plan within the limits spares; those that pay the debt of the week before are no alarm."""
+    allowed, expected = schedule.allowed_minutes, schedule.violation_minutes
+    if allowed is None or expected <= max(allowed, schedule.own_minutes) + NEGLIGIBLE:
+        return
+    what_would = [f": {excuse}" for excuse in impossible(schedule)[:1]]
+    yield f"{late(expected)} expected, {minutes(allowed)} allowed{''.join(what_would)}"
 
 
 def _of_guard(standing: Standing) -> Iterator[str]:

@@ -24,8 +24,9 @@ from forescale.situation.known_topologies import known_topologies
 from forescale.situation.workspace import Workspace
 from forescale.standing import Standing
 from forescale.wiring.parts import ledger_of
+from modeling.excuse import Excuse
 from planner.clock import TraceClock
-from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
+from planner.decision_basis import ArrivalFacts, Cause, CauseKind, DecisionBasis, Rung
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import StepState
 
@@ -126,6 +127,30 @@ def test_a_decision_without_a_usable_forecast__is_an_alarm(settings: Settings, l
     assert alarms(stands(settings, ledger)) == (
         "planned without a forecast, by time-of-week profile: there is no forecast of ingest",
     )
+
+
+def test_a_feed_that_was_silent_at_the_decision__is_an_alarm(settings: Settings, ledger: Ledger) -> None:
+    basis = DecisionBasis(forecasts=("run-1",), arrivals=(ArrivalFacts("ingest", silent_s=7200.0),))
+    ledger.record_schedule(replace(schedule_of(4), basis=basis), forecasts=[])
+    assert alarms(stands(settings, ledger)) == (
+        "nothing was observed of ingest in the last 120 min that the forecast knows: see `forescale doctor calls`",
+    )
+
+
+def test_late_minutes_that_no_plan_spares__are_an_alarm_and_those_that_pay_a_debt_are_not(
+    settings: Settings, ledger: Ledger
+) -> None:
+    made = schedule_of(4)
+    few = Excuse(made.current, "instances", "", 70.0, 30.0, "instances 70 > 30", "raise max_instances to 70")
+    broken = replace(made, violation_minutes=947.0, allowed_minutes=7.2, own_minutes=7.2, excuses=(few,))
+    ledger.record_schedule(broken, forecasts=[])
+    (alarm,) = alarms(stands(settings, ledger))
+    assert alarm.replace("\N{NO-BREAK SPACE}", " ") == (
+        "947 min late expected, 7.2 min allowed: instances 70 > 30; raise max_instances to 70"
+    )
+    paid = replace(made, violation_minutes=5.0, allowed_minutes=2.0, own_minutes=7.2, made_at=after(1))
+    ledger.record_schedule(paid, forecasts=[])
+    assert alarms(stands(settings, ledger)) == ()
 
 
 def test_drift__is_told_as_the_last_forecast_found_it(settings: Settings, ledger: Ledger) -> None:

@@ -66,7 +66,7 @@ def estimate_intervals(
         return float(low), float(high)
 
     scale, moments = estimates.headroom_factor[:, 0, 0], 1.0
-    if p95_s is not None and np.isfinite(p95_s):
+    if p95_s and np.isfinite(p95_s):
         plain = evaluate_many(topology, profiles, [plan], loads, arrival_cv2=arrival_cv2, site=site).latency
         assert plain is not None
         moments = p95_s / float(plain.p95_s[0, 0])

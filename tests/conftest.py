@@ -2,11 +2,11 @@
 
 import gc
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-from _pytest.doctest import DoctestModule
 from copied_store import copied_ledgers, copied_stores
 from spark_classes import options
 
@@ -49,12 +49,6 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     return ServerFolder.from_parent(parent, path=path) if WITH_SERVERS in path.parents else None
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Without doctests, of which tests have none: each file would be searched for them."""
-    return [each for each in (yield) if not isinstance(each, DoctestModule)]
-
-
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
@@ -70,7 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     groups = {name: number - len(LONGEST) for number, name in enumerate(LONGEST)}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    sharing = {item.path for item in items if WITH_SERVERS in item.path.parents and _shares(item)}
+    with_servers = cache(lambda path: WITH_SERVERS in path.parents)  # of a file with many tests asked once
+    sharing = {item.path for item in items if with_servers(item.path) and _shares(item)}
 
     def group_of(item: pytest.Item) -> str:
         if named := item.get_closest_marker("xdist_group"):
@@ -78,14 +73,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return item.path.parent.relative_to(WITH_SERVERS).as_posix() if item.path in sharing else item.path.name
 
     def place(item: pytest.Item) -> tuple[int, str]:
-        if WITH_SERVERS not in item.path.parents:
+        if not with_servers(item.path):
             return len(groups) + (item.path not in slow), ""
         group = group_of(item)
         return groups[group], item.path.name if "/" in group else ""
 
     for item in items:
         group = group_of(item)
-        if WITH_SERVERS in item.path.parents:
+        if with_servers(item.path):
             groups.setdefault(group, len(groups))
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(group))

@@ -99,7 +99,9 @@ def installed(tmp_path_factory) -> Installed:
     # Offline nothing can come but what is installed now: this fails where the constraints leave out what is needed.
     wanted = f"forescale[{EXTRAS}] @ {wheel.as_uri()}"
     ran(uv, *install, "--link-mode", "copy", "--constraint", constraints, wanted)
-    share_byte_code(next((folder / "venv" / "lib").glob("python*/site-packages")))
+    packages = next((folder / "venv" / "lib").glob("python*/site-packages"))
+    share_byte_code(packages)
+    share_machine_code(packages)
     passed = {name: os.environ[name] for name in ("JAVA_HOME", "JAVA_TOOL_OPTIONS", "LANG") if name in os.environ}
     path = f"{folder / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return Installed(
@@ -119,6 +121,20 @@ def share_byte_code(packages: Path) -> None:
             for file in ours.iterdir():
                 with suppress(FileExistsError):  # some wheels bring theirs
                     (folder / file.name).symlink_to(file)
+
+
+def share_machine_code(packages: Path) -> None:
+    """Likewise to the loops that Numba has compiled already, of which a plan needs so many that they take longer than
+    all else that it does. Numba goes by the time and size of their source. What it compiles itself replaces the link.
+    """
+    for code in (file for room in ("modeling", "planner") for file in (PROJECT / room).rglob("__pycache__/*.nb[ci]")):
+        source = code.parents[1] / f"{code.name.partition('.')[0]}.py"
+        installed = packages / source.relative_to(PROJECT)
+        if source.is_file() and installed.is_file():
+            os.utime(installed, ns=(source.stat().st_atime_ns, source.stat().st_mtime_ns))
+            folder = installed.parent / "__pycache__"
+            folder.mkdir(exist_ok=True)
+            (folder / code.name).symlink_to(code)
 
 
 def ran(*command: object) -> str:

@@ -506,4 +506,5 @@ class HorizonPlanner:
 
     def _climbing(self, loads: Sequence[Mapping[str, float]], wanted: Sequence[Mapping[str, int]]) -> Ladder:
         also = [PhysicalPlan(self.topology.name, {name: plan[name] for name in self.topology.order}) for plan in wanted]
-        return capacity_ladder(self.cheapest, loads, also, self._least)
+        price_of = None if self._pricing is None else self._pricing.per_hour
+        return capacity_ladder(self.cheapest, loads, also, self._least, price_of)

@@ -1,8 +1,10 @@
 """The capacity ladder: the cheapest plans for ever larger loads, and what each carries in any mix of the sources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from modeling.arrays import Floats
 from modeling.flow.linear import LinearFlows, LinearPlans
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from planner.errors import PlanError
 from planner.limits import FULL, MAX_UTILISATION
 from planner.plan_model import PlanModel
 from planner.search.remembered_plans import RememberedPlans
@@ -24,6 +27,10 @@ _TOGETHER = 8
 """Plans whose latency is computed in one call: each under the loads of all of them, of which only its own are used."""
 FAINT = 1e-3
 """Usable share of a plan whose latency exceeds the limit under any load."""
+_ROUNDING = 1e-9
+
+PriceOf = Callable[[Mapping[str, int]], float]
+"""Of a plan for an hour, in any unit. Raises PlanError if it cannot be packed."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,12 @@ class Ladder:
     def _linear(self) -> list[LinearFlows]:
         return [self.flows.of(number) for number in range(len(self.plans))]
 
+    def only(self, numbers: Sequence[int], model: PlanModel) -> "Ladder":
+        """The same with these plans alone."""
+        plans, at = tuple(self.plans[number] for number in numbers), list(numbers)
+        flows, usable, keeping_up = model.linear(plans), self.usable[at], self.keeping_up[at]
+        return Ladder(self.topology, plans, self.instances[at], flows, usable, keeping_up)
+
     def number(self, parallelism: Mapping[str, int]) -> int | None:
         return next((at for at, plan in enumerate(self.plans) if dict(plan.parallelism) == dict(parallelism)), None)
 
@@ -108,26 +121,100 @@ def capacity_ladder(
     loads: Sequence[Mapping[str, float]],
     also: Sequence[PhysicalPlan],
     least: Mapping[str, int] | None = None,
+    price_of: PriceOf | None = None,
 ) -> Ladder:
     """Plans for loads from nothing to each of `loads`, of which the last is the largest. also: plans to include, such
-    as the running one. least: min_parallelism of all others.
+    as the running one. least: min_parallelism of all others. price_of: where packings have prices, not instances.
+
+    No other plan carries as much for as little as one of them, besides those of `also`.
     """
-    wanted = {_key(plan): plan for plan in also}
-    found = dict(wanted)
+    found = dict[tuple[int, ...], PhysicalPlan]()
     for load in loads:
         # A load whose cheapest plan carries this one although threads of services wait for each other.
         (share,) = cheapest.model.share_by_threads([cheapest.plan(load)], load)
         _fill(cheapest, {source: rate / float(share) for source, rate in load.items()}, found, least or {})
-    plans = sorted(found.values(), key=lambda plan: (plan.instances, _key(plan)))
+    if price_of is not None and not cheapest.price:
+        _fill_containers(cheapest, loads[-1], found, least or {}, price_of)
+    wanted = {_key(plan): plan for plan in also}
+    plans = sorted((found | wanted).values(), key=lambda plan: (plan.instances, _key(plan)))
     if len(plans) > MAX_PLANS:
         kept = np.unique(np.linspace(0, len(plans) - 1, MAX_PLANS).round().astype(int)).tolist()
         plans = [plan for at, plan in enumerate(plans) if at in kept or _key(plan) in wanted]
     limits = cheapest.limits
     ladder = ladder_of(plans, cheapest.model, limits.max_utilisation, loads[-1])
-    if not limits.latency_bounds_s:
-        return ladder
-    quick = _quick_enough(ladder, cheapest, loads[-1])
-    return replace(ladder, usable=np.minimum(ladder.usable, quick), keeping_up=np.minimum(ladder.keeping_up, quick))
+    if limits.latency_bounds_s:
+        quick = _quick_enough(ladder, cheapest, loads[-1])
+        ladder = replace(
+            ladder, usable=np.minimum(ladder.usable, quick), keeping_up=np.minimum(ladder.keeping_up, quick)
+        )
+    worth = _worth_having(ladder, cheapest.model, loads, found, price_of or _instances_of, wanted)
+    return ladder if len(worth) == len(plans) else ladder.only(worth, cheapest.model)
+
+
+def _instances_of(parallelism: Mapping[str, int]) -> float:
+    return sum(parallelism.values())
+
+
+def _worth_having(
+    ladder: Ladder,
+    model: PlanModel,
+    loads: Sequence[Mapping[str, float]],
+    found: Container[tuple[int, ...]],
+    price_of: PriceOf,
+    wanted: Container[tuple[int, ...]],
+) -> list[int]:
+    """Numbers of the plans that carry more than any other found one of at most their price, in the mix of some load or
+    of one source alone; with those that are wanted, and those that cannot be packed, which excuses name.
+    """
+    sources = ladder.topology.sources
+    mixes = [*np.array([[load[source] for source in sources] for load in loads]), *np.eye(len(sources))]
+    most = ladder.capacity_per_s(np.array([mix / mix.sum() for mix in mixes if mix.sum() > 0]).T)
+    prices = dict[int, float]()
+    for number, plan in enumerate(ladder.plans):
+        if _key(plan) in found and model.unpacked_because(plan.parallelism) is None:
+            with suppress(PlanError):
+                prices[number] = price_of(plan.parallelism)
+    best = list[int]()
+    for number in sorted(prices, key=lambda at: (prices[at], *-most[at])):
+        if not any((most[number] <= most[other] * (1 + _ROUNDING)).all() for other in best):
+            best.append(number)
+    spared = {*best, *(number for number, plan in enumerate(ladder.plans) if _key(plan) in wanted)}
+    return [number for number in range(len(ladder.plans)) if number in spared or number not in prices]
+
+
+def _fill_containers(
+    cheapest: RememberedPlans,
+    load: Mapping[str, float],
+    found: dict[tuple[int, ...], PhysicalPlan],
+    least: Mapping[str, int],
+    price_of: PriceOf,
+) -> None:
+    """Add the plans in which all operators have as many instances as fit at a price: up to the largest that was found.
+    The search adds instances where they help most, one operator at a time; in a container that is paid for as a whole,
+    others are free.
+    """
+    limits, topology = cheapest.limits, cheapest.topology
+    question = cheapest.model.question(load, 1.0, limits.max_parallelism, {})
+    counts = {name: question.counts(name) for name in topology.order}
+
+    def levelled(level: int) -> PhysicalPlan:
+        several = {name: max(of[0], min(of[-1], max(level, least.get(name, 1)))) for name, of in counts.items()}
+        return PhysicalPlan(topology.name, several)
+
+    def price(plan: PhysicalPlan) -> float:
+        with suppress(PlanError):
+            return price_of(plan.parallelism) if plan.instances <= limits.max_instances else inf
+        return inf
+
+    highest = max((max(plan.parallelism.values()) for plan in found.values()), default=1)
+    plan, level = levelled(1), 1
+    while price(plan) < inf:
+        wider = levelled(level + 1)
+        if wider == plan or price(wider) > price(plan):
+            found[_key(plan)] = plan
+            if wider == plan or level >= highest:
+                return
+        plan, level = wider, level + 1
 
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:

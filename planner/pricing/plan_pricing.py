@@ -76,7 +76,8 @@ def _mean_instance(topology: Topology, pricing: PlanPricing) -> float:
     """Of a plan with ALIKE of each operator, or as many as are allowed and can be packed."""
     count = ALIKE
     while True:
-        parallelism = {name: min(count, topology.operator(name).max_parallelism) for name in topology.order}
+        several = {name: min(count, topology.operator(name).max_parallelism) for name in topology.order}
+        parallelism = {**several, **topology.given_parallelism}
         try:
             return pricing.per_hour(parallelism) / sum(parallelism.values())
         except PlanError:

@@ -1,27 +1,38 @@
 """Search, ladder and step estimates give a plan the capacity that `evaluate` gives it as packed on its site."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import Case, cases
 
+from modeling.errors import ModelError
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.inputs.network import Network
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
-from planner.horizon.ladder import ladder_of
+from planner.errors import PlanError
+from planner.horizon.ladder import capacity_ladder, ladder_of
 from planner.limits import Limits
 from planner.packing.offer import Offer
 from planner.packing.registry import PACKERS
 from planner.plan_model import PlanModel
 from planner.pricing.instance_cost import InstanceCost
 from planner.pricing.placing import Placing
+from planner.pricing.plan_pricing import ContainerPricing
+from planner.pricing.site_prices import SitePrices
 from planner.search.cheapest_plan import cheapest_plan
+from planner.search.remembered_plans import RememberedPlans
 
 ROUNDING = 1 + 1e-9
 NODES = ("n1", "n2", "n3")
+
+
+def sum_of(parallelism: Mapping[str, int]) -> float:
+    return sum(parallelism.values())
 
 
 @st.composite
@@ -86,3 +97,34 @@ def test_ladder_and_estimates__give_evaluate_s_capacity(drawn: tuple[Case, PlanM
             total * true.headroom_factor
         )
         assert model.estimate(plan, case.load_per_s).bottleneck == true.bottleneck
+
+
+@settings(max_examples=40)
+@given(models(), st.booleans())
+def test_no_plan_of_a_ladder__carries_as_much_for_as_little_as_another(
+    drawn: tuple[Case, PlanModel], by_container: bool
+) -> None:
+    """With one source: the more a plan costs, the more it carries."""
+    case, model = drawn
+    assert model.placing is not None
+    price_of = None
+    if by_container:
+        try:
+            price_of = ContainerPricing(model.placing, SitePrices(1.0)).per_hour
+        except PlanError:
+            return  # not even one instance of each operator can be packed
+    try:
+        ladder = capacity_ladder(
+            RememberedPlans(model, Limits(1.0, max_instances=16)), [case.load_per_s], [], None, price_of
+        )
+    except ModelError:
+        return  # no plan is within the limits
+    rates = np.array([[case.load_per_s[source]] for source in case.topology.sources])
+    mixes = [rates / rates.sum()] if rates.sum() > 0 else []
+    most = ladder.capacity_per_s(np.hstack([*mixes, np.eye(len(rates))]))
+    packed = [at for at, plan in enumerate(ladder.plans) if model.unpacked_because(plan.parallelism) is None]
+    prices = {at: (price_of or sum_of)(ladder.plans[at].parallelism) for at in packed}
+    for one in packed:
+        for other in packed:
+            worth = prices[one] < prices[other] or (most[one] > most[other]).any()
+            assert one == other or worth

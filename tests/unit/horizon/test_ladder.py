@@ -1,5 +1,6 @@
 """The capacity ladder: every step of it is the cheapest plan of some load, and carries what it is said to."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,16 @@ import pytest
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
 from planner.horizon.ladder import capacity_ladder
 from planner.limits import Limits
+from planner.packing.flink_slots import FlinkSlots
+from planner.packing.offer import Offer
 from planner.plan_model import PlanModel
+from planner.pricing.placing import Placing
+from planner.pricing.plan_pricing import ContainerPricing
+from planner.pricing.site_prices import SitePrices
 from planner.search.cheapest_plan import cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
 
@@ -93,3 +100,58 @@ def test_a_ladder_within_a_latency__ends_with_the_plan_that_carries_most() -> No
     assert plan == ladder.plans[-1]
     assert share == pytest.approx(8 * 10 / 3 / 200, abs=1e-3)
     assert ladder.capacity_per_s(np.ones((1, 1)))[-1, 0] == pytest.approx(8 * 10 / 3, rel=0.05)
+
+
+def in_task_managers(service_s: Mapping[str, float], cores: float) -> PlanModel:
+    """A line of operators on task managers of two slots, whose instances share so many cores."""
+    names, site = list(service_s), Site(ContainerSize(cores=cores))
+    topology = Topology("line", tuple(map(Operator, names)), tuple(map(Stream, names[:-1], names[1:])))
+    profiles = {name: OperatorProfile(name, seconds, cpu_s=seconds) for name, seconds in service_s.items()}
+    placing = Placing(topology, profiles, {}, FlinkSlots(Offer(site, slots=2)))
+    return PlanModel(topology, profiles, site=site, placing=placing)
+
+
+FRAUD = {"in": 0.0002, "parse": 0.0005, "enrich": 0.0003, "score": 0.004, "out": 0.0003}
+"""Its tuples take 5.3 ms of CPU in all."""
+
+
+def test_on_shared_cores__each_plan_of_a_ladder_carries_more_than_all_smaller_ones() -> None:
+    model = in_task_managers(FRAUD, 2.0)
+    ladder = capacity_ladder(RememberedPlans(model, Limits(1.0, max_instances=64)), [{"in": 1600.0}], [])
+    assert len(ladder.plans) > 10
+    assert (np.diff(ladder.instances) > 0).all()
+    assert (np.diff(ladder.capacity_per_s(np.ones((1, 1)))[:, 0]) > 0).all()
+
+
+def test_where_task_managers_have_prices__plans_fill_all_slots_of_more_and_more_of_them() -> None:
+    """n task managers of two cores, with an instance of each operator in every slot, carry 2 n / 5.3 ms = 377 n/s. The
+    search that adds one instance after the other leaves slots empty, and carried 1,180/s with four.
+    """
+    model, running = in_task_managers(FRAUD, 2.0), PhysicalPlan("line", dict.fromkeys(FRAUD, 3))
+    assert model.placing is not None
+    pricing = ContainerPricing(model.placing, SitePrices(0.4))
+    cheapest = RememberedPlans(model, Limits(1.0, max_instances=64), pricing.of_instances)
+    ladder = capacity_ladder(cheapest, [{"in": 1600.0}], [running], price_of=pricing.per_hour)
+    plans = [plan for plan in ladder.plans if plan != running]
+    assert [len(model.packed(plan).packing) for plan in plans] == [1, 2, 3, 4, 5, 6]
+    carried_per_s = [
+        float(ladder.capacity_per_s(np.ones((1, 1)))[number, 0])
+        for number, plan in enumerate(ladder.plans)
+        if plan != running
+    ]
+    assert carried_per_s == pytest.approx([2 * count / 0.0053 for count in range(1, 7)])
+    assert all(plan.parallelism == dict.fromkeys(FRAUD, 2 * count) for count, plan in enumerate(plans[1:], start=2))
+    assert running in ladder.plans
+
+
+def test_plans_that_fill_task_managers__are_within_the_limits() -> None:
+    model = in_task_managers(FRAUD, 2.0)
+    assert model.placing is not None
+    pricing = ContainerPricing(model.placing, SitePrices(0.4))
+    limits = Limits(1.0, max_instances=17, max_parallelism={"in": 2})
+    ladder = capacity_ladder(
+        RememberedPlans(model, limits), [{"in": 1600.0}], [], {"out": 2}, price_of=pricing.per_hour
+    )
+    for plan in ladder.plans:
+        assert plan.instances <= 17
+        assert plan.parallelism["in"] <= 2 <= plan.parallelism["out"]

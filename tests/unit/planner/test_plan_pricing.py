@@ -7,7 +7,7 @@ import pytest
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance
 from modeling.inputs.site import ContainerSize, Site
-from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.errors import PlanError
 from planner.packing.first_fit_decreasing import FirstFitDecreasing
 from planner.packing.flink_slots import FlinkSlots
@@ -104,3 +104,12 @@ def test_state_in_memory__is_shared_by_the_instances_of_a_plan() -> None:
     # 2100 MiB each: one to a container; 600 MiB each: three.
     assert len(packs.pack(plan(work=2))) == 2
     assert len(packs.pack(plan(work=8))) == 3
+
+
+def test_an_operator_of_fixed_parallelism__keeps_it_in_the_mean_instance() -> None:
+    # Eight of the one and two of the other fill four task managers of two slots: 4 / 10 an instance.
+    fixed = Stream("read", "work", Grouping.CUSTOM, shares=(0.5, 0.5))
+    topology = Topology("fixed", (Operator("read"), Operator("work")), (fixed,))
+    profiles = {name: OperatorProfile(name, 0.01) for name in topology.order}
+    pricing = ContainerPricing(Placing(topology, profiles, {}, FlinkSlots(Offer(slots=2))), SitePrices(1.0))
+    assert pricing.instance_per_hour == pytest.approx(0.4)

@@ -117,7 +117,8 @@ def show_schedule(planned: "ScheduleAnswer") -> None:
 def _cost(other: "AlternativeAnswer") -> str:
     """Of an alternative whose words compare it with nothing."""
     late, rescales = count_of(round(other.violation_minutes), "minute"), count_of(other.rescales, "rescale")
-    return f"{other.cost_instance_hours:.0f} instance-hours, {late} in violation, {rescales}; "
+    price = "" if other.price is None else f" at a price of {other.price:.4g}"
+    return f"{other.cost_instance_hours:.0f} instance-hours{price}, {late} in violation, {rescales}; "
 
 
 def _change(step: "StepAnswer") -> str:

@@ -57,6 +57,7 @@ def day_terms(situation: Situation) -> DayTerms:
         planning.min_parallelism,
         planning.allowed_share,
         planning.price_per_violation_minute,
+        situation.priced.pricing,
     )
 
 

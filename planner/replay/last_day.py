@@ -5,20 +5,25 @@ beside them as far as it is known; it ran on the real cluster.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from planner.clusters.engine_terms import EngineTerms
+from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
 from planner.limits import FULL
 from planner.plan_model import PlanModel
+from planner.pricing.plan_pricing import PlanPricing
 from planner.replay.hindsight import hindsight, hindsight_within, plan_ladder
 from planner.replay.load import MINUTE_S, Load
 from planner.replay.need import Need
 from planner.replay.policies.guard import Guard
 from planner.replay.reality import Differences, Reality
 from planner.replay.run import replay
-from planner.replay.timeline import track_of
+from planner.replay.timeline import Track, track_of
 
 LOADS = 96
 """Sampled loads of the day for which hindsight has the cheapest plan."""
@@ -26,12 +31,15 @@ LOADS = 96
 
 @dataclass(frozen=True)
 class DayCost:
-    """One way to run the day. minutes_known: minutes for which it is known whether they were in violation."""
+    """One way to run the day. minutes_known: minutes for which it is known whether they were in violation. price: of
+    all plans, None if it is not known.
+    """
 
     instance_hours: float
     violation_minutes: float
     rescales: int
     minutes_known: int
+    price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class LastDay:
 @dataclass(frozen=True)
 class DayTerms:
     """Terms for all alternatives. least: min_parallelism by operator. allowed_share: of minutes in violation; price_h:
-    price of one, in instance-hours, instead.
+    price of one, in instance-hours, instead. pricing: of plans, None if only instances count.
     """
 
     engine: EngineTerms
@@ -58,6 +66,7 @@ class DayTerms:
     least: Mapping[str, int]
     allowed_share: float
     price_h: float | None = None
+    pricing: PlanPricing | None = None
 
 
 def last_day(
@@ -108,7 +117,19 @@ def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[st
         float(track.violation.sum()),
         int(track.changes_s.size),
         load.minutes,
+        _price(track, terms.pricing),
     )
+
+
+def _price(track: Track, pricing: PlanPricing | None) -> float | None:
+    """None without prices, and for a plan that cannot be packed."""
+    if pricing is None:
+        return None
+    minutes = np.bincount(track.plan, minlength=len(track.plans))
+    with suppress(PlanError):
+        hourly = [pricing.per_hour(plan) if spent else 0.0 for plan, spent in zip(track.plans, minutes, strict=True)]
+        return float(minutes @ hourly) * MINUTE_S / 3600.0
+    return None
 
 
 def _with_least(ladder: Sequence[Mapping[str, int]], least: Mapping[str, int]) -> list[Mapping[str, int]]:

@@ -31,11 +31,13 @@ def reactive_alternative(
     if not loads or loads[0].minutes < 1:
         return None
     costs = [guard_alone(load, model, terms, first) for load in loads]
+    prices = [cost.price for cost in costs if cost.price is not None]
     return Alternative(
         "",
         float(np.mean([cost.instance_hours for cost in costs])),
         round(float(np.mean([cost.rescales for cost in costs]))),
         float(np.mean([cost.violation_minutes for cost in costs])),
+        price=float(np.mean(prices)) if len(prices) == len(costs) else None,
         kind=AlternativeKind.REACTIVE,
         sample_paths=len(costs),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from forescale.report.decision.decision import DecisionReport
 from forescale.report.decision.proposal import Proposal
-from forescale.report.decision.verdict import difference, late, step_reason
+from forescale.report.decision.verdict import cost_difference, late, step_reason
 from forescale.report.kit.local_time import LocalTime
 from forescale.report.kit.schedule_words import alternative_name, alternative_words, rescued_words
 from forescale.report.kit.table import Cell, Table, numbers, texts
@@ -187,7 +187,7 @@ def alternatives_table(proposal: Proposal) -> Table:
             else alternative_words(schedule, other),
             other.cost_instance_hours,
             other.price,
-            difference(other.cost_instance_hours, schedule.cost_instance_hours),
+            cost_difference(other, schedule),
             other.rescales,
             late(other.violation_minutes),
         )

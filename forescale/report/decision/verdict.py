@@ -120,7 +120,7 @@ def _broken_budget(proposal: Proposal) -> str:
 def _offer(proposal: Proposal, keeping: Alternative) -> str:
     name = alternative_name(keeping)
     hours = f"{instance_hours(keeping.cost_instance_hours)} instance-hours"
-    more = difference(keeping.cost_instance_hours, proposal.schedule.cost_instance_hours)
+    more = cost_difference(keeping, proposal.schedule)
     how = " Veto this schedule to keep today's plan." if keeping.kind is AlternativeKind.HOLD and proposal.asks else ""
     return f"{name[0].upper()}{name[1:]} keeps it, for {hours} ({more}).{how}"
 
@@ -210,7 +210,7 @@ def _mode() -> str:
 
 
 def cost(proposal: Proposal) -> str:
-    """Instance-hours of the horizon, against today's plan and a reactive scaler."""
+    """Instance-hours of the horizon and their price, against today's plan and a reactive scaler."""
     schedule = proposal.schedule
     own = f"{instance_hours(schedule.cost_instance_hours)} instance-hours over {_span(schedule)}"
     if schedule.price is not None and schedule.instance_price_per_hour is not None:
@@ -235,10 +235,18 @@ def _compared(proposal: Proposal) -> list[Alternative]:
 
 
 def _against(proposal: Proposal, other: Alternative) -> str:
-    more = difference(proposal.schedule.cost_instance_hours, other.cost_instance_hours)
-    parts = rescued_words(proposal.schedule, other)
-    hours = ", ".join(filter(None, (instance_hours(other.cost_instance_hours), parts)))
-    return f"{more} against {alternative_name(other)} ({hours})"
+    hours = instance_hours(other.cost_instance_hours)
+    if proposal.schedule.price is not None and other.price is not None:
+        hours = f"{hours} instance-hours at a price of {number(other.price)}"
+    parts = filter(None, (hours, rescued_words(proposal.schedule, other)))
+    return f"{cost_difference(proposal.schedule, other)} against {alternative_name(other)} ({', '.join(parts)})"
+
+
+def cost_difference(one: ScalingSchedule | Alternative, other: ScalingSchedule | Alternative) -> str:
+    """By price if both have one, else by instance-hours."""
+    if one.price is not None and other.price is not None:
+        return difference(one.price, other.price)
+    return difference(one.cost_instance_hours, other.cost_instance_hours)
 
 
 def risk(proposal: Proposal, *, brief: bool = False) -> str:
@@ -279,15 +287,15 @@ def late(expected: float) -> str:
     return "no minute late" if expected < NEGLIGIBLE else f"{minutes(expected)} late"
 
 
-def difference(hours: float, against: float) -> str:
-    """Cost relative to another.
+def difference(cost: float, against: float) -> str:
+    """Cost relative to another, both in the same unit.
 
     >>> difference(178.0, 384.0).replace(NBSP, " "), difference(384.0, 178.0).replace(NBSP, " "), difference(1.0, 1.0)
     ('−54 %', '+116 %', 'the same')
     """
     if against <= 0:
         return "–"
-    share = hours / against - 1
+    share = cost / against - 1
     if abs(share) < 0.005:
         return "the same"
     return f"{'+' if share > 0 else '−'}{percent(abs(share))}"

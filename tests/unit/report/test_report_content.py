@@ -87,9 +87,11 @@ def test_report__tells_prices_beside_instance_hours_and_what_each_step_disrupts(
     )
     text = read(replace(decision, schedule=schedule))
     assert "372 instance-hours over 24 h, at a price of 44.4 (an instance-hour is weighed as 0.12): " in text
+    # Compared by price: 44.4 / 55.5 = .8, and the other way round 1.25.
+    assert "−20 % against a reactive scaler (318 instance-hours at a price of 55.5)." in text
     assert "16 → 8 instances a price of 1.2 an hour (−0.6)" in text
     assert "0 started, 8 stopped, 2 moved; 96 key groups with 6 GiB change their instance" in text
-    assert "648 a price of 55.5" in text
+    assert "648 a price of 55.5 +25 %" in text
     assert "a price of" not in read(decision)
 
 

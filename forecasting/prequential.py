@@ -111,6 +111,34 @@ def prequential(
 
     refusals: receives the reasons why forecasters could not take part.
     """
+    told = prequential_paths(
+        series,
+        forecasters,
+        origins,
+        horizons_s=horizons_s,
+        quantiles=quantiles,
+        paths=paths,
+        seed=seed,
+        refusals=refusals,
+        progress=progress,
+    )
+    for predicted, _ in told:
+        yield predicted
+
+
+def prequential_paths(
+    series: ArrivalSeries,
+    forecasters: Sequence[Forecaster],
+    origins: Origins,
+    *,
+    horizons_s: Sequence[int],
+    quantiles: Sequence[float],
+    paths: int,
+    seed: int,
+    refusals: dict[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[tuple[Predicted, Floats]]:
+    """The same, each with the joint paths of `deployed`, shape (paths, steps) up to the longest horizon."""
     at = origins.at
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {} if refusals is None else refusals)
@@ -131,9 +159,10 @@ def prequential(
             lasted_s = excess_s(fitted, recent, seed) if STAND_IN in given else 0.0
             above = lasting(given[STAND_IN], lasted_s, recent.window_s, seed) if lasted_s else None
             joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles, above)
-            yield Predicted(
+            predicted = Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
                 {name: path_quantiles(drawn, quantiles) for name, drawn in (given | {DEPLOYED: joint}).items()},
                 ensemble.weights,
             )
+            yield predicted, joint

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil, inf
+from math import ceil, inf, isinf
 
 import numpy as np
 
@@ -62,6 +62,8 @@ def excuses(
         # Overloaded containers and links are reported elsewhere.
         latency = replace(estimates.latency, stable=np.array([[used.max() < 1]]))
         latency_s = {sink: float(latency.quantile_s(targets.latency_share, sink)[0, 0]) for sink in bounds_s}
+        if not estimates.stable[0, 0]:
+            latency_s = {sink: inf if late_s > bounds_s[sink] else late_s for sink, late_s in latency_s.items()}
     search = _Search(plan, slowed, topology, load_per_s, arrival_cv2, delays, targets)
     found = search.excuses(dict(plan.parallelism), used, latency_s)
     if packed is None:
@@ -166,9 +168,8 @@ class _Search:
         share, question = self._targets.latency_share, replace(self._question, sink=sink)
         target = latency_target(sink)
         slowest = self._slowest(question, changed)
-        why = partial(
-            Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {now:.3g} s > {bound:.3g} s"
-        )
+        told = "grows without end" if isinf(now) else f"{now:.3g} s > {bound:.3g} s"
+        why = partial(Excuse, self._plan, target, slowest, now, bound, f"{target} p{share * 100:g} {told}")
         if not mendable:
             return why("no parallelism helps until what is saturated has been remedied otherwise")
         wider = fewest_within_latency(replace(question, max_utilisation=FULL), changed, {share: bound})

@@ -178,7 +178,8 @@ class LearnedFacts:
 @dataclass(frozen=True)
 class PriceFacts:
     """What plans cost. instance_per_hour: an instance-hour in the currency of the prices; None if all instances count
-    the same, since `unpriced` operators have no price. site, packer: set if containers and nodes have the prices.
+    the same, since `unpriced` operators have no price. packer: set if containers have the prices; site: of a
+    site file.
     """
 
     instance_per_hour: float | None = None

@@ -25,12 +25,13 @@ Count = AllInstances
 
 
 class PackingSection(PlainNumbers, BaseModel):
-    """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices; relative
-    to FORESCALE_HOME. cores: of every container, in place of the site's. nodes: how many containers each node holds,
-    null for no limit; by default the site's nodes. containers: number to fill; the maximum for packers that open them
-    as needed. max_containers: the maximum for all packers. max_instances: of a container. disk_mib: of each. padding:
-    share of a container that it keeps for itself; heron: 10 %, at least 1 core and 1 GiB. slots of each task manager,
-    slot_groups by operator, evenly: slots spread over task managers (Flink).
+    """packer: its name. site: path of a site file, which has the size of containers, the nodes and the prices;
+    relative to FORESCALE_HOME. cores, price_per_hour: of every container, in place of the site's. nodes: how many
+    containers each node holds, null for no limit; by default the site's nodes. containers: number to fill; the
+    maximum for packers that open them as needed. max_containers: the maximum for all packers. max_instances: of a
+    container. disk_mib: of each. padding: share of a container that it keeps for itself; heron: 10 %, at least 1
+    core and 1 GiB. slots of each task manager, slot_groups by operator, evenly: slots spread over task managers
+    (Flink).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,6 +39,7 @@ class PackingSection(PlainNumbers, BaseModel):
     packer: str
     site: str | None = None
     cores: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
+    price_per_hour: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
     nodes: dict[str, Count | None] = {}
     containers: Count | None = None
     max_containers: Count | None = None

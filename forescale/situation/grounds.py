@@ -177,4 +177,5 @@ def _of_site(situation: Situation) -> Iterator[Ground]:
     if situation.topology.engine is Engine.FLINK:
         yield Ground(Quantity.BUFFERS, site if situation.site.file.buffers_known else ASSUMED)
     if situation.site.file.prices.known:
-        yield Ground(Quantity.PRICES, site)
+        by_packing = packing is not None and packing.price_per_hour is not None and site.origin is not Origin.GIVEN
+        yield Ground(Quantity.PRICES, TOPOLOGY_FILE if by_packing else site)

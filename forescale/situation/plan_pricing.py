@@ -51,11 +51,11 @@ def _priced(config: TopologyConfig, where: SiteFile, profiles: Profiles, placing
     name = config.packing.site
     if told := [name for name, cost in costs.items() if cost.price_per_hour]:
         raise PlanError(
-            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name}: running plans would "
-            "be priced twice; remove the prices of one of them"
+            f"operator {told[0]} has a price_per_hour, and so have containers or nodes of {name or 'packing'}: running "
+            "plans would be priced twice; remove the prices of one of them"
         )
     pricing = ContainerPricing(placing, where.prices)
-    facts = PriceFacts(pricing.instance_per_hour, site=str(name), packer=config.packing.packer)
+    facts = PriceFacts(pricing.instance_per_hour, site=str(name or ""), packer=config.packing.packer)
     return PricedPlans(pricing, placing, facts)
 
 

@@ -34,6 +34,8 @@ def known_site(config: TopologyConfig, settings: Settings) -> tuple[SiteFile, st
         site, digest, place = read_site_file(path, config.as_topology()), site_digest(path), str(path)
     if packing.cores is not None:
         site = replace(site, site=site.site.with_cores(packing.cores))
+    if packing.price_per_hour is not None:
+        site = replace(site, prices=replace(site.prices, container_per_hour=packing.price_per_hour))
     return site, digest, place
 
 

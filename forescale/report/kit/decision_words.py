@@ -206,8 +206,8 @@ def price_words(facts: PriceFacts) -> str:
     if facts.instance_per_hour is None:
         return f"all instances count the same; {unknown_cost_words(UnknownCost(CostQuantity.PRICE, facts.unpriced))}"
     what = "instances of each operator"
-    if facts.site:
-        what = f"containers and nodes of {facts.site}, packed by {facts.packer}"
+    if facts.packer:
+        what = f"containers{f' and nodes of {facts.site}' if facts.site else ''}, packed by {facts.packer}"
     return f"{what}; an instance-hour is {facts.instance_per_hour:.4g}"
 
 

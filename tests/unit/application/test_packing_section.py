@@ -8,6 +8,7 @@ import yaml
 
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig, read_topology_file
+from forescale.report.kit.decision_words import price_words
 from forescale.settings import Settings
 from forescale.situation.plan_pricing import PricedPlans
 from forescale.situation.workspace import Workspace
@@ -63,6 +64,22 @@ def test_containers_with_a_price__are_those_that_a_packing_opens(tmp_path: Path)
     assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (3, 4)] == [0.5, 1.0]
     assert found.facts is not None
     assert (found.facts.site, found.facts.packer) == ("site.yaml", "first_fit_decreasing")
+
+
+def test_a_price_of_the_section__goes_before_that_of_the_site(tmp_path: Path) -> None:
+    found = priced(tmp_path, SITE, {"price_per_hour": 2})
+    assert found.pricing is not None
+    assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (3, 4)] == [2.0, 4.0]
+
+
+def test_a_price_of_containers__needs_no_site_file(tmp_path: Path) -> None:
+    of = config(tmp_path, {"packer": "flink_slots", "slots": 2, "price_per_hour": 1})
+    found = Workspace(Settings(home=tmp_path)).situation(of).priced
+    assert found.pricing is not None
+    assert [found.pricing.per_hour({"read": 1, "work": work}) for work in (2, 3)] == [1.0, 2.0]
+    # Eight of each fill four task managers: 4 / 16 an instance.
+    assert found.facts == PriceFacts(pytest.approx(0.25), packer="flink_slots")
+    assert price_words(found.facts) == "containers, packed by flink_slots; an instance-hour is 0.25"
 
 
 def test_nodes__are_paid_for_while_they_hold_a_container(tmp_path: Path) -> None:

@@ -59,11 +59,13 @@ def _alternative(
     every_s = situation.config.forecast.every_s
     terms = change_terms_of(planning, every_s, learned.restore, learned.warmed.warm_up)
     planned = replace(case, terms=terms, headroom=headroom_of(planning)).planned_as(made, forecasts)
+    pricing = situation.priced.pricing
     return Alternative(
         "",
         planned.found.instance_hours,
         len(planned.found.turns),
         planned.found.violation_minutes,
+        price=None if pricing is None else planned.found.paid_h * pricing.instance_per_hour,
         kind=AlternativeKind.ACTING_GUARD,
     )
 

@@ -170,12 +170,15 @@ def rescued_words(schedule: ScalingSchedule, other: Alternative) -> str:
 
 def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
     """What it costs that the guard only advises."""
-    saved_h = schedule.cost_instance_hours - other.cost_instance_hours
-    if saved_h <= NEARLY_H or not other.cost_instance_hours:
-        return "it would save no instance-hours (planning.guard.mode is advise)"
+    own_h, other_h = schedule.cost_instance_hours, other.cost_instance_hours
+    if schedule.price is not None and other.price is not None and schedule.instance_price_per_hour:
+        own_h, other_h = (price / schedule.instance_price_per_hour for price in (schedule.price, other.price))
+    saved_h = own_h - other_h
+    if saved_h <= NEARLY_H or not other_h:
+        return "it would save nothing (planning.guard.mode is advise)"
     return (
-        f"advising costs {saved_h:.3g} instance-hours more, {saved_h / other.cost_instance_hours:.0%}: spikes are "
-        "planned for instead of left to the guard (planning.guard.mode: act)"
+        f"advising costs {_amount(schedule, saved_h)} more, {saved_h / other_h:.0%}: spikes are planned for instead of "
+        "left to the guard (planning.guard.mode: act)"
     )
 
 

@@ -155,13 +155,20 @@ def test_a_reactive_scaler__says_how_many_paths_it_was_simulated_on() -> None:
     [
         # 30 instance-hours against 24: 6 more, a quarter.
         (24.0, "advising costs 6 instance-hours more, 25%: spikes are planned for instead of left to the guard "),
-        (30.0, "it would save no instance-hours "),
-        (31.0, "it would save no instance-hours "),
+        (30.0, "it would save nothing "),
+        (31.0, "it would save nothing "),
     ],
 )
 def test_a_guard_that_acts__says_what_advising_costs(hours: float, words: str) -> None:
     acting = Alternative("", hours, 2, 4.0, kind=AlternativeKind.ACTING_GUARD)
     assert alternative_words(replace(SCHEDULE, cost_instance_hours=30.0), acting).startswith(words)
+
+
+def test_what_advising_costs__is_a_price_where_plans_have_one() -> None:
+    # 12 against 10: 2 more, a fifth, although it has fewer instances.
+    priced = replace(SCHEDULE, cost_instance_hours=30.0, price=12.0, instance_price_per_hour=0.5)
+    acting = Alternative("", 40.0, 2, 4.0, price=10.0, kind=AlternativeKind.ACTING_GUARD)
+    assert alternative_words(priced, acting).startswith("advising costs a price of 2 more, 20%: ")
 
 
 def test_a_candidate_that_is_chosen__says_from_when_and_what_it_would_mean_all_the_time() -> None:

@@ -4,11 +4,11 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from random import SystemRandom
+
+from forescale.local.ports import free_port
 
 
 def started(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
@@ -34,15 +34,7 @@ def killed(process: subprocess.Popen[bytes], within_s: float = 120.0) -> None:
 
 
 def free_ports(number: int) -> list[int]:
-    """Below those that Linux gives to connections and to whoever binds port 0: one of these may be gone by the time a
-    server that takes seconds to start binds it.
-    """
-    # The seed of the other generator is the same in all processes of a run.
-    candidates, found = SystemRandom().sample(range(20_000, 32_768), 1000), list[int]()
-    for port in candidates:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            found.append(port)
-        if len(found) == number:
-            return found
-    raise OSError(f"{number} free ports are lacking on 127.0.0.1")
+    found = set[int]()
+    while len(found) < number:
+        found.add(free_port())
+    return list(found)

@@ -79,7 +79,7 @@ def local_flink(
     """
     java = find_java()
     distribution = distribution or flink_distribution()
-    rest_port, rpc_port = free_port(rest_port or 0, tries=1), free_port()
+    rest_port, rpc_port = free_port(rest_port, tries=1) if rest_port else free_port(), free_port()
     folder = folder.resolve()
     conf = LocalConfiguration(
         folder,

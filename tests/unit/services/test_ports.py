@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from forescale.local.errors import ServiceError
-from forescale.local.ports import free_port
+from forescale.local.ports import UNGIVEN, free_port
 
 
 @pytest.fixture
@@ -16,6 +16,10 @@ def taken():
 
 def test_free_port__passes_over_one_that_is_taken(taken):
     assert free_port(taken) > taken
+
+
+def test_any_free_port__is_none_that_a_connection_may_take_before_a_server_has_it():
+    assert all(free_port() in UNGIVEN for _ in range(100))
 
 
 def test_free_port__says_which_port_is_taken(taken):

@@ -24,6 +24,9 @@ public final class Race {
     /** Events that the reader takes at once: what it has taken is no backlog to Flink, however long it waits. */
     static final String TAKEN_AT_ONCE = "8";
 
+    /** The source learns how many events wait when it fetches: by default a MiB, which it works on for minutes here. */
+    static final String FETCHED_BYTES = "1000";
+
     private Race() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -37,6 +40,7 @@ public final class Race {
                         .setGroupId(given.get("job-name"))
                         .setStartingOffsets(OffsetsInitializer.timestamp(Long.parseLong(given.get("from-ms"))))
                         .setProperty("max.poll.records", TAKEN_AT_ONCE)
+                        .setProperty("max.partition.fetch.bytes", FETCHED_BYTES)
                         .setProperty("source.reader.element.queue.capacity", "1")
                         .setDeserializer(new Padded())
                         .build();

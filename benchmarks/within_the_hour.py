@@ -31,7 +31,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.errors import ForecastError
 from forecasting.forecast import QUANTILES
 from forecasting.forecasters import all_forecasters
-from forecasting.prequential import prequential_horizons_s, prequential_origins, prequential_paths
+from forecasting.prequential import prequential, prequential_horizons_s, prequential_origins
 
 LEVEL = 0.95
 LEADS_H = (1, 6, 12, 23)
@@ -84,7 +84,14 @@ def measured(series: ArrivalSeries, count: int) -> Covered:
         raise ForecastError(f"windows of {series.window_s} s of {series.source} do not divide an hour")
     horizons_s = prequential_horizons_s(series)
     found = defaultdict[tuple[str, int], list[float]](list)
-    told = prequential_paths(
+    rates_per_s = series.rate_per_s()
+
+    def look_at(origin: int, paths_per_s: Floats) -> None:
+        came = rates_per_s[origin : origin + paths_per_s.shape[1]]
+        for key, share in of_origin(paths_per_s, came, series.window_s):
+            found[key].append(share)
+
+    for _ in prequential(
         series,
         all_forecasters(prophet=False),
         prequential_origins(series, count, max(horizons_s)),
@@ -92,12 +99,9 @@ def measured(series: ArrivalSeries, count: int) -> Covered:
         quantiles=QUANTILES,
         paths=PATHS,
         seed=SEED,
-    )
-    rates_per_s = series.rate_per_s()
-    for predicted, paths_per_s in told:
-        came = rates_per_s[predicted.origin : predicted.origin + paths_per_s.shape[1]]
-        for key, share in of_origin(paths_per_s, came, series.window_s):
-            found[key].append(share)
+        look_at=look_at,
+    ):
+        pass
     return dict(found)
 
 

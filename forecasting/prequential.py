@@ -106,39 +106,13 @@ def prequential(
     seed: int,
     refusals: dict[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    look_at: Callable[[int, Floats], None] | None = None,
 ) -> Iterator[Predicted]:
     """Predictions of all candidates, and of `deployed`, at each reported origin, in order of time.
 
-    refusals: receives the reasons why forecasters could not take part.
+    refusals: receives the reasons why forecasters could not take part. look_at: gets each origin with the joint paths
+    of `deployed`, shape (paths, steps) up to the longest horizon.
     """
-    told = prequential_paths(
-        series,
-        forecasters,
-        origins,
-        horizons_s=horizons_s,
-        quantiles=quantiles,
-        paths=paths,
-        seed=seed,
-        refusals=refusals,
-        progress=progress,
-    )
-    for predicted, _ in told:
-        yield predicted
-
-
-def prequential_paths(
-    series: ArrivalSeries,
-    forecasters: Sequence[Forecaster],
-    origins: Origins,
-    *,
-    horizons_s: Sequence[int],
-    quantiles: Sequence[float],
-    paths: int,
-    seed: int,
-    refusals: dict[str, str] | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Iterator[tuple[Predicted, Floats]]:
-    """The same, each with the joint paths of `deployed`, shape (paths, steps) up to the longest horizon."""
     at = origins.at
     horizon_steps = [horizon_s // series.window_s for horizon_s in horizons_s]
     table = empty_table(series, forecasters, at, horizons_s, quantiles, {} if refusals is None else refusals)
@@ -159,10 +133,11 @@ def prequential_paths(
             lasted_s = excess_s(fitted, recent, seed) if STAND_IN in given else 0.0
             above = lasting(given[STAND_IN], lasted_s, recent.window_s, seed) if lasted_s else None
             joint, peaks = joint_forecast(given, ensemble, horizon_steps, quantiles, above)
-            predicted = Predicted(
+            if look_at is not None:
+                look_at(at[row], joint)
+            yield Predicted(
                 at[row],
                 {name: table.peak_per_s[name][row] for name in given} | {DEPLOYED: peaks},
                 {name: path_quantiles(drawn, quantiles) for name, drawn in (given | {DEPLOYED: joint}).items()},
                 ensemble.weights,
             )
-            yield predicted, joint

@@ -22,7 +22,12 @@ MAX_LEVELS, TOGETHER, IDLE = 48, 16, 0.02
 of the work of the hardest working operator up to which another is left out.
 """
 
+_TWICE = 2.0
+"""As many slots are tried at most as were too few before."""
+
 CanPack = Callable[[Counts], bool]
+Together = Sequence[Sequence[str]]
+"""Operators that share slots: what one instance more of the largest leaves free in its slot, the others have too."""
 NONE_KEPT: Counts = MappingProxyType({})
 
 
@@ -33,29 +38,55 @@ def fewest_on_site(
     can_pack: CanPack,
     max_instances: int,
     least: Counts = NONE_KEPT,
+    together: Together = (),
 ) -> tuple[dict[str, int], float]:
     """A parallelism that keeps all bounds as packed, and its largest ratio to a bound: at most ROUNDING if it holds;
     else that of the best one that was tried, infinite if none could be packed.
 
     begun: where the search begins, a parallelism that keeps the utilisation where packings do not matter. can_pack:
-    whether question.packed has a packing. least: instances that an operator keeps, at least 1. No single instance more
-    can be left out, but a cheaper parallelism may exist.
+    whether question.packed has a packing. least: instances that an operator keeps, at least 1. together: operators that
+    get the same parallelism, unless only others are within max_instances; all others stand alone. No single instance
+    more can be left out, but a cheaper parallelism may exist.
     """
-    search = _Search(question, bounds, can_pack, max_instances, least)
+    if together:
+        search = _Search(question, bounds, can_pack, max_instances, least, together)
+        counts, excess = search.grown_together(in_whole_slots(question, begun, together))
+        if excess <= ROUNDING:
+            return search.lowered(counts), excess
+    search = _Search(question, bounds, can_pack, max_instances, least, ())
     counts, excess = search.grown(dict(begun))
     if not excess <= ROUNDING:
         counts, excess = min((counts, excess), search.levelled(begun), key=lambda tried: tried[1])
     return (search.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
 
 
+def in_whole_slots(question: Question, counts: Counts, together: Together) -> dict[str, int]:
+    """With as many instances of each operator as those that share its slots have, where the question allows it."""
+    raised = dict(counts)
+    for names in together:
+        highest = max(counts[name] for name in names)
+        raised |= {name: max(counts[name], min(question.counts(name)[-1], highest)) for name in names}
+    return raised
+
+
 class _Search:
     def __init__(
-        self, question: Question, bounds: LatencyBounds, can_pack: CanPack, max_instances: int, least: Counts
+        self,
+        question: Question,
+        bounds: LatencyBounds,
+        can_pack: CanPack,
+        max_instances: int,
+        least: Counts,
+        together: Together,
     ) -> None:
         self._question, self._bounds, self._can_pack = question, bounds, can_pack
         self._max_instances, self._least = max_instances, least
         self._most = {name: question.counts(name)[-1] for name in question.topology.order}
         self._known = dict[tuple[int, ...], float]()
+        self._together = together
+        several = {name for names in together for name in names}
+        self._units = [list(names) for names in together]
+        self._units += [[name] for name in question.topology.order if name not in several]
 
     def excess(self, several: Sequence[Counts]) -> Floats:
         """Infinite for what cannot be packed or has too many instances, shape (parallelisms,)."""
@@ -75,7 +106,7 @@ class _Search:
             wider = self._relieved(counts) if step == 1 and excess < inf else counts
             after = float(self.excess([wider])[0]) if wider != counts else inf
             if not after < excess * (1 - 1e-9):
-                tries = [self._more(counts, [name], step) for name in counts]
+                tries = [self._more(counts, names, step) for names in self._units]
                 tries = [each for each in (*tries, self._more(counts, list(counts), step)) if each != counts]
                 if not tries and wider == counts:
                     break
@@ -87,6 +118,31 @@ class _Search:
             else:
                 step *= 2
         return counts, excess
+
+    def grown_together(self, counts: dict[str, int]) -> tuple[dict[str, int], float]:
+        """As grown; by bisection where all operators share slots."""
+        if len(self._units) > 1:
+            return self.grown(counts)
+
+        def at(slots: int) -> tuple[dict[str, int], float]:
+            several = {name: max(count, min(self._most[name], slots)) for name, count in counts.items()}
+            return several, float(self.excess([several])[0])
+
+        highest, slots = max(self._most.values()), max(counts.values())
+        too_few, (found, excess) = slots, at(slots)
+        while not excess <= ROUNDING:
+            if slots >= highest or not self._allowed(found):
+                return found, excess
+            too_few, slots = slots, min(highest, max(slots + 1, ceil(slots * min(excess, _TWICE))))
+            found, excess = at(slots)
+        while slots - too_few > 1:
+            middle = (too_few + slots) // 2
+            tried, over = at(middle)
+            if over <= ROUNDING:
+                slots, found, excess = middle, tried, over
+            else:
+                too_few = middle
+        return found, excess
 
     def levelled(self, begun: Counts) -> tuple[dict[str, int], float]:
         """The cheapest parallelism that holds in which the hardest working operators have as many instances as each
@@ -121,13 +177,9 @@ class _Search:
 
     def lowered(self, counts: dict[str, int]) -> dict[str, int]:
         """Without the instances that are not needed, the dearest operators first."""
-        names = sorted(counts, key=lambda name: -self._question.price_of({name: 1}))
+        units = sorted(self._units, key=lambda names: -self._question.price_of(dict.fromkeys(names, 1)))
         while True:
-            fewer = [
-                {**counts, name: counts[name] - 1}
-                for name in names
-                if counts[name] - 1 in self._question.counts(name) and counts[name] > self._least.get(name, 1)
-            ]
+            fewer = [each for names in units if (each := self._less(counts, names)) != counts]
             holds = np.flatnonzero(self.excess(fewer) <= ROUNDING) if fewer else np.zeros(0, dtype=int)
             if not holds.size:
                 return counts
@@ -149,11 +201,18 @@ class _Search:
             slower = max(1.0, float(used[at] / unplaced[at])) if unplaced[at] > 0 else 1.0
             harder = replace(bare, max_utilisation=question.max_utilisation / slower)
             wider[name] = least_count(harder, wider, name, counts[name] + 1) or counts[name]
-        return wider
+        return in_whole_slots(question, wider, self._together)
 
     def _more(self, counts: Mapping[str, int], names: Sequence[str], step: int) -> dict[str, int]:
         added = {name: step * max(1, ceil(counts[name] / 16)) for name in names}
-        return {name: min(self._most[name], count + added.get(name, 0)) for name, count in counts.items()}
+        more = {name: min(self._most[name], count + added.get(name, 0)) for name, count in counts.items()}
+        return in_whole_slots(self._question, more, self._together)
+
+    def _less(self, counts: Counts, names: Sequence[str]) -> dict[str, int]:
+        """With an instance less of the largest of these, and no more of the others."""
+        highest = max(counts[name] for name in names) - 1
+        least = {name: max(self._least.get(name, 1), self._question.counts(name)[0]) for name in names}
+        return {**counts, **{name: min(counts[name], max(least[name], highest)) for name in names}}
 
     def _allowed(self, counts: Counts) -> bool:
         return sum(counts.values()) <= self._max_instances

@@ -25,7 +25,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import placed
 from modeling.inputs.site import NOWHERE, Site
 from modeling.inputs.topology import Grouping, Topology
-from modeling.least_on_site import fewest_on_site
+from modeling.least_on_site import Together, fewest_on_site
 from modeling.least_parallelism import ROUNDING, Counts, Question
 from modeling.queueing.bursts import Arrivals
 from modeling.services.pools import ServiceTerms, service_saturation
@@ -62,6 +62,10 @@ class PlanModel:
                 {name: profiles[name].service_s / busy_s if busy_s > 0 else 1.0 for name, busy_s in before.items()}
             )
         return replace(self, profiles=profiles, arrival_cv2=arrival_cv2, placing=placing, services=services)
+
+    @property
+    def together(self) -> Together:
+        return () if self.placing is None else self.placing.together
 
     @cached_property
     def depends_on_packing(self) -> bool:
@@ -177,7 +181,9 @@ class PlanModel:
             question = self.question(asked_per_s, 1.0, most, {})
             if self.depends_on_packing:
                 question = self.packed_question(question)
-            counts, excess = fewest_on_site(question, counts, {}, can_pack, max_instances, least=begun)
+            counts, excess = fewest_on_site(
+                question, counts, {}, can_pack, max_instances, least=begun, together=self.together
+            )
             if excess > ROUNDING:
                 return None
             carried_per_s = self._carried_by_threads_per_s(counts, load_per_s)

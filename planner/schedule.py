@@ -183,7 +183,7 @@ class _Explanation:
         others = {AlternativeKind.HOLD: list[Turn]()}
         used = self.use.of(self.quantile)
         carries = np.flatnonzero(used <= 1)
-        static = int(carries[course.prices_h[carries].argmin()] if carries.size else used.argmin())
+        static = int(carries[course.weights_h[carries].argmin()] if carries.size else used.argmin())
         if static != course.running and (turns := self.at_once(static)):
             others[AlternativeKind.STATIC] = turns
         return [self.alternative(kind, turns) for kind, turns in others.items()]

@@ -10,6 +10,7 @@ from forescale.files.topology import TopologyConfig
 from forescale.settings import Settings
 from forescale.wiring.instance_costs import instance_costs
 from modeling.inputs.operator_profile import Profiles
+from planner.packing.flink_slots import FlinkSlots, slot_groups
 from planner.packing.needs import Reserved
 from planner.packing.packer import Packer
 from planner.packing.registry import packer_named
@@ -49,7 +50,10 @@ def placing_of(config: TopologyConfig, where: SiteFile, profiles: Profiles) -> P
     if config.packing is None:
         return None
     costs, _ = instance_costs(config, profiles)
-    return Placing(config.as_topology(), profiles, costs, packer_of(config.packing, where))
+    topology, packer = config.as_topology(), packer_of(config.packing, where)
+    paid_whole = isinstance(packer, FlinkSlots) and where.prices.known
+    together = list(slot_groups(topology, config.packing.slot_groups).values()) if paid_whole else []
+    return Placing(topology, profiles, costs, packer, together)
 
 
 def reserved_of(config: TopologyConfig) -> Mapping[str, Reserved]:

@@ -7,6 +7,8 @@ Heron's implementation of Dhalion where it has them.
 from itertools import pairwise
 from statistics import fmean, median
 
+import numpy as np
+
 from modeling.arrays import Flags, Floats
 from planner.guard.look import Look
 from planner.guard.terms import GuardTerms
@@ -47,21 +49,37 @@ def symptoms(window: Window, terms: GuardTerms) -> tuple[Symptom, ...]:
     )
 
 
-def calls_for_nothing(busiest: Floats, suspended: Floats, backlog: Floats, several: Flags, terms: GuardTerms) -> bool:
+def calls_for_nothing(
+    busiest: Floats, suspended: Floats, backlog: Floats, several: Flags, terms: GuardTerms, *, needed: bool = False
+) -> bool:
     """Whether looks can show neither distress nor idleness, so that no diagnosis follows; a cheap answer for replays,
     which ask in each minute. False says nothing.
 
     busiest: busy share of each operator's busiest instance, shape (looks, operators). suspended: the operators' mean
     share of the time in which they wait for room downstream, same shape. backlog: of the newest look, shape (sources,).
-    several: which operators have several instances, shape (operators,).
+    several: which operators have several instances, shape (operators,). needed: whether the running plan is known to
+    be, however little its operators have to do.
     """
     most = busiest.max(axis=0)
     return (
         not backlog.any()
         and bool((suspended.min(axis=0) <= NOISE).all())
         and bool((busiest.min(axis=0) < SATURATED).all())
-        and not bool((several & (most < IDLE * terms.utilisation)).any())
+        and (needed or not bool(_over_provisioned(most < IDLE * terms.utilisation, several, terms).any()))
     )
+
+
+def _over_provisioned(little: Flags, several: Flags, terms: GuardTerms) -> Flags:
+    """Operators with several instances that have little to do; where plans pay for whole slots, only if that holds for
+    all that share them: no slot is spared otherwise. Shape (operators,), as little and several.
+    """
+    found = little & several
+    if terms.model is not None:
+        at = {name: number for number, name in enumerate(terms.model.topology.order)}
+        for names in terms.model.together:
+            places = [at[name] for name in names]
+            found[places] &= bool((little | ~several)[places].all())
+    return found
 
 
 def backpressure(window: Window) -> list[Symptom]:
@@ -132,10 +150,13 @@ def idle(window: Window, terms: GuardTerms) -> list[Symptom]:
         return []
     bound = IDLE * terms.utilisation
     busiest = {name: max(max(look.operators[name].busy) for look in window.looks) for name in window.topology.order}
+    little = np.array([share < bound for share in busiest.values()])
+    several = np.array([len(window.busy[name]) > 1 for name in busiest])
+    found = _over_provisioned(little, several, terms)
     return [
         Symptom(SymptomKind.IDLE, name, share, bound)
-        for name, share in busiest.items()
-        if share < bound and len(window.busy[name]) > 1
+        for (name, share), spared in zip(busiest.items(), found.tolist(), strict=True)
+        if spared
     ]
 
 

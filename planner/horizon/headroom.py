@@ -73,7 +73,7 @@ class Rungs:
         fit = np.flatnonzero((used <= share * (1 + _ROUNDING)) & may)
         if not fit.size:
             return int(np.where(may, used, inf).argmin())
-        return int(fit[self.course.prices_h[fit].argmin()])
+        return int(fit[self.course.weights_h[fit].argmin()])
 
     def _used(self, start_s: float, end_s: float, headroom: Headroom, plans: slice = slice(None)) -> Floats:
         """Share of each plan's capacity that must be within the headroom if it runs in this span; shape (plans,)."""
@@ -195,7 +195,7 @@ class Rungs:
         stops_s = np.array([0.0, *(turn.stop_s for turn in turns), float(self.ahead.edges_s[-1])])
         plans = [self.course.running, *(turn.plan for turn in turns)]
         changes = int(np.count_nonzero(np.diff(plans)))
-        return float(np.diff(stops_s) @ self.course.prices_h[plans] / 3600.0) + self.rescale_h * changes
+        return float(np.diff(stops_s) @ self.course.weights_h[plans] / 3600.0) + self.rescale_h * changes
 
     def raised(self, turns: Sequence[Turn], factor: float) -> tuple[Turn, ...]:
         """The same turns to the cheapest plans with at least so many times the capacity."""
@@ -204,6 +204,6 @@ class Rungs:
         raised = []
         for turn in turns:
             fit = np.flatnonzero((capacity >= factor * capacity[turn.plan]) & usable)
-            plan = int(fit[self.course.prices_h[fit].argmin()]) if fit.size else int((capacity * usable).argmax())
+            plan = int(fit[self.course.weights_h[fit].argmin()]) if fit.size else int((capacity * usable).argmax())
             raised.append(replace(turn, plan=plan))
         return self.possible(raised)

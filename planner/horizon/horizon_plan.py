@@ -230,15 +230,15 @@ class HorizonPlanner:
         running = ladder.number(present.running)
         if running is not None and not self._fits(present.running):
             turn_h[:, running] = inf
-        price_h, unpacked = self._priced(ladder)
+        prices_h, unpacked = self._priced(ladder)
         turn_h[:, list(unpacked)] = inf
-        course = self._course(ahead, ladder, present, turn_h, price_h, rules.closed)
+        course = self._course(ahead, ladder, present, turn_h, prices_h, rules.closed)
         course = replace(course, announced=self._turns_of(announced, ladder, ahead))
         allowed, own = budget.minutes(60 * ahead.hours), budget.own_minutes(60 * ahead.hours)
         judged, by = course, ahead
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
-            judged, by = self._course(unseen, ladder, present, turn_h, price_h, rules.closed), unseen
+            judged, by = self._course(unseen, ladder, present, turn_h, prices_h, rules.closed), unseen
         instead = as_within(ladder, ahead, spans) if spans else None
         may_stop = np.isfinite(turn_h)
         rungs = Rungs(ahead, ladder, course, self.terms, may_stop, self._prices.rescale_h, instead)
@@ -329,11 +329,11 @@ class HorizonPlanner:
         ladder = self._climbed(ahead, [plan.parallelism for plan in plans])
         turns = [self._turns(changes, ladder, running, ahead) for changes in several]
         ahead = ahead.split([turn.stop_s for each in turns for turn in each])
-        price_h, unpacked = self._priced(ladder)
+        prices_h, unpacked = self._priced(ladder)
         if beyond := [turn.plan for each in turns for turn in each if turn.plan in unpacked]:
             raise PlanError(f"{ladder.plans[beyond[0]].brief()} cannot be packed: {unpacked[beyond[0]]}")
         turn_h = np.zeros((ahead.steps, len(ladder.plans)))
-        course = self._course(ahead, ladder.to_the_full, present, turn_h, price_h)
+        course = self._course(ahead, ladder.to_the_full, present, turn_h, prices_h)
         prices = replace(budget.priced(self._prices, 60 * ahead.hours), violation_h=violation_h)
         allowed = budget.minutes(60 * ahead.hours)
         several_found = [followed_course(course, each, self.terms, prices) for each in turns]
@@ -383,9 +383,9 @@ class HorizonPlanner:
         return tuple(turns)
 
     def _priced(self, ladder: Ladder) -> tuple[Floats | None, dict[int, PlanError]]:
-        """Price of each plan for an hour, in instance-hours, or None if only instances are weighed; and for plans that
-        cannot be packed the reason, by index. Such a plan has the price of as many instances elsewhere, and at least
-        that of any other plan.
+        """Price of each plan for an hour, as it is and as it is weighed, in instance-hours, shape (2, plans), or None
+        if only instances are weighed; and for plans that cannot be packed the reason, by index. Such a plan has the
+        price of as many instances elsewhere, and at least that of any other plan.
         """
         model, unpacked = self.cheapest.model, dict[int, PlanError]()
         for number, plan in enumerate(ladder.plans):
@@ -393,16 +393,21 @@ class HorizonPlanner:
                 unpacked[number] = why
         if self._pricing is None:
             return None, unpacked
-        price_h = ladder.instances.copy()
+        prices_h = np.stack([ladder.instances, ladder.instances])
         for number, plan in enumerate(ladder.plans):
             try:
-                price_h[number] = self._pricing.per_hour(plan.parallelism) / self._pricing.instance_per_hour
+                price, weighed = (
+                    of(plan.parallelism) for of in (self._pricing.per_hour, self._pricing.weighed_per_hour)
+                )
             except PlanError as error:
                 unpacked[number] = error
-        if unpacked and len(unpacked) < price_h.size:
+            else:
+                prices_h[:, number] = np.array([price, weighed]) / self._pricing.instance_per_hour
+        if unpacked and len(unpacked) < len(ladder.plans):
             apart = list(unpacked)
-            price_h[apart] = np.maximum(price_h[apart], np.delete(price_h, apart).max())
-        return price_h, unpacked
+            dearest_h = np.delete(prices_h, apart, axis=1).max(axis=1, keepdims=True)
+            prices_h[:, apart] = np.maximum(prices_h[:, apart], dearest_h)
+        return prices_h, unpacked
 
     def _moved_gib(self, ladder: Ladder) -> Floats | None:
         """State that changes its instance between each two plans; None if that costs nothing."""
@@ -418,7 +423,7 @@ class HorizonPlanner:
         ladder: Ladder,
         present: Present,
         turn_h: Floats,
-        price_h: Floats | None,
+        prices_h: Floats | None,
         closed: Sequence[tuple[float, float]] = (),
     ) -> Course:
         running = ladder.number(present.running)
@@ -434,11 +439,12 @@ class HorizonPlanner:
             max(0.0, present.free_at_s - ahead.start_s),
             turn_h,
             np.array([list(plan.parallelism.values()) for plan in ladder.plans], dtype=np.float64),
-            price_h,
+            None if prices_h is None else prices_h[0],
             self._moved_gib(ladder),
             self._restore_s,
             room_between(closed, ahead.start_s + ahead.edges_s[:-1]) if closed else None,
             up_s=present.running_since_s - ahead.start_s,
+            weighed_h=None if prices_h is None else prices_h[1],
         )
 
     def _fits(self, plan: Mapping[str, int]) -> bool:
@@ -506,5 +512,5 @@ class HorizonPlanner:
 
     def _climbing(self, loads: Sequence[Mapping[str, float]], wanted: Sequence[Mapping[str, int]]) -> Ladder:
         also = [PhysicalPlan(self.topology.name, {name: plan[name] for name in self.topology.order}) for plan in wanted]
-        price_of = None if self._pricing is None else self._pricing.per_hour
+        price_of = None if self._pricing is None else self._pricing.weighed_per_hour
         return capacity_ladder(self.cheapest, loads, also, self._least, price_of)

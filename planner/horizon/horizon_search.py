@@ -40,7 +40,7 @@ class Course:
     shape, added to the downtime of the terms. room_s: seconds from the closed span before the beginning of a step, and
     to the one after it, within which a change is requested and over, shape (steps, 2); negative within one. announced:
     turns of an earlier plan that are still to come; they give the search an early bound. up_s: when the running plan
-    began to run, in seconds from the start.
+    began to run, in seconds from the start. weighed_h: as price_h, what decides between plans; None: the price does.
     """
 
     edges_s: Floats
@@ -58,6 +58,7 @@ class Course:
     room_s: Floats | None = None
     announced: "tuple[Turn, ...]" = ()
     up_s: float = -inf
+    weighed_h: Floats | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -75,6 +76,7 @@ class Course:
             raise PlanError(f"prices of stops of shape {self.turn_h.shape}; give ({steps}, {plans}), a plan each step")
         for what, of, shape in (
             ("prices of plans", self.price_h, (plans,)),
+            ("weighed prices of plans", self.weighed_h, (plans,)),
             ("state that moves", self.moved_gib, (plans, plans)),
             ("seconds to read state", self.restore_s, (plans, plans)),
             ("room between closed spans", self.room_s, (steps, 2)),
@@ -86,6 +88,11 @@ class Course:
     def prices_h(self) -> Floats:
         """price_h, or instances."""
         return self.instances if self.price_h is None else self.price_h
+
+    @property
+    def weights_h(self) -> Floats:
+        """weighed_h, or prices_h."""
+        return self.prices_h if self.weighed_h is None else self.weighed_h
 
     def downtimes_s(self, terms: ChangeTerms) -> Floats:
         """Of a change between each two plans, shape (plans, plans)."""
@@ -194,8 +201,8 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
     """Cost and violations of given turns; each begins with the step that it falls into."""
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
-    compiled = _compiled(course, terms, prices)
-    instance_hours, paid_h, changes_h, late_s = followed(compiled, course.instances, steps, plans)
+    compiled, counted = _compiled(course, terms, prices), np.stack([course.instances, course.prices_h])
+    instance_hours, paid_h, changes_h, late_s = followed(compiled, counted, steps, plans)
     minutes = late_s / 60.0
     violation_minutes = float(minutes.mean())
     cost_h = paid_h + changes_h + prices.violation_h * violation_minutes
@@ -209,7 +216,7 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
     return CompiledCourse(
         rate_per_s=course.rate_per_s,
         capacity_per_s=np.ascontiguousarray(course.capacity_per_s),
-        price_h=course.prices_h,
+        price_h=course.weights_h,
         change_h=change_h,
         turn_h=np.zeros((course.steps, course.instances.size)) if course.turn_h is None else course.turn_h,
         lead_s=lead_s,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
 
 import numpy as np
 
@@ -30,7 +29,7 @@ FAINT = 1e-3
 _ROUNDING = 1e-9
 
 PriceOf = Callable[[Mapping[str, int]], float]
-"""Of a plan for an hour, in any unit. Raises PlanError if it cannot be packed."""
+"""Of a plan for an hour, in any unit, as it is weighed. Raises PlanError if it cannot be packed."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +132,6 @@ def capacity_ladder(
         # A load whose cheapest plan carries this one although threads of services wait for each other.
         (share,) = cheapest.model.share_by_threads([cheapest.plan(load)], load)
         _fill(cheapest, {source: rate / float(share) for source, rate in load.items()}, found, least or {})
-    if price_of is not None and not cheapest.price:
-        _fill_containers(cheapest, loads[-1], found, least or {}, price_of)
     wanted = {_key(plan): plan for plan in also}
     plans = sorted((found | wanted).values(), key=lambda plan: (plan.instances, _key(plan)))
     if len(plans) > MAX_PLANS:
@@ -180,41 +177,6 @@ def _worth_having(
             best.append(number)
     spared = {*best, *(number for number, plan in enumerate(ladder.plans) if _key(plan) in wanted)}
     return [number for number in range(len(ladder.plans)) if number in spared or number not in prices]
-
-
-def _fill_containers(
-    cheapest: RememberedPlans,
-    load: Mapping[str, float],
-    found: dict[tuple[int, ...], PhysicalPlan],
-    least: Mapping[str, int],
-    price_of: PriceOf,
-) -> None:
-    """Add the plans in which all operators have as many instances as fit at a price: up to the largest that was found.
-    The search adds instances where they help most, one operator at a time; in a container that is paid for as a whole,
-    others are free.
-    """
-    limits, topology = cheapest.limits, cheapest.topology
-    question = cheapest.model.question(load, 1.0, limits.max_parallelism, {})
-    counts = {name: question.counts(name) for name in topology.order}
-
-    def levelled(level: int) -> PhysicalPlan:
-        several = {name: max(of[0], min(of[-1], max(level, least.get(name, 1)))) for name, of in counts.items()}
-        return PhysicalPlan(topology.name, several)
-
-    def price(plan: PhysicalPlan) -> float:
-        with suppress(PlanError):
-            return price_of(plan.parallelism) if plan.instances <= limits.max_instances else inf
-        return inf
-
-    highest = max((max(plan.parallelism.values()) for plan in found.values()), default=1)
-    plan, level = levelled(1), 1
-    while price(plan) < inf:
-        wider = levelled(level + 1)
-        if wider == plan or price(wider) > price(plan):
-            found[_key(plan)] = plan
-            if wider == plan or level >= highest:
-                return
-        plan, level = wider, level + 1
 
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:

@@ -614,11 +614,11 @@ def _turns(cost_h: Floats, before: Ints, ceiling_h: float, stayed: int) -> tuple
 
 @compiled
 def followed(
-    course: CompiledCourse, instances: Floats, turned_at: Ints, turned_to: Ints
+    course: CompiledCourse, counted: Floats, turned_at: Ints, turned_to: Ints
 ) -> tuple[float, float, float, Floats]:
-    """Instance-hours, their price, the price of changes and missing capacity, and late seconds that count by path.
+    """Instance-hours, their price, all else that is weighed, and late seconds that count by path.
 
-    instances: of each plan. turned_at, turned_to: as best_turns returns them.
+    counted: instances and price of each plan, shape (2, plans). turned_at, turned_to: as best_turns returns them.
     """
     rate_per_s, capacity_per_s, edges_s, down_s = (
         course.rate_per_s,
@@ -674,6 +674,8 @@ def followed(
         state, moved = moved, state
         late_in_all_s += told[0]
         changes_h += course.rescale_h * rescued + course.price_h[plan] * LACKING * lacking * step_s / 3600.0
-        hours += instances[plan] * (1.0 + more) * step_s / 3600.0
-        paid_h += course.price_h[plan] * (1.0 + more) * step_s / 3600.0
+        ran_h = (1.0 + more) * step_s / 3600.0
+        hours += counted[0, plan] * ran_h
+        paid_h += counted[1, plan] * ran_h
+        changes_h += (course.price_h[plan] - counted[1, plan]) * ran_h
     return hours, paid_h, changes_h, late_in_all_s

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from modeling.inputs.topology import Topology
 from planner.errors import PlanError
 from planner.packing.offer import Offer
 from planner.packing.open_containers import OpenContainers
@@ -49,7 +50,7 @@ class FlinkSlots:
     def _slots(self, work: Workload) -> list[list[int]]:
         """Contents of each slot, group by group in topology order."""
         found: list[list[int]] = []
-        for operators in slot_groups(work, self.offer.slot_groups).values():
+        for operators in slot_groups(work.topology, self.offer.slot_groups).values():
             for number in range(max(work.parallelism[name] for name in operators)):
                 found.append([work.first[name] + number for name in operators if number < work.parallelism[name]])
         return found
@@ -88,21 +89,19 @@ class FlinkSlots:
             )
 
 
-def slot_groups(work: Workload, groups: Mapping[str, str]) -> dict[str, list[str]]:
+def slot_groups(topology: Topology, groups: Mapping[str, str]) -> dict[str, list[str]]:
     """Operators by slot-sharing group. Raises PlanError for an unknown operator."""
-    if unknown := sorted(set(groups) - set(work.parallelism)):
-        raise PlanError(
-            f"slot groups name the unknown operator {unknown[0]!r}; known are {', '.join(work.topology.order)}"
-        )
+    if unknown := sorted(set(groups) - set(topology.order)):
+        raise PlanError(f"slot groups name the unknown operator {unknown[0]!r}; known are {', '.join(topology.order)}")
     found: dict[str, list[str]] = {}
-    for name in work.topology.order:
+    for name in topology.order:
         found.setdefault(groups.get(name, DEFAULT_GROUP), []).append(name)
     return found
 
 
 def slots_needed(work: Workload, groups: Mapping[str, str]) -> int:
     """Sum over groups of the largest parallelism in each."""
-    return sum(max(work.parallelism[name] for name in names) for names in slot_groups(work, groups).values())
+    return sum(max(work.parallelism[name] for name in names) for names in slot_groups(work.topology, groups).values())
 
 
 def _put(filled: OpenContainers, slot: list[int], number: int) -> None:

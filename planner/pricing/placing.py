@@ -7,6 +7,7 @@ from modeling.flow.resources import MIB_PER_GIB
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
+from modeling.least_on_site import Together
 from planner.errors import PlanError
 from planner.packing.needs import Reserved, reserved_needs
 from planner.packing.packer import Packer, Packing
@@ -22,13 +23,14 @@ class Placing:
     """costs: by operator, needs of an instance: reserved, else measured when always busy, else the default. A plan thus
     needs the same under any load. Cores count only for packers that reserve them: with others a container may hold more
     than its cores can do, and then saturates before its instances. Streams are weighted by their rates under 1 tuple
-    per second at each source.
+    per second at each source. together: operators that share slots which plans pay for as a whole.
     """
 
     topology: Topology
     profiles: Profiles
     costs: Mapping[str, InstanceCost]
     packer: Packer
+    together: Together = ()
     _plans: dict[tuple[int, ...], PhysicalPlan | PlanError] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -1,8 +1,10 @@
 """The hourly cost of a plan, and the price that stands for an instance-hour."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from modeling.inputs.physical_plan import Container
 from modeling.inputs.topology import Topology
 from planner.errors import PlanError
 from planner.pricing.instance_cost import InstanceCost, hourly_cost
@@ -11,6 +13,10 @@ from planner.pricing.site_prices import SitePrices
 
 ALIKE = 8
 """Instances of each operator in the plan whose mean instance gives the price of an instance-hour."""
+SLOT_PART = 0.02
+"""Of the price of an instance, that a slot in use weighs: of plans that cost the same, the one that uses fewer slots is
+better, but not worth a rescale. A slot has one instance of each operator at most.
+"""
 
 
 class PlanPricing(Protocol):
@@ -27,6 +33,11 @@ class PlanPricing(Protocol):
 
     def per_hour(self, parallelism: Mapping[str, int]) -> float:
         """Raises PlanError if the plan cannot be packed."""
+
+    def weighed_per_hour(self, parallelism: Mapping[str, int]) -> float:
+        """What decides between plans: the price, and a little for what a plan uses of what it pays for. Raises
+        PlanError if the plan cannot be packed.
+        """
 
 
 class InstancePricing:
@@ -46,6 +57,9 @@ class InstancePricing:
     def per_hour(self, parallelism: Mapping[str, int]) -> float:
         return hourly_cost(parallelism, self._costs).price or 0.0
 
+    def weighed_per_hour(self, parallelism: Mapping[str, int]) -> float:
+        return self.per_hour(parallelism)
+
 
 class ContainerPricing:
     """The cost of a plan is that of the containers and nodes that its packing uses, when packed from scratch."""
@@ -53,23 +67,37 @@ class ContainerPricing:
     def __init__(self, placing: Placing, prices: SitePrices) -> None:
         """Raises PlanError if not even one instance of each operator can be packed, or if that costs nothing."""
         self._placing, self._prices = placing, prices
-        self._known: dict[tuple[int, ...], float | PlanError] = {}
+        self._known: dict[tuple[int, ...], tuple[float, int] | PlanError] = {}
         self.of_instances: Mapping[str, float] = {}
         self.instance_per_hour = _mean_instance(placing.topology, self)
         if not self.instance_per_hour:
             raise PlanError("no container or node that plans would use has a price above 0; give one, or leave all out")
 
     def per_hour(self, parallelism: Mapping[str, int]) -> float:
+        return self._prices_of(parallelism)[0]
+
+    def weighed_per_hour(self, parallelism: Mapping[str, int]) -> float:
+        price, slots = self._prices_of(parallelism)
+        return price + SLOT_PART * slots * self.instance_per_hour
+
+    def _prices_of(self, parallelism: Mapping[str, int]) -> tuple[float, int]:
+        """And slots in use."""
         key = tuple(parallelism[name] for name in self._placing.topology.order)
         if key not in self._known:
             try:
-                self._known[key] = self._prices.per_hour(self._placing.pack(parallelism))
+                packing = self._placing.pack(parallelism)
+                self._known[key] = self._prices.per_hour(packing), _slots(packing)
             except PlanError as error:
                 self._known[key] = error
         known = self._known[key]
         if isinstance(known, PlanError):
             raise known
         return known
+
+
+def _slots(packing: Sequence[Container]) -> int:
+    """In use: in each container as many as the operator with most instances has there."""
+    return sum(max(Counter(each.operator for each in container.instances).values()) for container in packing)
 
 
 def _mean_instance(topology: Topology, pricing: PlanPricing) -> float:

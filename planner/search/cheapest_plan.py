@@ -11,7 +11,7 @@ from modeling.excuse import Excuse
 from modeling.flow.limits import OperatorLimit
 from modeling.flow.plan_rates import check_load
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.least_on_site import fewest_on_site
+from modeling.least_on_site import fewest_on_site, in_whole_slots
 from modeling.least_parallelism import ROUNDING, Question, fewest_instances_each, least_count, least_instances
 from modeling.least_within_latency import Begun, each_within_latency
 from modeling.remedies import beyond_parallelism
@@ -53,7 +53,7 @@ def cheapest_plans(
         if isinstance(counts, str):
             found.append(_beyond(question, counts, limits))
             continue
-        plan = PhysicalPlan(topology.name, counts)
+        plan = _in_whole_slots(model, question, PhysicalPlan(topology.name, counts), limits)
         found.append(plan)
         if plan.instances > limits.max_instances:
             found[at] = _too_many(plan, limits)
@@ -66,7 +66,7 @@ def cheapest_plans(
             slow[at] = Begun(question, counts, least_instances(question, counts))
     for (at, begun), fast in zip(slow.items(), each_within_latency(list(slow.values()), bounds), strict=True):
         if fast is not None and sum(fast.values()) <= limits.max_instances:
-            found[at] = PhysicalPlan(topology.name, fast)
+            found[at] = _in_whole_slots(model, begun.question, PhysicalPlan(topology.name, fast), limits)
         else:
             found[at] = _too_late(begun.question, PhysicalPlan(topology.name, begun.counts), limits)
             dear.append(at)
@@ -121,6 +121,12 @@ def strongest_plan(
     return strongest_plan(model, load_per_s, limits.with_free_latency(), price)
 
 
+def _in_whole_slots(model: PlanModel, question: Question, plan: PhysicalPlan, limits: Limits) -> PhysicalPlan:
+    """With all operators that share slots raised to the largest, if that is within max_instances."""
+    raised = replace(plan, parallelism=in_whole_slots(question, plan.parallelism, model.together))
+    return raised if raised.instances <= limits.max_instances else plan
+
+
 def _as_packed(model: PlanModel, question: Question, begun: Mapping[str, int], limits: Limits) -> PhysicalPlan | Excuse:
     """The plan that keeps the limits as packed, from the one that would where packings do not matter."""
     packed = model.packed_question(question)
@@ -129,7 +135,7 @@ def _as_packed(model: PlanModel, question: Question, begun: Mapping[str, int], l
         return model.unpacked_because(counts) is None
 
     bounds = limits.latency_bounds_s
-    counts, excess = fewest_on_site(packed, begun, bounds, can_pack, limits.max_instances)
+    counts, excess = fewest_on_site(packed, begun, bounds, can_pack, limits.max_instances, together=model.together)
     plan = PhysicalPlan(model.topology.name, counts)
     if excess <= ROUNDING or not can_pack(counts):
         return plan

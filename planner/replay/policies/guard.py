@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from modeling.arrays import Floats
 from modeling.inputs.topology import Topology
 from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Pair, assessed
@@ -45,6 +46,8 @@ class Guard:
         self._verdicts: dict[Pair, list[VerdictKind]] = defaultdict(list)
         self._barred = set[Pair]()
         self._looks: dict[tuple[float, tuple[int, ...]], Look] = {}
+        # The least load, by source, at which the plan that began to run at a moment was found to be needed.
+        self._needed: tuple[float, Floats] | None = None
 
     def decide(self, seen: Seen) -> Decision | None:
         terms = self._terms
@@ -71,6 +74,8 @@ class Guard:
         assessment = assessed(window, terms, Schedule(), self._barred, known_s - seen.running_since_s)
         chosen = assessment.action
         if chosen is None or chosen.plan is None:
+            if known_s - seen.running_since_s >= terms.min_dwell_s:
+                self._needed = seen.running_since_s, self._mean_load_per_s(seen)
             return None
         self._open = _Open(chosen, seen.at_s)
         return Decision(chosen.plan, f"{chosen.kind}: {chosen.diagnosis.kind}")
@@ -94,7 +99,18 @@ class Guard:
             return True
         busiest = np.maximum(known.busy[rows], known.busiest[rows])
         several = np.array([seen.plan[name] > 1 for name in self._topology.order])
-        return calls_for_nothing(busiest, known.suspended[rows], known.backlog[-1], several, self._terms)
+        needed = (
+            self._needed is not None
+            and self._needed[0] == seen.running_since_s
+            and bool((self._mean_load_per_s(seen) >= self._needed[1]).all())
+        )
+        return calls_for_nothing(busiest, known.suspended[rows], known.backlog[-1], several, self._terms, needed=needed)
+
+    def _mean_load_per_s(self, seen: Seen) -> Floats:
+        known = seen.measured
+        rows = known.rows_of_last(self._window_s, seen.running_since_s)
+        mean_per_s: Floats = known.arrivals_per_s[rows].mean(axis=0)
+        return mean_per_s
 
     def _window(self, seen: Seen, warms_up_s: float = 0.0) -> Window | None:
         """warms_up_s: time after the start whose minutes do not count."""

@@ -145,6 +145,7 @@ def test_init__writes_the_cores_that_task_managers_have(flink: JsonStandIn, tmp_
     assert packing is not None
     # Two task managers of four slots on a host of three cores
     assert (packing.packer, packing.cores, packing.slots) == ("flink_slots", 1.5, 4)
+    assert packing.price_per_hour == 1  # task managers count, not instances
     assert "2 task managers share the 3 cores of 10.0.0.1" in path.read_text()
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from guard_bench import KEYED, PAIR, TERMS
-from guard_windows import steady
+from guard_windows import spread, steady
 
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
@@ -14,6 +14,7 @@ from modeling.inputs.topology import Topology
 from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import assessed
 from planner.guard.sizing import Sizing
+from planner.guard.symptoms import idle
 from planner.guard.window import Window
 from planner.guard.withheld import withheld
 from planner.guard_facts import ReasonKind
@@ -94,6 +95,23 @@ def test_containers_of_few_cores__get_company_before_instances_are_busy() -> Non
     plan = sizing(window, model, PAIR).grown()
     assert plan == {"read": 1, "work": 3}
     assert carried_per_s(model, 3) >= 4 / 0.7 + 4 * 30 / 600 > carried_per_s(model, 2)
+
+
+def test_slots_that_are_paid_for__are_filled_and_spared_as_a_whole() -> None:
+    """As above, with read in every slot. Work is busy half of the time at 10/s, .2 of it at 4/s, and wanted for .7.
+    Below half of that it is idle, as read always is, and then a slot is spared.
+    """
+    site = Site(ContainerSize(cores=0.5))
+    placing = Placing(PAIR, {"read": READ, "work": WORK}, {}, FlinkSlots(Offer(site, slots=2)), [PAIR.order])
+    model = PlanModel(PAIR, {"read": READ, "work": WORK}, site=site, placing=placing)
+    window = steady(work=(0.2, 0.2), read=0.0004, offered=4.0, into=(2.0, 2.0))
+    assert sizing(window, model, PAIR).grown() == {"read": 3, "work": 3}
+    even = PlanModel(PAIR, {"read": READ, "work": WORK})
+    plan, terms = PhysicalPlan(PAIR.name, {"read": 2, "work": 2}), replace(TERMS, model=model)
+    busy, calm = (spread(PAIR, even, plan, {"read": rate}) for rate in (10.0, 4.0))
+    assert [each.operator for each in idle(busy, TERMS)] == ["read"]
+    assert idle(busy, terms) == []
+    assert {each.operator for each in idle(calm, terms)} == {"read", "work"}
 
 
 def test_the_fast_node__is_not_taken_for_all_nodes() -> None:

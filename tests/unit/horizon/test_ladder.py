@@ -102,12 +102,12 @@ def test_a_ladder_within_a_latency__ends_with_the_plan_that_carries_most() -> No
     assert ladder.capacity_per_s(np.ones((1, 1)))[-1, 0] == pytest.approx(8 * 10 / 3, rel=0.05)
 
 
-def in_task_managers(service_s: Mapping[str, float], cores: float) -> PlanModel:
-    """A line of operators on task managers of two slots, whose instances share so many cores."""
+def in_task_managers(service_s: Mapping[str, float], cores: float, *, paid: bool = False) -> PlanModel:
+    """A line of operators on task managers of two slots, whose instances share so many cores. paid: by the slot."""
     names, site = list(service_s), Site(ContainerSize(cores=cores))
     topology = Topology("line", tuple(map(Operator, names)), tuple(map(Stream, names[:-1], names[1:])))
     profiles = {name: OperatorProfile(name, seconds, cpu_s=seconds) for name, seconds in service_s.items()}
-    placing = Placing(topology, profiles, {}, FlinkSlots(Offer(site, slots=2)))
+    placing = Placing(topology, profiles, {}, FlinkSlots(Offer(site, slots=2)), [names] if paid else [])
     return PlanModel(topology, profiles, site=site, placing=placing)
 
 
@@ -123,34 +123,34 @@ def test_on_shared_cores__each_plan_of_a_ladder_carries_more_than_all_smaller_on
     assert (np.diff(ladder.capacity_per_s(np.ones((1, 1)))[:, 0]) > 0).all()
 
 
-def test_where_task_managers_have_prices__plans_fill_all_slots_of_more_and_more_of_them() -> None:
-    """n task managers of two cores, with an instance of each operator in every slot, carry 2 n / 5.3 ms = 377 n/s. The
-    search that adds one instance after the other leaves slots empty, and carried 1,180/s with four.
+def test_where_task_managers_have_prices__plans_have_an_instance_of_each_operator_in_every_slot() -> None:
+    """Two slots of a task manager with two cores carry 2 / 5.3 ms = 377/s, one alone 1 / 4 ms = 250/s. The search that
+    adds one instance after the other leaves slots empty, and carried 1,180/s with four task managers.
     """
-    model, running = in_task_managers(FRAUD, 2.0), PhysicalPlan("line", dict.fromkeys(FRAUD, 3))
+    model, running = (
+        in_task_managers(FRAUD, 2.0, paid=True),
+        PhysicalPlan("line", {**dict.fromkeys(FRAUD, 3), "out": 1}),
+    )
     assert model.placing is not None
     pricing = ContainerPricing(model.placing, SitePrices(0.4))
     cheapest = RememberedPlans(model, Limits(1.0, max_instances=64), pricing.of_instances)
-    ladder = capacity_ladder(cheapest, [{"in": 1600.0}], [running], price_of=pricing.per_hour)
-    plans = [plan for plan in ladder.plans if plan != running]
-    assert [len(model.packed(plan).packing) for plan in plans] == [1, 2, 3, 4, 5, 6]
-    carried_per_s = [
-        float(ladder.capacity_per_s(np.ones((1, 1)))[number, 0])
-        for number, plan in enumerate(ladder.plans)
-        if plan != running
-    ]
-    assert carried_per_s == pytest.approx([2 * count / 0.0053 for count in range(1, 7)])
-    assert all(plan.parallelism == dict.fromkeys(FRAUD, 2 * count) for count, plan in enumerate(plans[1:], start=2))
+    ladder = capacity_ladder(cheapest, [{"in": 1600.0}], [running], price_of=pricing.weighed_per_hour)
+    levels = [plan for plan in ladder.plans if plan != running]
+    assert [plan.parallelism for plan in levels] == [dict.fromkeys(FRAUD, slots) for slots in range(1, 10)]
+    at = [number for number, plan in enumerate(ladder.plans) if plan != running]
+    carried_per_s = ladder.capacity_per_s(np.ones((1, 1)))[at, 0]
+    assert carried_per_s == pytest.approx([250.0, *(slots / 0.0053 for slots in range(2, 10))])
     assert running in ladder.plans
 
 
 def test_plans_that_fill_task_managers__are_within_the_limits() -> None:
-    model = in_task_managers(FRAUD, 2.0)
+    """Three of each and two of the first are 14 instances; where 17 are allowed, others are better than none."""
+    model = in_task_managers(FRAUD, 2.0, paid=True)
     assert model.placing is not None
     pricing = ContainerPricing(model.placing, SitePrices(0.4))
     limits = Limits(1.0, max_instances=17, max_parallelism={"in": 2})
     ladder = capacity_ladder(
-        RememberedPlans(model, limits), [{"in": 1600.0}], [], {"out": 2}, price_of=pricing.per_hour
+        RememberedPlans(model, limits), [{"in": 1600.0}], [], {"out": 2}, price_of=pricing.weighed_per_hour
     )
     for plan in ladder.plans:
         assert plan.instances <= 17

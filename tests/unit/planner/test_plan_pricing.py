@@ -113,3 +113,12 @@ def test_an_operator_of_fixed_parallelism__keeps_it_in_the_mean_instance() -> No
     profiles = {name: OperatorProfile(name, 0.01) for name in topology.order}
     pricing = ContainerPricing(Placing(topology, profiles, {}, FlinkSlots(Offer(slots=2))), SitePrices(1.0))
     assert pricing.instance_per_hour == pytest.approx(0.4)
+
+
+def test_of_plans_that_cost_the_same__the_one_with_fewer_slots_weighs_less() -> None:
+    """16 slots a task manager: a plan of 8 and one of 3 cost 1 an hour; each slot weighs .02 / 16 of it."""
+    pricing = ContainerPricing(placing(FlinkSlots(Offer(slots=16))), SitePrices(1.0))
+    assert pricing.instance_per_hour == pytest.approx(1 / 16)
+    assert [pricing.per_hour(plan(work=count)) for count in (3, 8, 17)] == [1.0, 1.0, 2.0]
+    weighed = [pricing.weighed_per_hour(plan(work=count)) for count in (3, 8, 17)]
+    assert weighed == pytest.approx([1 + 3 * 0.02 / 16, 1 + 8 * 0.02 / 16, 2 + 17 * 0.02 / 16])

@@ -47,6 +47,10 @@ COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
 STEADY, MAX_SPANS = 0.05, 5
 """A span counts once it takes in as much as the one before, within a share of that; the last of so many at most."""
+GENERATIONS = 3
+"""Rescales of every task manager before the calibration. Flink generates and loads the code of a query anew at each, so
+that calls which had one target get several, and take longer: the code of the calibration is to be as old as that of
+the plans that it predicts."""
 STATE_TTL_S = 10
 LATE_S = 1.0
 RESCALED_S = 120.0
@@ -167,7 +171,9 @@ class Query:
     def calibrate(self) -> list[str]:
         """At one plan: full, and at LOAD_SHARE of that. Returns notes."""
         widest, source = self.unseen[1], self.topology.sources[0]
-        self._bring(widest)  # every task manager compiles the code
+        for _ in range(GENERATIONS):
+            self._bring(self.at)
+            self._bring(widest)  # every task manager compiles the code
         taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), source)
         self._bring(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
         full = self._full(self.at)

@@ -17,7 +17,8 @@ from planner.ledger.entries import ScheduleEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import StepState
-from planner.replay.last_day import DayCost, DayTerms, LastDay, last_day
+from planner.pricing.plan_pricing import PlanPricing
+from planner.replay.last_day import DayCost, DayTerms, LastDay, last_day, price_of
 from planner.replay.load import minute_load
 
 logger = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ def day_before(workspace: Workspace, situation: Situation, entry: ScheduleEntry)
         load = minute_load(history.series, may_be_silent=True)
         plans, unknown = _plans(workspace.ledger, entry, load.start)
         known = workspace.ledger.minutes.count(config.topology, load.start, load.end)
-        ran = _cost(plans, load.end, known) if plans else None
+        ran = _cost(plans, load.end, known, terms.pricing) if plans else None
         first = plans[0][1] if plans else schedule.current
         return last_day(load, situation.model, terms, first.parallelism, ran, unknown)
     except (HistoryError, PlanError, ModelError) as error:
@@ -89,10 +90,13 @@ def _plans(ledger: Ledger, entry: ScheduleEntry, start: datetime) -> tuple[list[
     return plans, ""
 
 
-def _cost(plans: Sequence[tuple[datetime, PhysicalPlan]], end: datetime, known: MinuteCount) -> DayCost:
+def _cost(
+    plans: Sequence[tuple[datetime, PhysicalPlan]], end: datetime, known: MinuteCount, pricing: PlanPricing | None
+) -> DayCost:
     """Cost up to `end`."""
     edges = [*(min(at, end) for at, _ in plans), end]
     hours_each = [(until - at).total_seconds() / 3600 for at, until in pairwise(edges)]
     hours = sum(plan.instances * hours for (_, plan), hours in zip(plans, hours_each, strict=True))
     rescales = sum(at < end for at, _ in plans) - 1
-    return DayCost(hours, float(known.in_violation), rescales, known.known)
+    priced = price_of(((spent, plan.parallelism) for (_, plan), spent in zip(plans, hours_each, strict=True)), pricing)
+    return DayCost(hours, float(known.in_violation), rescales, known.known, priced)

@@ -38,11 +38,11 @@ MAX_PLANS = 48
 
 @dataclass(frozen=True)
 class Hindsight:
-    """instance_hours, violation_minutes: of the optimum. changes: plans by the moment at which the job stops for them;
-    the first runs from the start.
+    """cost_h, violation_minutes: of the optimum. changes: plans by the moment at which the job stops for them; the
+    first runs from the start.
     """
 
-    instance_hours: float
+    cost_h: float
     violation_minutes: float
     changes: tuple[tuple[float, Mapping[str, int]], ...]
 
@@ -91,13 +91,14 @@ def hindsight(
     max_lag_s: float,
     price_instance_hours: float = NEVER,
     fine: int = FINE,
+    hourly_h: Floats | None = None,
 ) -> Hindsight:
-    """The plans with the fewest instance-hours when a violation minute costs price_instance_hours.
+    """The plans that cost least when a violation minute costs price_instance_hours.
 
-    fine: lags of the grid up to max_lag_s. A solution that needs a lag between two of them may be missed, in favour of
-    a safe one.
+    hourly_h: cost of each plan for an hour, in instance-hours, shape (plans,); its instances if absent. fine: lags of
+    the grid up to max_lag_s. A solution that needs a lag between two of them may be missed, in favour of a safe one.
     """
-    return _Case.of(load, reality, ladder, max_lag_s, fine).best(price_instance_hours)
+    return _Case.of(load, reality, ladder, max_lag_s, fine, hourly_h).best(price_instance_hours)
 
 
 def hindsight_within(
@@ -107,14 +108,15 @@ def hindsight_within(
     max_lag_s: float,
     allowed_share: float,
     tries: int = 6,
+    hourly_h: Floats | None = None,
 ) -> Hindsight:
-    """The plans with the fewest instance-hours among those that violate in at most allowed_share of the minutes.
+    """The plans that cost least among those that violate in at most allowed_share of the minutes. hourly_h: as above.
 
     Bisects the price of a violation minute. Solutions between two prices are not found: the result is the optimum for
     its own share of violations, which is at most the allowed one.
     """
-    best = hindsight(load, reality, ladder, max_lag_s)
-    coarse = _Case.of(load, reality, ladder, max_lag_s, _COARSE)
+    best = hindsight(load, reality, ladder, max_lag_s, hourly_h=hourly_h)
+    coarse = _Case.of(load, reality, ladder, max_lag_s, _COARSE, hourly_h)
     low, high = _PRICES
     for _ in range(tries if best.violation_minutes < allowed_share * load.minutes else 0):
         price = math.sqrt(low * high)
@@ -123,7 +125,7 @@ def hindsight_within(
             low = price
         else:
             high = price
-            best = min(best, found, key=lambda each: each.instance_hours)
+            best = min(best, found, key=lambda each: each.cost_h)
     return best
 
 
@@ -157,8 +159,16 @@ class _Case:
     flow: _Flow
 
     @staticmethod
-    def of(load: Load, reality: Reality, ladder: Sequence[Mapping[str, int]], max_lag_s: float, fine: int) -> "_Case":
+    def of(
+        load: Load,
+        reality: Reality,
+        ladder: Sequence[Mapping[str, int]],
+        max_lag_s: float,
+        fine: int,
+        hourly_h: Floats | None,
+    ) -> "_Case":
         terms = reality.terms
+        instances = np.array([sum(plan.values()) for plan in ladder])
         down_min = _downtimes_s(reality, ladder) / MINUTE_S
         rest = down_min - np.floor(down_min)
         span = np.ceil(down_min).astype(np.int64)
@@ -177,7 +187,7 @@ class _Case:
             came=came,
             again=came * again_s / MINUTE_S,
             drained=np.pad(np.array(drained), ((0, 0), (0, longest_span + 1))),
-            cost_h=np.array([sum(plan.values()) for plan in ladder]) / 60.0,
+            cost_h=(instances if hourly_h is None else hourly_h) / 60.0,
             grid=grid,
             allowed=np.where(moments > load.minutes, np.inf, grid[:, longest] * (1 + 1e-9) + 1e-9),
             resumed=np.where(ends > load.minutes, np.inf, resumed * (1 + 1e-9) + 1e-9)[of_plan],

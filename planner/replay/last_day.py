@@ -4,13 +4,14 @@ Both use the true arrivals, the believed profiles, and the lead time and downtim
 beside them as far as it is known; it ran on the real cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
+from modeling.arrays import Floats
 from planner.clusters.engine_terms import EngineTerms
 from planner.errors import PlanError
 from planner.guard.terms import GuardTerms
@@ -85,15 +86,24 @@ def last_day(
     ladder = _with_least(plan_ladder(need, load, LOADS), terms.least)
     # With full knowledge, instances are ordered in time, so lead time does not matter.
     ahead = Reality(model, replace(terms.engine, lead_s=0.0), Differences(), load.start_s, load.end_s, load.mean_per_s)
+    ladder, hourly_h = _weighed(ladder, terms.pricing)
     if terms.price_h is None:
-        best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share)
+        best = hindsight_within(load, ahead, ladder, max_lag_s, terms.allowed_share, hourly_h=hourly_h)
     else:
-        best = hindsight(load, ahead, ladder, max_lag_s, terms.price_h)
+        best = hindsight(load, ahead, ladder, max_lag_s, terms.price_h, hourly_h=hourly_h)
+    ends_s = [*(at_s for at_s, _ in best.changes[1:]), float(load.end_s)]
+    hours = [((until_s - at_s) / 3600.0, plan) for (at_s, plan), until_s in zip(best.changes, ends_s, strict=True)]
     return LastDay(
         load.start,
         load.end,
         guard_alone(load, model, terms, first),
-        DayCost(best.instance_hours, best.violation_minutes, len(best.changes) - 1, load.minutes),
+        DayCost(
+            sum(of_plan * sum(plan.values()) for of_plan, plan in hours),
+            best.violation_minutes,
+            len(best.changes) - 1,
+            load.minutes,
+            price_of(hours, terms.pricing),
+        ),
         ran,
         unknown,
         load.notes,
@@ -117,19 +127,40 @@ def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[st
         float(track.violation.sum()),
         int(track.changes_s.size),
         load.minutes,
-        _price(track, terms.pricing),
+        price_of(_hours(track), terms.pricing),
     )
 
 
-def _price(track: Track, pricing: PlanPricing | None) -> float | None:
-    """None without prices, and for a plan that cannot be packed."""
+def _hours(track: Track) -> list[tuple[float, Mapping[str, int]]]:
+    """Of each plan that ran."""
+    minutes = np.bincount(track.plan, minlength=len(track.plans)).tolist()
+    return [(spent * MINUTE_S / 3600.0, plan) for plan, spent in zip(track.plans, minutes, strict=True) if spent]
+
+
+def price_of(hours: Iterable[tuple[float, Mapping[str, int]]], pricing: PlanPricing | None) -> float | None:
+    """Of plans for hours. None without prices, and for a plan that cannot be packed."""
     if pricing is None:
         return None
-    minutes = np.bincount(track.plan, minlength=len(track.plans))
     with suppress(PlanError):
-        hourly = [pricing.per_hour(plan) if spent else 0.0 for plan, spent in zip(track.plans, minutes, strict=True)]
-        return float(minutes @ hourly) * MINUTE_S / 3600.0
+        return sum(spent * pricing.per_hour(plan) for spent, plan in hours)
     return None
+
+
+def _weighed(
+    ladder: list[Mapping[str, int]], pricing: PlanPricing | None
+) -> tuple[list[Mapping[str, int]], Floats | None]:
+    """The plans that can be packed, with what each weighs for an hour in instance-hours; None without prices, and if
+    none can be packed.
+    """
+    if pricing is None:
+        return ladder, None
+    weights = list[tuple[Mapping[str, int], float]]()
+    for plan in ladder:
+        with suppress(PlanError):
+            weights.append((plan, pricing.weighed_per_hour(plan) / pricing.instance_per_hour))
+    if not weights:
+        return ladder, None
+    return [plan for plan, _ in weights], np.array([weight for _, weight in weights])
 
 
 def _with_least(ladder: Sequence[Mapping[str, int]], least: Mapping[str, int]) -> list[Mapping[str, int]]:

@@ -25,22 +25,30 @@ def last_day_sentences(day: LastDay, local: LocalTime = UTC_TIME) -> tuple[str, 
 def _ran(day: LastDay) -> str:
     if day.ran is None:
         return f"not known ({day.unknown})"
-    hours, rescales = instance_hours(day.ran.instance_hours), count_of(day.ran.rescales, "rescale")
+    amount, rescales = _amount(day.ran), count_of(day.ran.rescales, "rescale")
     if not day.ran.minutes_known:
-        return f"{hours} instance-hours with {rescales}; late minutes were not observed"
+        return f"{amount} with {rescales}; late minutes were not observed"
     of = f"of {count_of(day.ran.minutes_known, 'minute')} known"
-    return f"{hours} instance-hours with {rescales}; {number(day.ran.violation_minutes)} {of} were late"
+    return f"{amount} with {rescales}; {number(day.ran.violation_minutes)} {of} were late"
 
 
 def _cost(cost: DayCost) -> str:
     late = f"{minutes(cost.violation_minutes)} late" if cost.violation_minutes else "no minute late"
-    return f"{instance_hours(cost.instance_hours)} instance-hours with {late} and {count_of(cost.rescales, 'rescale')}"
+    return f"{_amount(cost)} with {late} and {count_of(cost.rescales, 'rescale')}"
+
+
+def _amount(cost: DayCost) -> str:
+    """The price where it is known."""
+    hours = f"{instance_hours(cost.instance_hours)} instance-hours"
+    return hours if cost.price is None else f"a price of {number(cost.price)} ({hours})"
 
 
 def _against(cost: DayCost, day: LastDay) -> str:
     if day.ran is None or day.ran.instance_hours <= 0:
         return ""
     share = cost.instance_hours / day.ran.instance_hours - 1
+    if cost.price is not None and day.ran.price:
+        share = cost.price / day.ran.price - 1
     if abs(share) < 0.005:
         return ", as much as what ran"
     return f", {percent(abs(share))} {'more' if share > 0 else 'less'} than what ran"

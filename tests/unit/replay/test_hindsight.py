@@ -48,7 +48,7 @@ def test_optimum__is_that_of_all_plans_tried_one_by_one(seed: int) -> None:
     found = hindsight(load, real, LADDER, max_lag_s, price_instance_hours=1.0, fine=128)
     every = (_by_hand(load, plans, max_lag_s) for plans in product((1, 2, 4), repeat=load.minutes))
     least = min(hours + late for hours, late in every)
-    assert found.instance_hours + found.violation_minutes == pytest.approx(least)
+    assert found.cost_h + found.violation_minutes == pytest.approx(least)
 
 
 def test_where_all_instances_read_at_once__the_downtime_is_that_of_the_plan_that_is_changed_to() -> None:
@@ -61,7 +61,7 @@ def test_where_all_instances_read_at_once__the_downtime_is_that_of_the_plan_that
     found = hindsight(load, real, LADDER, 90.0)
     assert found.violation_minutes == 0
     # Two instances for ten minutes and four for ten more, or better; four all the time take 1.67 instance-hours.
-    assert found.instance_hours <= (3 * 10 + 5 * 10) / 60 + 1e-9
+    assert found.cost_h <= (3 * 10 + 5 * 10) / 60 + 1e-9
     done = replay(AtMoments("hindsight", found.changes, "it proved best"), load, real, {})
     assert not (done.lag_s > 90.0).any()
 
@@ -75,9 +75,9 @@ def test_what_it_finds__is_what_the_simulator_shows() -> None:
     done = replay(AtMoments("hindsight", found.changes, "it proved best"), load, real, {})
     assert found.violation_minutes == 0
     assert not (done.lag_s > 90.0).any()
-    assert done.instances.sum() / 60 == pytest.approx(found.instance_hours)
+    assert done.instances.sum() / 60 == pytest.approx(found.cost_h)
     # No plan that carries each minute by itself could do with less than the load asks, rounded up nowhere.
-    assert found.instance_hours > (load.rate_per_s["ingest"].sum() / 10.0 + load.minutes) / 60
+    assert found.cost_h > (load.rate_per_s["ingest"].sum() / 10.0 + load.minutes) / 60
 
 
 def test_a_downtime_beyond_the_lag__leaves_the_plan_of_the_peak() -> None:
@@ -94,7 +94,7 @@ def test_a_price_of_violations__buys_fewer_instances() -> None:
     load = days_of(1)
     real, ladder = reality(load, EngineTerms(180.0)), [plan(work) for work in range(1, 13)]
     costs = [hindsight(load, real, ladder, 60.0, price) for price in (1e6, 1.0, 0.05)]
-    hours, late = [each.instance_hours for each in costs], [each.violation_minutes for each in costs]
+    hours, late = [each.cost_h for each in costs], [each.violation_minutes for each in costs]
     assert hours == sorted(hours, reverse=True)
     assert late == sorted(late)
     assert hours[-1] < 0.8 * hours[0]
@@ -105,7 +105,7 @@ def test_violations_that_are_allowed__save_instances_and_are_no_more_than_that()
     load = days_of(1)
     real, ladder = reality(load, EngineTerms(120.0)), [plan(work) for work in range(1, 13)]
     found = [hindsight_within(load, real, ladder, 60.0, share) for share in (0.0, 0.005, 0.02)]
-    hours = [each.instance_hours for each in found]
+    hours = [each.cost_h for each in found]
     assert hours[2] < hours[1] < hours[0]
     for each, share in zip(found, (0.0, 0.005, 0.02), strict=True):
         assert each.violation_minutes <= share * load.minutes

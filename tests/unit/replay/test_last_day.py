@@ -8,7 +8,12 @@ from replay_cases import PROFILES, TOPOLOGY, load_of, plan
 from planner.clusters.engine_terms import EngineTerms
 from planner.guard.terms import GuardTerms
 from planner.limits import Limits
+from planner.packing.flink_slots import FlinkSlots
+from planner.packing.offer import Offer
 from planner.plan_model import PlanModel
+from planner.pricing.placing import Placing
+from planner.pricing.plan_pricing import ContainerPricing
+from planner.pricing.site_prices import SitePrices
 from planner.replay.last_day import DayTerms, LastDay, last_day
 
 TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
@@ -50,6 +55,20 @@ def test_a_price_for_violations__is_what_hindsight_weighs() -> None:
     assert dear.violation_minutes == 0
     assert cheap.violation_minutes > 60
     assert cheap.instance_hours < dear.instance_hours
+
+
+def test_hindsight__pays_for_task_managers_where_they_have_prices() -> None:
+    """Task managers of four slots at 1 an hour: 19/s and 29/s take two and three instances, in one; 69/s for an hour
+    take seven, in two, some minutes later as lag allows.
+    """
+    pricing = ContainerPricing(Placing(TOPOLOGY, PROFILES, {}, FlinkSlots(Offer(slots=4))), SitePrices(1.0))
+    rates_per_s = [19.0] * 60 + [29.0] * 60 + [69.0] * 60
+    priced = day(rates_per_s, replace(TERMS, pricing=pricing), work=5)
+    assert priced.hindsight.price is not None
+    assert 1 + 1 + 2 * 0.85 < priced.hindsight.price <= 1 + 1 + 2
+    assert day(rates_per_s, work=5).hindsight.price is None
+    assert priced.guard.price is not None
+    assert priced.guard.price > priced.hindsight.price
 
 
 @pytest.mark.parametrize("bound", ["max_latency_s", "max_p95_latency_s"])

@@ -32,6 +32,14 @@ def test_last_day__compares_both_with_what_ran() -> None:
     assert "cost 90.0 instance-hours with no minute late and 1 rescale, 25 % less than what ran." in told
 
 
+def test_last_day__is_compared_by_price_where_it_is_known() -> None:
+    """Twice the price of what ran, for half more instances."""
+    priced = replace(DAY, guard=replace(DAY.guard, price=8.0), ran=replace(DAY.ran, price=4.0) if DAY.ran else None)
+    told = words(priced)
+    assert "a price of 4 (120 instance-hours) with 2 rescales" in told
+    assert "a price of 8 (180 instance-hours) with 2 min late and 3 rescales, 100 % more than what ran." in told
+
+
 def test_last_day__says_why_what_ran_is_not_known() -> None:
     told = words(replace(DAY, ran=None, unknown="nobody knows"))
     assert "not known (nobody knows)." in told

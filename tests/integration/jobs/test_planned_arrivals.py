@@ -76,7 +76,7 @@ def test_a_schedule__is_for_the_bursts_of_the_history_unless_told_otherwise(tmp_
 
 
 def test_a_schedule__tells_the_price_of_the_containers_that_its_plans_open(tmp_path: Path) -> None:
-    """Two slots a task manager; read and count share them, so that 1 and 2 of count need one, 3 and 4 two."""
+    """Two slots a task manager; read and count share them, and have as many: 1 and 2 of each need one, 3 and 4 two."""
     (tmp_path / "site.yaml").write_text("containers: {price_per_hour: 0.25}")
     packing = f"packing: {{packer: flink_slots, slots: 2, site: {tmp_path / 'site.yaml'}}}"
     made = planned(tmp_path / "priced", ", max_p95_latency_s: 0.1, arrival_cv2: 1", packing).schedule
@@ -85,7 +85,8 @@ def test_a_schedule__tells_the_price_of_the_containers_that_its_plans_open(tmp_p
     assert step.price_per_hour == pytest.approx(0.25 * task_managers)
     assert step.more_per_hour == pytest.approx(0.25 * (task_managers - 1))
     assert step.disruption is not None
-    assert step.disruption.started == step.plan.parallelism["count"] - 1
+    assert step.plan.parallelism["read"] == step.plan.parallelism["count"]
+    assert step.disruption.started == 2 * (step.plan.parallelism["count"] - 1)
     assert step.disruption.containers == task_managers
     assert made.price is not None
     assert made.basis.prices is not None

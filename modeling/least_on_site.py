@@ -133,7 +133,7 @@ class _Search:
         while not excess <= ROUNDING:
             if slots >= highest or not self._allowed(found):
                 return found, excess
-            too_few, slots = slots, min(highest, max(slots + 1, ceil(slots * min(excess, _TWICE))))
+            too_few, slots = slots, min(highest, max(slots + 1, ceil(slots * min(_TWICE, excess))))
             found, excess = at(slots)
         while slots - too_few > 1:
             middle = (too_few + slots) // 2

@@ -176,13 +176,12 @@ def _packing(job: JobDescription) -> list[str]:
     """Containers whose cores bound what their instances do together."""
     if (of := job.containers) is None:
         return []
-    fields: dict[str, Any] = {"packer": of.packer, "cores": _rounded(of.cores), "price_per_hour": 1}
-    fields["slots"] = of.slots
+    fields: dict[str, Any] = {"packer": of.packer, "cores": _rounded(of.cores), "price_per_hour": 1, "slots": of.slots}
     if of.slot_groups:
         fields["slot_groups"] = dict(of.slot_groups)
     return [
         *_comment(f"cores: of one container, shared by its instances; {of.evidence}."),
-        *_comment("price_per_hour: containers are paid for as a whole, so plans fill those that they start."),
+        *_comment("price_per_hour: plans count containers, and operators that share slots have as many instances."),
         "packing:",
         *_block(fields),
         "",

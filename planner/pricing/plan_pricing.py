@@ -97,7 +97,8 @@ class ContainerPricing:
 
 def _slots(packing: Sequence[Container]) -> int:
     """In use: in each container as many as the operator with most instances has there."""
-    return sum(max(Counter(each.operator for each in container.instances).values()) for container in packing)
+    of_each = (Counter(each.operator for each in container.instances) for container in packing)
+    return sum(max(counts.values(), default=0) for counts in of_each)
 
 
 def _mean_instance(topology: Topology, pricing: PlanPricing) -> float:

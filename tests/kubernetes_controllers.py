@@ -5,18 +5,18 @@ They write as the real ones do: status through its subresource, replicas of what
 """
 
 import threading
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubernetes_server import CONTROLLER, LocalKubernetes
 
 from engines.kubernetes.resources import AUTOSCALER, DEPLOYMENT, SCALED_OBJECT, STATEFUL_SET, Resource
 
-if TYPE_CHECKING:
-    pass
-
 MANAGER = "kube-controller-manager"
+PATIENCE_TURNS = 10
+"""Turns that may fail one after the other, for whatever reason, before the test is told."""
 _MERGE = "application/merge-patch+json"
 _BOUNDS = {
     AUTOSCALER: ("minReplicas", "maxReplicas", MANAGER),
@@ -66,18 +66,25 @@ class Controllers:
             thread.join(30)
 
     def _loop(self) -> None:
+        """As a real controller: what goes wrong is tried again at the next turn."""
         from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
 
+        failed = 0
         while not self._ended.wait(self._every_s):
             try:
                 self.turn()
-            except ApiException as error:
-                # Somebody was quicker, the object is gone, or the server is busy: the next turn sees what is there.
-                if error.status not in (404, 409, 429, 504):
-                    self.errors.append(f"{error.status} {error.body}")
             except HTTPError:
                 continue  # no answer in time
+            except Exception as error:  # noqa: BLE001 - told to the test where it stays
+                # Somebody was quicker, the object is gone, or the server is busy: the next turn sees what is there.
+                if isinstance(error, ApiException) and error.status in (404, 409, 429, 504):
+                    continue
+                failed += 1
+                if failed == PATIENCE_TURNS:
+                    self.errors.append(traceback.format_exc())
+            else:
+                failed = 0
 
     def turn(self) -> None:
         for resource in self._kinds:

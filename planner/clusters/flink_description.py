@@ -11,6 +11,7 @@ from engines.http import Connection
 from modeling.inputs.topology import Engine
 from planner.clusters.flink_processors import cores_of_one
 from planner.clusters.job_description import (
+    USUAL_IN_ALL,
     DescribedContainers,
     DescribedOperator,
     DescribedStream,
@@ -153,7 +154,10 @@ def _slot_terms(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> list[Des
     if len({vertex.slot_group for vertex in job.vertices}) > 1 or not (slots := sum(rest.slots(job.jid))):
         return []
     most = {names[v.id]: min(slots, v.max_parallelism if v.max_parallelism > 0 else slots) for v in job.vertices}
-    return [DescribedTerm("max_parallelism", most, f"{slots} slots are free or its own")]
+    terms = [DescribedTerm("max_parallelism", most, f"{slots} slots are free or its own")]
+    if (in_all := sum(most.values())) > USUAL_IN_ALL:
+        terms.append(DescribedTerm("max_instances", in_all, "as many as these slots hold"))
+    return terms
 
 
 def _containers(rest: FlinkRest, job: Job, names: Mapping[str, str]) -> DescribedContainers | None:

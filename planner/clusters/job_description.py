@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from modeling.inputs.topology import Engine, Grouping
 
+USUAL_IN_ALL = 64
+"""Default of planning.max_instances in a topology file."""
+
 
 @dataclass(frozen=True)
 class DescribedOperator:

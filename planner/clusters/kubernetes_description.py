@@ -12,6 +12,7 @@ from engines.kubernetes.resources import SCALED_OBJECT, SCALERS, STATEFUL_SET, O
 from engines.kubernetes.server import FIELD_MANAGER, KubernetesServer
 from modeling.inputs.topology import Engine
 from planner.clusters.job_description import (
+    USUAL_IN_ALL,
     DescribedOperator,
     DescribedTerm,
     Feed,
@@ -27,7 +28,6 @@ from planner.clusters.scaler_triggers import scaler_feed
 
 USUAL_MOST = 128
 """Default maximum parallelism of an operator in a topology file."""
-_USUAL_IN_ALL = 64
 _SCALERS_OWN = ("kube-controller-manager", "keda-operator")
 """Field managers of controllers: they keep writing whatever forescale takes over."""
 
@@ -163,7 +163,7 @@ def _terms(workloads: Mapping[str, _Workload]) -> list[DescribedTerm]:
         terms.append(DescribedTerm("max_instances", in_all, "as many as the scalers allow together"))
     else:
         in_all = sum(bounds[name][1] if name in bounds else 2 * each.state.asked for name, each in workloads.items())
-        assumed = max(_USUAL_IN_ALL, in_all)
+        assumed = max(USUAL_IN_ALL, in_all)
         question = f"how many replicas may there be in all? {assumed} is assumed"
         terms.append(DescribedTerm("max_instances", assumed, question=question))
     lead = "how long from asking for a replica until it is ready, pulling its image included? 300 s is assumed"

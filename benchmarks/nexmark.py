@@ -1,6 +1,7 @@
 """Predictions against Nexmark: queries of Flink SQL that compute, on task managers with a CPU quota each.
 
     python benchmarks/nexmark.py [--queries q1,q3,q5] [--cores .1] [--json FILE]
+    python benchmarks/nexmark.py --warm-up --queries q5     # speed after rescales, told and measured
     python benchmarks/nexmark.py --from FILE     # the tables of earlier measurements
 
 For each query: `init` describes the running job, calibration measures it at one plan, other plans are predicted
@@ -12,8 +13,10 @@ machine. Some ten to fifteen minutes a query.
 """
 
 import argparse
+import contextlib
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -24,12 +27,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
 
 from bench import Query, Row
+from pace import Pace, pace
 from queries import QUERIES
-from quotas import quotas
+from quotas import Quotas, quotas
 from rows import plans_table, summary_table
+from warming import Rise, rises, rises_table
 
 from forescale.local.errors import ServiceError
-from forescale.local.flink.local_cluster import local_flink
+from forescale.local.flink.local_cluster import LocalFlink, local_flink
 
 ROWS = TypeAdapter(list[Row])
 TASK_MANAGERS = 8
@@ -46,29 +51,52 @@ def main() -> None:
     parser.add_argument("--queries", default=",".join(QUERIES), help="which, separated by commas")
     parser.add_argument("--cores", type=float, default=0.1, help="of a task manager")
     parser.add_argument("--json", type=Path, help="file that gets everything predicted and measured, after each plan")
+    parser.add_argument("--warm-up", action="store_true", help="measure how the speed rises after rescales instead")
     parser.add_argument("--from", dest="earlier", type=Path, help="measure nothing: what such a file says")
     given = parser.parse_args()
     names = [name for name in given.queries.split(",") if name]
     if unknown := sorted(set(names) - set(QUERIES)):
         parser.error(f"unknown query {unknown[0]!r}; known are {', '.join(QUERIES)}")
     try:
+        if given.warm_up:
+            print(rises_table(measured_rises(names, given.cores)))
+            return
         rows = ROWS.validate_json(given.earlier.read_bytes()) if given.earlier else measured(names, given)
     except ServiceError as error:
         parser.exit(1, f"{error}\n")
     print(f"{plans_table(rows)}\n\n{summary_table(rows)}")
 
 
-def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
-    rows: list[Row] = []
+@contextlib.contextmanager
+def quoted_flink() -> Iterator[tuple[LocalFlink, Quotas, Pace]]:
     with (
         tempfile.TemporaryDirectory(prefix="nexmark-") as folder,
         local_flink(
             Path(folder), slots=1, task_managers=TASK_MANAGERS, task_manager_mib=900, within_s=180, options=OPTIONS
         ) as flink,
         quotas(flink) as held,
+        pace() as measured,
     ):
+        yield flink, held, measured
+
+
+def measured_rises(names: list[str], cores: float) -> list[Rise]:
+    found: list[Rise] = []
+    for name in names:
+        with quoted_flink() as (flink, held, paced):
+            query = Query(name, flink, held, paced, cores)
+            for rise in rises(query, cores):
+                found.append(rise)
+                say(f"  {rise}")
+            query.stop()
+    return found
+
+
+def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
+    rows: list[Row] = []
+    with quoted_flink() as (flink, held, paced):
         for name in names:
-            query = Query(name, flink, held, given.cores, say)
+            query = Query(name, flink, held, paced, given.cores)
             say(f"{name}: {' · '.join(query.topology.order)}")
             for note in query.calibrate():
                 say(f"  {note}")

@@ -2,12 +2,13 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import yaml
+from pace import Pace
 from queries import QUERIES
 from quotas import CpuSpan, Quotas
 
@@ -29,10 +30,12 @@ from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.flow.limits import ContainerLimit
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.polling import Polling
 from modeling.inputs.topology import Topology
 from planner.clock import RealClock
 from planner.clusters.flink import FlinkCluster
+from planner.learned_warm_up import SpeedSample
 
 JAVA = Path(__file__).with_name("java")
 MAIN_CLASS = "nexmark.Nexmark"
@@ -47,10 +50,6 @@ COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
 STEADY, MAX_SPANS = 0.05, 5
 """A span counts once it takes in as much as the one before, within a share of that; the last of so many at most."""
-GENERATIONS = 3
-"""Rescales of every task manager before the calibration. Flink generates and loads the code of a query anew at each, so
-that calls which had one target get several, and take longer: the code of the calibration is to be as old as that of
-the plans that it predicts."""
 STATE_TTL_S = 10
 LATE_S = 1.0
 RESCALED_S = 120.0
@@ -68,9 +67,9 @@ class Row:
     """A plan as predicted before it ran, and as measured. cores: of a task manager. Bottlenecks: an operator, or CORES.
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
-    measured again at the end: what the error is of a measurement alone. spare_cores: that a task manager without the
-    job used meanwhile, None if all run it: how much CPU the same little work takes at this moment. steady: whether two
-    spans at full load took in as much.
+    measured again at the end: what the error is of a measurement alone. steady: whether two spans at full load took
+    in as much. full_pace, load_pace: work that a second of CPU did during the span at full load, and during that at
+    LOAD_SHARE, over that of the calibration.
     """
 
     query: str
@@ -86,17 +85,21 @@ class Row:
     told_cores: float
     measured_cores: float
     others: float
-    spare_cores: float | None = None
     steady: bool = True
+    full_pace: float = 1.0
+    load_pace: float = 1.0
 
 
 @dataclass(frozen=True)
 class Full:
-    """A span at full load: its samples, what the groups used, and whether the span before it took in as much."""
+    """A span at full load: its samples, what the groups used, whether the span before it took in as much, and how fast
+    the machine was.
+    """
 
     samples: Sequence[OperatorSample]
     used: CpuSpan
     steady: bool
+    pace: float
 
 
 @dataclass(frozen=True)
@@ -133,9 +136,9 @@ def sustained_per_s(samples: Sequence[OperatorSample], source: str) -> float:
 class Query:
     """A submitted query, and what the product knows of it."""
 
-    def __init__(self, name: str, flink: LocalFlink, held: Quotas, cores: float, say: Callable[[str], None]) -> None:
-        self.name, self._flink, self._held, self._say = name, flink, held, say
-        self._cores = cores
+    def __init__(self, name: str, flink: LocalFlink, held: Quotas, pace: Pace, cores: float) -> None:
+        self.name, self._flink, self._held, self._pace = name, flink, held, pace
+        self._cores, self._calibrated_pace = cores, 1.0
         self._folder = flink.folder / name
         self._folder.mkdir()
         (self._folder / "query.sql").write_text(QUERIES[name], encoding="utf-8")
@@ -171,9 +174,8 @@ class Query:
     def calibrate(self) -> list[str]:
         """At one plan: full, and at LOAD_SHARE of that. Returns notes."""
         widest, source = self.unseen[1], self.topology.sources[0]
-        for _ in range(GENERATIONS):
-            self._bring(self.at)
-            self._bring(widest)  # every task manager compiles the code
+        self._bring(self.at)
+        self._bring(widest)  # every task manager compiles the code
         taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), source)
         self._bring(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
         full = self._full(self.at)
@@ -181,7 +183,9 @@ class Query:
         full_per_s = sustained_per_s(samples, source)
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
+        began_s = time.monotonic()
         samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
+        self._calibrated_pace = (full.pace + self._pace.mean_since(began_s)) / 2
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
         unsteady = [] if full.steady else [f"no two of {MAX_SPANS} spans at full load took in as much"]
@@ -198,6 +202,7 @@ class Query:
         began, since_s = self._held.begun(), time.time()
         self._clock.wait(SPAN_S)
         used = self._held.since(began)
+        load_pace = self._pace.mean_since(began[0]) / self._calibrated_pace
         latencies_s = logged_latencies_s(self._folder, since_s, time.time() - LATE_S)
         at_load = self.told(plan, load_per_s)
         parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
@@ -217,23 +222,46 @@ class Query:
             told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
             measured_cores=sum(by_use[:count]),
             others=full.used.others,
-            spare_cores=float(np.mean(by_use[count:])) if count < len(by_use) else None,
             steady=full.steady,
+            full_pace=full.pace / self._calibrated_pace,
+            load_pace=load_pace,
         )
+
+    def speeds(self, plan: Plan, for_s: float) -> list[tuple[SpeedSample, float]]:
+        """What it takes in after a rescale, span by span, where its quotas hold from the first second on; and the
+        machine's pace in each span.
+        """
+        self._held.hold(plan.cores)
+        offer(self._folder, {"events": OVERLOAD_PER_S})
+        cluster = self._cluster(plan.cores, warm_s=0.0)
+        parallelism = dict(zip(self.topology.order, plan.counts, strict=True))
+        bring_to(cluster, PhysicalPlan(self.topology.name, parallelism), self._clock, RESCALED_S)
+        found: list[tuple[SpeedSample, float]] = []
+        while not found or found[-1][0].until_s < for_s:
+            began_s = time.monotonic()
+            samples = [each for each in cluster.operator_samples(SPAN_S) if each.operator == self.topology.sources[0]]
+            state = cluster.state()
+            assert state.running_since is not None
+            until_s = (state.observed_at - state.running_since).total_seconds()
+            from_s = max(0.0, until_s - float(np.mean([each.span_s for each in samples])))
+            taken_per_s = sum(each.records_in / each.span_s for each in samples)
+            sample = SpeedSample(from_s, until_s, taken_per_s, capacity_per_s=0.0)
+            found.append((sample, self._pace.mean_since(began_s)))
+        return found
 
     def _full(self, plan: Plan) -> Full:
         """A span at full load, once it takes in as much as the one before."""
         # With cores of which the machine has room for all task managers: samples name theirs then.
         cluster = self._cluster(self._cores)
-        before_per_s, spans, steady = 0.0, 0, False
+        before_per_s, spans, steady, pace = 0.0, 0, False, 1.0
         while not steady and spans < MAX_SPANS:
             began = self._held.begun()
             samples = cluster.operator_samples(SPAN_S)
-            used = self._held.since(began)
+            used, pace = self._held.since(began), self._pace.mean_since(began[0])
             now_per_s = sustained_per_s(samples, self.topology.sources[0])
             steady = abs(now_per_s - before_per_s) <= STEADY * before_per_s
             before_per_s, spans = now_per_s, spans + 1
-        return Full(samples, used, steady)
+        return Full(samples, used, steady, pace)
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:
         """What `forescale model evaluate` says of the plan."""
@@ -264,14 +292,14 @@ class Query:
         offer(self._folder, {"events": OVERLOAD_PER_S})
         self._clock.wait(SETTLE_S)
 
-    def _cluster(self, cores: float) -> FlinkCluster:
+    def _cluster(self, cores: float, warm_s: float = WARM_S) -> FlinkCluster:
         entry = self._config.cluster_section
         return FlinkCluster(
             self._flink.url,
             self.name,
             self.topology,
             getattr(entry, "operators", {}),
-            warm_s=WARM_S,
+            warm_s=warm_s,
             container_cores=cores,
             timeout_s=60.0,
         )

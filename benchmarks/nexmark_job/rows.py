@@ -10,15 +10,14 @@ def _error(told: float | None, measured: float | None) -> float | None:
     return None if told is None or not measured else told / measured - 1
 
 
-AT_PACE = "maximum throughput, at the pace of the machine"
+FULL, AT_PACE = "maximum throughput", "maximum throughput, at the pace of the machine"
+P95, USED = "p95 latency at .6", "cores used at .6"
 ERRORS: dict[str, Callable[[Row], float | None]] = {
-    "maximum throughput": lambda row: _error(row.told_per_s, row.measured_per_s),
+    FULL: lambda row: _error(row.told_per_s, row.measured_per_s),
     AT_PACE: lambda row: _error(row.told_per_s * row.full_pace, row.measured_per_s),
-    "p95 latency at .6": lambda row: _error(row.told_p95_s, row.measured_p95_s),
-    "cores used at .6": lambda row: _error(row.told_cores, row.measured_cores),
-    "cores used at .6, at the pace of the machine": lambda row: _error(
-        row.told_cores / row.load_pace, row.measured_cores
-    ),
+    P95: lambda row: _error(row.told_p95_s, row.measured_p95_s),
+    USED: lambda row: _error(row.told_cores, row.measured_cores),
+    f"{USED}, at the pace of the machine": lambda row: _error(row.told_cores / row.load_pace, row.measured_cores),
 }
 
 
@@ -29,25 +28,25 @@ def plans_table(rows: Sequence[Row]) -> str:
         "|" + "---|" * 17,
     ]
     for row in rows:
-        errors = [_percent(error(row)) for error in ERRORS.values()]
+        error = {what: _percent(of(row)) for what, of in ERRORS.items()}
         cells = [
             row.query,
             "·".join(str(count) for count in row.parallelism.values()) + (" again" if row.again else ""),
             f"{row.cores:g}",
             f"{row.told_per_s:,.0f}",
             f"{row.measured_per_s:,.0f}{'' if row.steady else ', not steady'}",
-            errors[0],
+            error[FULL],
             row.told_bottleneck,
             "same" if row.measured_bottleneck == row.told_bottleneck else row.measured_bottleneck,
             _ms(row.told_p95_s if row.measured_p95_s else None),
             _ms(row.measured_p95_s),
-            errors[1],
+            error[P95],
             f"{row.told_cores:.3f}",
             f"{row.measured_cores:.3f}",
-            errors[2],
+            error[USED],
             f"{row.others:.2f}",
             f"{row.full_pace:.2f}",
-            _percent(ERRORS[AT_PACE](row)),
+            error[AT_PACE],
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

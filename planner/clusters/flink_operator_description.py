@@ -9,7 +9,7 @@ from planner.clusters.flink_description import flink_description
 from planner.clusters.job_description import USUAL_IN_ALL, DescribedContainers, DescribedTerm, JobDescription
 from planner.errors import ClusterError
 
-TASK_MANAGERS = 4
+TASK_MANAGERS = 16
 """That plans may fill, unless they may double what runs."""
 
 

@@ -393,8 +393,8 @@ def test_init__lets_a_plan_fill_the_slots_that_there_are(flink: JsonStandIn, tmp
 @pytest.mark.parametrize(
     ("configuration", "most"),
     [
-        ({}, 64),  # four task managers of two slots hold 24
-        ({"taskmanager.numberOfTaskSlots": "16"}, 4 * 16 * 3),
+        ({"taskmanager.numberOfTaskSlots": "1"}, 64),  # sixteen task managers hold 48
+        ({"taskmanager.numberOfTaskSlots": "4"}, 16 * 4 * 3),
         (
             {
                 "taskmanager.numberOfTaskSlots": "16",

@@ -87,6 +87,7 @@ class Planning(PlainNumbers, BaseModel):
     in violation; or price_per_violation_minute, in instance-hours. If neither is given, allow is a tenth of 1 -
     quantile. quantile: of the peaks that steps report as their load. max_utilisation: limit for the busiest instance;
     None leaves that to the budget. max_latency_s: mean end to end; max_p95_latency_s: its p95.
+    max_instances: of all operators; where they share slots, by default what 64 slots or sixteen task managers hold.
     downtime_s: of a rescale. warm_up_s: from when a plan runs until the job is at full speed; None: learnt, until then
     120 where a change starts the whole job anew, else 0. lead_s: from asking for instances until they are there.
     min_dwell_s: from the end of a rescale until the next may be asked for. max_catch_up_s: how long a deployment waits

@@ -3,6 +3,7 @@ field by field.
 """
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from modeling.rescaling.warm_up import WarmUp
 
 MAX_OPERATORS = 300
+SLOTS, TASK_MANAGERS = 64, 16
+"""That plans may fill by default."""
 MAX_STREAMS = 3000
 
 # Far above what any instance has, far below any overflow.
@@ -231,6 +234,22 @@ class TopologyConfig(_Strict):
             return None
         cores = {name: entry.cores for name, entry in self.operators.items()}
         return self.services_section.terms(profiles, cores, evaluated=evaluated)
+
+    @model_validator(mode="after")
+    def _counts_slots(self) -> "TopologyConfig":
+        """Where operators share slots, max_instances is by default what SLOTS or TASK_MANAGERS hold."""
+        packing = self.packing
+        if packing is None or "max_instances" in self.planning.model_fields_set:
+            return self
+        from planner.packing.flink_slots import DEFAULT_GROUP, FlinkSlots  # most topology files have no such section
+
+        if packing.packer == FlinkSlots.name:
+            shared = Counter(packing.slot_groups.get(name, DEFAULT_GROUP) for name in self.operators)
+            most = max(SLOTS, TASK_MANAGERS * packing.slots) * max(shared.values())
+            planning = self.planning.model_copy(update={"max_instances": most})
+            planning.model_fields_set.discard("max_instances")
+            object.__setattr__(self, "planning", planning)
+        return self
 
     @model_validator(mode="after")
     def _names_hang_together(self) -> "TopologyConfig":

@@ -6,11 +6,8 @@ from engines.kubernetes.ownership import field_managers
 from engines.kubernetes.server import FIELD_MANAGER
 from planner.clusters.flink_deployment import OVERRIDES, VERTEX_CEILING, VERTEX_FLOOR, FlinkDeployment
 from planner.clusters.flink_description import flink_description
-from planner.clusters.job_description import USUAL_IN_ALL, DescribedContainers, DescribedTerm, JobDescription
+from planner.clusters.job_description import DescribedContainers, DescribedTerm, JobDescription
 from planner.errors import ClusterError
-
-TASK_MANAGERS = 16
-"""That plans may fill, unless they may double what runs."""
 
 
 def flink_operator_description(deployment: FlinkDeployment, place: str, url: str, timeout_s: float) -> JobDescription:
@@ -66,18 +63,13 @@ def deployment_managers(deployment: FlinkDeployment) -> list[str]:
 
 def _terms(deployment: FlinkDeployment, job: JobDescription) -> list[DescribedTerm]:
     """Free slots are no bound: the operator starts task managers as a plan needs them."""
-    running = sum(each.parallelism for each in job.operators)
-    in_all = max(2 * running, TASK_MANAGERS * deployment.slots * len(job.operators))
-    terms = []
-    if deployment.autoscaled:
-        evidence = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
-        terms.append(DescribedTerm("mode", "floor", evidence))
-        if VERTEX_CEILING in deployment.configuration:
-            ceiling = deployment.ceiling
-            most = {each.name: min(ceiling, each.max_parallelism or ceiling) for each in job.operators}
-            terms.append(DescribedTerm("max_parallelism", most, f"{VERTEX_CEILING}: {ceiling}"))
-            in_all = min(in_all, sum(most.values()))
-    if in_all > USUAL_IN_ALL:
-        question = f"how many instances may there be in all? {in_all} is assumed"
-        terms.append(DescribedTerm("max_instances", in_all, question=question))
+    if not deployment.autoscaled:
+        return []
+    evidence = "job.autoscaler.enabled: plans are a lower bound of the operator's autoscaler"
+    terms = [DescribedTerm("mode", "floor", evidence)]
+    if VERTEX_CEILING in deployment.configuration:
+        most = {
+            each.name: min(deployment.ceiling, each.max_parallelism or deployment.ceiling) for each in job.operators
+        }
+        terms.append(DescribedTerm("max_parallelism", most, f"{VERTEX_CEILING}: {deployment.ceiling}"))
     return terms

@@ -139,3 +139,27 @@ def test_a_site_that_does_not_exist__is_named(tmp_path: Path) -> None:
     of = config(tmp_path, {"packer": "round_robin", "site": "nowhere.yaml"})
     with pytest.raises(FileError, match=r"nowhere\.yaml does not exist"):
         Workspace(Settings(home=tmp_path)).situation(of)
+
+
+@pytest.mark.parametrize(
+    ("packing", "most"),
+    [
+        (None, 64),
+        ({"packer": "first_fit_decreasing"}, 64),
+        ({"packer": "flink_slots", "slots": 2}, 2 * 64),  # read and work share each of 64 slots
+        ({"packer": "flink_slots", "slots": 8}, 2 * 16 * 8),  # sixteen task managers
+        ({"packer": "flink_slots", "slots": 2, "slot_groups": {"work": "other"}}, 64),  # one in each slot
+    ],
+)
+def test_max_instances__is_by_default_what_slots_hold_where_operators_share_them(
+    tmp_path: Path, packing: dict[str, Any] | None, most: int
+) -> None:
+    planning = config(tmp_path, packing).planning
+    assert planning.max_instances == most
+    assert "max_instances" not in planning.model_fields_set  # reports say that it is assumed
+
+
+def test_max_instances__is_what_a_person_gives(tmp_path: Path) -> None:
+    of = config(tmp_path, {"packer": "flink_slots", "slots": 8})
+    given = of.model_dump(mode="json", by_alias=True, exclude_unset=True) | {"planning": {"max_instances": 9}}
+    assert TopologyConfig.model_validate(given).planning.max_instances == 9

@@ -390,34 +390,6 @@ def test_init__lets_a_plan_fill_the_slots_that_there_are(flink: JsonStandIn, tmp
     assert config.planning.max_instances == 90
 
 
-@pytest.mark.parametrize(
-    ("configuration", "most"),
-    [
-        ({"taskmanager.numberOfTaskSlots": "1"}, 64),  # sixteen task managers hold 48
-        ({"taskmanager.numberOfTaskSlots": "4"}, 16 * 4 * 3),
-        (
-            {
-                "taskmanager.numberOfTaskSlots": "16",
-                "job.autoscaler.enabled": "true",
-                "job.autoscaler.vertex.max-parallelism": "25",
-            },
-            75,
-        ),
-    ],
-)
-def test_init__asks_how_many_instances_an_operator_of_flink_may_bring(
-    flink: JsonStandIn, tmp_path: Path, configuration: dict[str, str], most: int
-) -> None:
-    with json_stand_in() as kubernetes:
-        path = "/apis/flink.apache.org/v1beta1/namespaces/streams/flinkdeployments"
-        kubernetes.answers[path] = {"items": [_flink_deployment(**configuration)]}
-        where = ["--kubernetes", "streams", "--job", "orders", "--flink", flink.url]
-        assert init(*where, "--login", f"kubeconfig={_kubeconfig(tmp_path, kubernetes.url)}", "--no-calibrate") == 0
-    written = tmp_path / "topologies" / "Shop-orders-v2.yaml"
-    assert read_topology_file(written).planning.max_instances == most
-    assert ("how many instances may there be in all?" in " ".join(written.read_text().split())) == (most > 64)
-
-
 @pytest.mark.parametrize("autoscaled", [False, True])
 def test_init__writes_what_a_flink_deployment_and_its_job_tell(
     flink: JsonStandIn, tmp_path: Path, autoscaled: bool

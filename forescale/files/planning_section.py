@@ -91,10 +91,10 @@ class Planning(PlainNumbers, BaseModel):
     downtime_s: of a rescale. warm_up_s: from when a plan runs until the job is at full speed; None: learnt, until then
     120 where a change starts the whole job anew, else 0. lead_s: from asking for instances until they are there.
     min_dwell_s: from the end of a rescale until the next may be asked for. max_catch_up_s: how long a deployment waits
-    for the backlog to drain. rescale_cost_instance_hours: what avoiding one rescale is worth; added to it,
-    started_cost_instance_hours per instance that it starts or stops, and moved_state_cost_instance_hours_per_gib for
-    state that moves to another instance. arrival_cv2: of the gaps between arrivals, instead of the value measured from
-    the history.
+    for the backlog to drain. rescale_cost_instance_hours: what avoiding one rescale is worth, by default an
+    instance or a shared slot for an hour; added to it, started_cost_instance_hours per instance that it starts or
+    stops, and moved_state_cost_instance_hours_per_gib for state that moves to another instance. arrival_cv2: of the
+    gaps between arrivals, instead of the value measured from the history.
     deploy_timeout_s: a plan that does not run by then is undone; hold_s: how long it must hold. stale_s: older
     forecasts are not used. review_s: from a decision to the first step that needs approval. mode: shadow plans and
     reports, but neither it nor the guard deploys anything; floor raises the running plan to its plans, and leaves

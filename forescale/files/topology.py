@@ -237,17 +237,22 @@ class TopologyConfig(_Strict):
 
     @model_validator(mode="after")
     def _counts_slots(self) -> "TopologyConfig":
-        """Where operators share slots, max_instances is by default what SLOTS or TASK_MANAGERS hold."""
-        packing = self.packing
-        if packing is None or "max_instances" in self.planning.model_fields_set:
+        """Where operators share slots, plans may fill SLOTS or TASK_MANAGERS by default, and avoiding a rescale is
+        worth an hour of a slot, as it is worth that of an instance elsewhere.
+        """
+        packing, given = self.packing, self.planning.model_fields_set
+        if packing is None or {"max_instances", "rescale_cost_instance_hours"} <= given:
             return self
         from planner.packing.flink_slots import DEFAULT_GROUP, FlinkSlots  # most topology files have no such section
 
         if packing.packer == FlinkSlots.name:
-            shared = Counter(packing.slot_groups.get(name, DEFAULT_GROUP) for name in self.operators)
-            most = max(SLOTS, TASK_MANAGERS * packing.slots) * max(shared.values())
-            planning = self.planning.model_copy(update={"max_instances": most})
-            planning.model_fields_set.discard("max_instances")
+            of_a_slot = max(Counter(packing.slot_groups.get(name, DEFAULT_GROUP) for name in self.operators).values())
+            by_default = {
+                "max_instances": max(SLOTS, TASK_MANAGERS * packing.slots) * of_a_slot,
+                "rescale_cost_instance_hours": self.planning.rescale_cost_instance_hours * of_a_slot,
+            }
+            planning = self.planning.model_copy(update={name: by_default[name] for name in by_default.keys() - given})
+            planning.model_fields_set.intersection_update(given)
             object.__setattr__(self, "planning", planning)
         return self
 

@@ -156,10 +156,26 @@ def test_max_instances__is_by_default_what_slots_hold_where_operators_share_them
 ) -> None:
     planning = config(tmp_path, packing).planning
     assert planning.max_instances == most
-    assert "max_instances" not in planning.model_fields_set  # reports say that it is assumed
+    assert planning.model_fields_set == set()  # reports say that it is assumed
 
 
 def test_max_instances__is_what_a_person_gives(tmp_path: Path) -> None:
     of = config(tmp_path, {"packer": "flink_slots", "slots": 8})
     given = of.model_dump(mode="json", by_alias=True, exclude_unset=True) | {"planning": {"max_instances": 9}}
-    assert TopologyConfig.model_validate(given).planning.max_instances == 9
+    planning = TopologyConfig.model_validate(given).planning
+    assert planning.max_instances == 9
+    assert planning.model_fields_set == {"max_instances"}
+
+
+@pytest.mark.parametrize(
+    ("packing", "worth"),
+    [
+        (None, 1.0),
+        ({"packer": "flink_slots"}, 2.0),  # read and work share each slot
+        ({"packer": "flink_slots", "slot_groups": {"work": "other"}}, 1.0),
+    ],
+)
+def test_avoiding_a_rescale__is_worth_an_hour_of_a_slot_where_operators_share_them(
+    tmp_path: Path, packing: dict[str, Any] | None, worth: float
+) -> None:
+    assert config(tmp_path, packing).planning.rescale_cost_instance_hours == worth

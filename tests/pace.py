@@ -22,10 +22,9 @@ class Pace:
     """When it was, on the monotonic clock, and rounds per CPU second."""
     _ended: threading.Event = field(default_factory=threading.Event)
 
-    def mean_since(self, began_s: float, until_s: float | None = None) -> float:
-        """Rounds per CPU second, by time.monotonic()."""
-        until_s = time.monotonic() if until_s is None else until_s
-        return float(np.mean([speed for at_s, speed in [*self._turns] if began_s <= at_s <= until_s]))
+    def mean_since(self, began_s: float) -> float:
+        """Rounds per CPU second, since a moment of time.monotonic()."""
+        return float(np.mean([speed for at_s, speed in [*self._turns] if at_s >= began_s]))
 
     def work(self) -> None:
         while not self._ended.wait(EVERY_S):

@@ -29,8 +29,8 @@ class ModeledJob:
 
     keys, skew: distinct keys of every source's items, by Zipf's law. state_mib: per operator behind a keyed stream.
     buffer_timeout_s: after which a partly filled buffer is sent; 0 sends each item at once. startup_s: that each
-    instance, except those of sources, takes to open. computing: whether operators compute for about their service times
-    instead of waiting. Raises LocalFlinkError for what the job cannot do.
+    instance, except those of sources, takes to open. computing: whether operators use their service times of a core
+    instead of waiting so long. Raises LocalFlinkError for what the job cannot do.
     """
 
     topology: Topology

@@ -1,7 +1,5 @@
 package race;
 
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,15 +12,14 @@ import org.apache.flink.metrics.Gauge;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import paced.Computing;
 
 /**
- * Computes for an event until its thread has used so much processor time, whatever the compiler made of it. An event is
- * its number and when it was due, in microseconds. Its state counts events and sums their numbers and squares: after a
- * restart from a checkpoint these tell whether each event counts once.
+ * Uses so much processor time for each event. An event is its number and when it was due, in microseconds. Its state
+ * counts events and sums their numbers and squares: after a restart from a checkpoint these tell whether each event
+ * counts once.
  */
 public final class Work extends RichMapFunction<byte[], byte[]> implements CheckpointedFunction {
-
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     private final long workNanos;
     private final String folder;
@@ -47,10 +44,7 @@ public final class Work extends RichMapFunction<byte[], byte[]> implements Check
 
     @Override
     public byte[] map(byte[] event) throws Exception {
-        long until = THREADS.getCurrentThreadCpuTime() + workNanos;
-        while (THREADS.getCurrentThreadCpuTime() < until) {
-            Thread.onSpinWait();
-        }
+        Computing.perform(workNanos);
         ByteBuffer fields = ByteBuffer.wrap(event);
         long number = fields.getLong();
         sums[0] += 1;

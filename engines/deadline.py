@@ -3,7 +3,9 @@
 Timeouts of HTTP clients count from the last byte: a server that sends one a second is waited for without end.
 """
 
+import atexit
 import logging
+import os
 import socket
 import threading
 import time
@@ -26,6 +28,74 @@ _given_up: list[threading.Thread] = []
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete", "connect_unix_socket.complete")
 
 
+class _Alarms:
+    """Calls that are made when they fall due, all by one thread. Nearly all are cancelled before: the thread looks only
+    when the earliest falls due, and ends when there is none. To start one for each takes longer than to cancel thirty.
+    """
+
+    _changed: threading.Condition
+    _calls: dict[object, tuple[float, Callable[[], None]]]
+    _thread: threading.Thread | None
+    _looks_s: float
+
+    def __init__(self) -> None:
+        self._forget()
+        os.register_at_fork(after_in_child=self._forget)
+        atexit.register(self._end)
+
+    def set(self, after_s: float, call: Callable[[], None]) -> object:
+        """What `cancel` takes."""
+        alarm, due_s = object(), time.monotonic() + after_s
+        with self._changed:
+            self._calls[alarm] = due_s, call
+            if self._thread is None or not self._thread.is_alive():
+                self._looks_s = due_s
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+            elif due_s < self._looks_s:
+                self._changed.notify()
+        return alarm
+
+    def cancel(self, alarm: object) -> None:
+        with self._changed:
+            self._calls.pop(alarm, None)
+
+    def _run(self) -> None:
+        while due := self._next_due():
+            for call in due:
+                call()
+
+    def _next_due(self) -> list[Callable[[], None]]:
+        with self._changed:
+            while self._calls:
+                now_s = time.monotonic()
+                if due := [alarm for alarm, (due_s, _) in self._calls.items() if due_s <= now_s]:
+                    return [self._calls.pop(alarm)[1] for alarm in due]
+                self._looks_s = min(due_s for due_s, _ in self._calls.values())
+                self._changed.wait(self._looks_s - now_s)
+            self._thread = None
+            return []
+
+    def _forget(self) -> None:
+        """As it begins, and in a forked process, which has no thread but its own."""
+        self._changed = threading.Condition()
+        self._calls = {}
+        self._thread = None
+        self._looks_s = 0.0
+
+    def _end(self) -> None:
+        """No thread is left that could wake while Python ends."""
+        with self._changed:
+            self._calls.clear()
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(1.0)
+
+
+_alarms = _Alarms()
+
+
 class Deadline:
     """Shuts down the connection of the request within the context when the time is up, which fails its read.
 
@@ -34,8 +104,6 @@ class Deadline:
 
     def __init__(self, left_s: float) -> None:
         self._ends_s = time.monotonic() + left_s
-        self._timer = threading.Timer(max(0.0, left_s), self._shut_down)
-        self._timer.daemon = True
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
 
@@ -53,13 +121,13 @@ class Deadline:
             self._shut_down()
 
     def __enter__(self) -> "Deadline":
-        self._timer.start()
+        self._alarm = _alarms.set(self._ends_s - time.monotonic(), self._shut_down)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._timer.cancel()
+        _alarms.cancel(self._alarm)
 
     def _shut_down(self) -> None:
         with self._lock:
@@ -125,10 +193,8 @@ def waiting(what: str, most_s: float) -> Iterator[None]:
     if most_s <= NOTICE_S or _operation_ends_s.get() is not None:
         yield
         return
-    timer = threading.Timer(NOTICE_S, lambda: logger.warning("still waiting for %s, at most %.3g s", what, most_s))
-    timer.daemon = True
-    timer.start()
+    alarm = _alarms.set(NOTICE_S, lambda: logger.warning("still waiting for %s, at most %.3g s", what, most_s))
     try:
         yield
     finally:
-        timer.cancel()
+        _alarms.cancel(alarm)

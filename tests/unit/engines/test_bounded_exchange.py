@@ -15,10 +15,11 @@ import pytest
 import yaml
 from json_stand_in import json_stand_in
 from machine import waits
+from patience import until
 
 import engines.bounded_answer
 import engines.deadline
-from engines.deadline import NOTICE_S, altogether, calls_go_on, left_s, within
+from engines.deadline import NOTICE_S, Deadline, altogether, calls_go_on, left_s, within
 from engines.http import JsonServer
 from engines.kubernetes.identity import Identity
 from engines.kubernetes.resources import FLINK_DEPLOYMENT
@@ -214,6 +215,48 @@ def test_operation__says_once_what_it_waits_for(
             for _ in range(3):
                 server.get("/jobs")
     assert caplog.text.count("still waiting for Flink") == 1
+
+
+def test_waits__share_a_thread_which_announces_a_later_one_that_has_less_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads = threading.active_count()
+    with altogether("the first", 60.0):
+        for _ in range(100):
+            with Deadline(60.0):
+                assert threading.active_count() <= threads + 1
+        monkeypatch.setattr(engines.deadline, "NOTICE_S", 0.1)
+        with waiting_elsewhere("the second"):
+            until(lambda: "still waiting for the second" in caplog.text, within_s=2.0, every_s=0.01)
+    assert "the first" not in caplog.text
+
+
+@contextmanager
+def waiting_elsewhere(what: str) -> Iterator[None]:
+    """In another thread, which knows of no operation."""
+    ended = threading.Event()
+
+    def wait() -> None:
+        with altogether(what, 60.0):
+            ended.wait()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_forked_process__has_alarms_of_its_own() -> None:
+    with altogether("the parent", 60.0):
+        child = os.fork()
+        if child == 0:
+            with Deadline(60.0), suppress(BaseException):
+                os._exit(threading.active_count())
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2  # its own, and that of its alarms
 
 
 def test_altogether__leaves_less_to_later_calls_and_its_own_time_to_none_after_it() -> None:

@@ -1,5 +1,6 @@
 """What is recorded of an edit: who changed which step, the limits that this overrode, and the expected effect."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -102,6 +103,15 @@ class Edit:
 def brief(parallelism: Mapping[str, int]) -> str:
     """As PhysicalPlan.brief."""
     return " · ".join(f"{operator} {count}" for operator, count in parallelism.items())
+
+
+def utc_minute_from(at_s: float) -> str:
+    """The first whole minute that is not before it. at_s: epoch seconds.
+
+    >>> utc_minute_from(60.5)
+    '1970-01-01 00:02 UTC'
+    """
+    return utc_minute(60 * math.ceil(at_s / 60))
 
 
 def utc_minute(at_s: float) -> str:

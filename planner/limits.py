@@ -7,7 +7,7 @@ from enum import StrEnum
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of
 from planner.decision_basis import BoundedSpan
-from planner.edit_facts import brief, utc_minute
+from planner.edit_facts import brief, utc_minute, utc_minute_from
 from planner.errors import PlanError
 
 FULL = 0.999
@@ -113,10 +113,10 @@ class Excess:
         match self.kind:
             case BoundKind.EARLIEST:
                 before = f"the step before it ({brief(self.plan)})" if self.plan else "the running plan"
-                free = f"is in place and has run for planning.min_dwell_s by {utc_minute(self.bound)}"
+                free = f"is in place and has run for planning.min_dwell_s by {utc_minute_from(self.bound)}"
                 return f"{at} is too early: {before} {free}; give that or later"
             case BoundKind.LATEST:
-                free = f"is in place and has run for planning.min_dwell_s by {utc_minute(self._free_at_s)}"
+                free = f"is in place and has run for planning.min_dwell_s by {utc_minute_from(self._free_at_s)}"
                 after = f"the next step ({brief(self.plan)}) is asked for at {utc_minute(self.next_at_s)}"
                 return f"{at} is too late: it {free}, and {after}; give an earlier time, or edit that step first"
         return f"{at} is past, it is {utc_minute(self.bound)}; give a later time"

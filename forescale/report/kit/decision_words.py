@@ -195,11 +195,11 @@ def _warm_up(facts: WarmUpFacts) -> str:
 
 
 def _learned(number: LearnedNumber) -> str:
-    file = f"{number.declared_s:.3g} s"
+    before = f"{number.declared_s:.3g} s"
     if number.deployments:
-        return f"{number.seconds:.3g} s, learnt from {number.deployments} deployments; the topology file says {file}"
+        return f"{number.seconds:.3g} s, learnt from {number.deployments} deployments; before that {before}"
     known = count_of(number.known, "deployment")
-    return f"{file}, as the topology file says; measured in {known}, {MIN_DEPLOYMENTS} are needed"
+    return f"{before}, declared or by default; measured in {known}, {MIN_DEPLOYMENTS} are needed"
 
 
 def price_words(facts: PriceFacts) -> str:

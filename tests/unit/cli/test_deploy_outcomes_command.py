@@ -80,8 +80,8 @@ def test_planning__learns_the_downtime_of_the_simulator_where_the_file_has_anoth
     assert change_terms_of(learned[-1].planning, 3600).downtime_s == 25
     assert known_guard(Workspace(settings), config).terms.downtime_s == 25
     words = [learned_words(each.facts)["downtime"] for each in learned]
-    assert words[-1] == "25 s, learnt from 3 deployments; the topology file says 60 s"
-    assert words[0] == "60 s, as the topology file says; measured in 1 deployment, 2 are needed"
+    assert words[-1] == "25 s, learnt from 3 deployments; before that 60 s"
+    assert words[0] == "60 s, declared or by default; measured in 1 deployment, 2 are needed"
     assert config.planning.downtime_s == 60
 
 
@@ -107,7 +107,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
     assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25
     assert learned_words(learned.facts)["downtime"] == (
-        "15 s, learnt from 3 deployments; the topology file says 60 s, and 2 s per GiB of restored state, as "
+        "15 s, learnt from 3 deployments; before that 60 s, and 2 s per GiB of restored state, as "
         "the site file says"
     )
 
@@ -134,7 +134,7 @@ def test_outcomes__show_what_was_measured_and_what_planning_learns(
     assert outcomes(capsys)["learned"]["downtime_s"] == 42.5
     assert len(outcomes(capsys, "--last", "1")["outcomes"]) == 1
     told = run(capsys, "outcomes", "pair")
-    assert "downtime to plan with: 42.5 s, learnt from 2 deployments; the topology file says 60 s" in told
+    assert "downtime to plan with: 42.5 s, learnt from 2 deployments; before that 60 s" in told
     assert "25 s" in told
 
 

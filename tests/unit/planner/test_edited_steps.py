@@ -60,9 +60,9 @@ def test_an_edit__changes_one_step_and_leaves_the_others() -> None:
         (0, {}, -5, "2026-03-02 19:55 UTC is past, it is 2026-03-02 20:00 UTC"),
         # Two have dwelt by 20:10.
         (0, {}, 9, "20:09 UTC is too early: the running plan .* by 2026-03-02 20:10 UTC; give that or later"),
-        # Five are asked for at 21:00 and stop the job at 21:05; half a minute and ten more are over at 21:15.
-        (1, {}, 75, r"21:15 UTC is too early: the step before it \(source 1 · work 5\) .* by 2026-03-02 21:15 UTC"),
-        (0, {}, 106, r"21:46 UTC is too late: .* 22:01 UTC, and the next step \(source 1 · work 3\) .* 22:00 UTC"),
+        # Five are asked for at 21:00 and stop the job at 21:05; half a minute and ten more are over at 21:15:30.
+        (1, {}, 75, r"21:15 UTC is too early: the step before it \(source 1 · work 5\) .* by 2026-03-02 21:16 UTC"),
+        (0, {}, 106, r"21:46 UTC is too late: .* 22:02 UTC, and the next step \(source 1 · work 3\) .* 22:00 UTC"),
     ],
 )
 def test_an_edit__that_cannot_be_tells_why(

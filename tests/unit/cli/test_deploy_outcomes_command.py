@@ -107,8 +107,7 @@ def test_planning__takes_the_speed_of_a_restore_from_the_site_and_the_rest_from_
     assert (terms.down_s(config.as_topology(), few, many), terms.down_s(config.as_topology(), few, read)) == (25, 15)
     assert learned.engine.change_s(config.as_topology(), few.parallelism, many.parallelism) == 25
     assert learned_words(learned.facts)["downtime"] == (
-        "15 s, learnt from 3 deployments; before that 60 s, and 2 s per GiB of restored state, as "
-        "the site file says"
+        "15 s, learnt from 3 deployments; before that 60 s, and 2 s per GiB of restored state, as the site file says"
     )
 
 

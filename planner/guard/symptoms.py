@@ -60,25 +60,43 @@ def calls_for_nothing(
     several: which operators have several instances, shape (operators,). needed: whether the running plan is known to
     be, however little its operators have to do.
     """
-    most = busiest.max(axis=0)
-    return (
-        not backlog.any()
-        and bool((suspended.min(axis=0) <= NOISE).all())
-        and bool((busiest.min(axis=0) < SATURATED).all())
-        and (needed or not bool(_over_provisioned(most < IDLE * terms.utilisation, several, terms).any()))
+    found = windows_call_for_nothing(
+        busiest.min(axis=0), busiest.max(axis=0), suspended.min(axis=0), backlog, several, terms, needed
+    )
+    return bool(found)
+
+
+def windows_call_for_nothing(
+    least_busy: Floats,
+    most_busy: Floats,
+    least_suspended: Floats,
+    backlog: Floats,
+    several: Flags,
+    terms: GuardTerms,
+    needed: Flags | bool,
+) -> Flags:
+    """The same of many windows at once, shape (windows,): least and most over the looks of each, shape (windows,
+    operators). backlog: of the newest look of each, shape (windows, sources). needed: of each or of all.
+    """
+    idle = _over_provisioned(most_busy < IDLE * terms.utilisation, several, terms).any(axis=-1)
+    return np.asarray(
+        ~backlog.any(axis=-1)
+        & (least_suspended <= NOISE).all(axis=-1)
+        & (least_busy < SATURATED).all(axis=-1)
+        & (needed | ~idle)
     )
 
 
 def _over_provisioned(little: Flags, several: Flags, terms: GuardTerms) -> Flags:
     """Operators with several instances that have little to do; where plans pay for whole slots, only if that holds for
-    all that share them: no slot is spared otherwise. Shape (operators,), as little and several.
+    all that share them: no slot is spared otherwise. Shape (…, operators), as little; several has (operators,).
     """
     found = little & several
     if terms.model is not None:
         at = {name: number for number, name in enumerate(terms.model.topology.order)}
         for names in terms.model.together:
             places = [at[name] for name in names]
-            found[places] &= bool((little | ~several)[places].all())
+            found[..., places] &= (little | ~several)[..., places].all(axis=-1, keepdims=True)
     return found
 
 

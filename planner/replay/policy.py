@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from modeling.inputs.topology import Topology
 
 
@@ -107,4 +107,15 @@ class Policy(Protocol):
 
     def decide(self, seen: Seen) -> Decision | None:
         """The plan to request; None for no change. Requesting the running plan changes nothing."""
+        ...
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """What a policy may know beside: for how long it need not be asked. A replay is much shorter with it."""
+
+    def rests(self, seen: Seen, known: Ints) -> int:
+        """How many of its next decisions would be None, one after the other, and leave it as it is. known: by
+        decision, how many minutes of what is measured are known then; all else that it sees stays as it is.
+        """
         ...

@@ -17,7 +17,7 @@ from planner.errors import PlanError
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.capacity import capacity_per_s
 from planner.replay.load import Load
-from planner.replay.policy import MinuteMetrics, Policy, Seen
+from planner.replay.policy import MinuteMetrics, Policy, Resting, Seen
 from planner.replay.reality import Reality
 
 CALM_KEPT = 8
@@ -88,7 +88,10 @@ def replay(
     asked_for: list[tuple[float, Mapping[str, int], str]] = []
     effects: list[float | None] = []
     at_s, end_s = float(load.start_s), float(load.end_s)
+    resting = policy if isinstance(policy, Resting) and policy.every_s == MINUTE_S else None
     while at_s < end_s:
+        if resting is not None and (at_s := world.rested(resting, state, at_s, end_s)) == end_s:
+            break
         decision = policy.decide(world.seen(state, at_s))
         if decision is not None:
             plan = _allowed(decision.plan, state.parallelism, most or {}, max_instances)
@@ -182,12 +185,15 @@ class _Run:
         self._calm_rows = lru_cache(CALM_KEPT)(self._rows_of_calm)
 
     def seen(self, state: SimulatorState, at_s: float) -> Seen:
-        ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
-        rows = slice(0, max(0, min(ended, self._filled)))
+        rows = slice(0, self._known_at(at_s))
         up_s, *others = (column[rows] for column in self._columns[:-3])
         measured = MinuteMetrics(self._reality.topology, self._start_s[rows], up_s[:, 0], *others)
         changing = state.asked is not None or at_s < state.down_until_s
         return Seen(at_s, _target(state), state.down_until_s, changing, measured)
+
+    def _known_at(self, at_s: float) -> int:
+        ended = int((at_s - self._delay_s - self._start_s[0]) // MINUTE_S)
+        return max(0, min(ended, self._filled))
 
     def moved(self, state: SimulatorState, at_s: float, to_s: float) -> SimulatorState:
         """The state at to_s, with all minutes from at_s on recorded. It may lag behind by calm minutes, in which only
@@ -204,6 +210,20 @@ class _Run:
                 state, minutes = advanced(_at(state, before_s), self._reality, self.traces, at_s, exactly=True)
                 self._take(minutes)
         return state
+
+    def rested(self, policy: Resting, state: SimulatorState, at_s: float, end_s: float) -> float:
+        """Until when the policy need not be asked while minutes are calm, with these recorded."""
+        calm = self._calm.until(state, at_s, end_s)
+        if calm is None:
+            return at_s
+        first, last, _ = calm
+        begun = self._filled
+        self._take_calm(*calm, state.parallelism)
+        moments_s = at_s + MINUTE_S * np.arange(last - first)
+        known = np.array([self._known_at(float(moment_s)) for moment_s in moments_s])
+        minutes = policy.rests(self.seen(state, float(moments_s[-1])), known)
+        self._filled = begun + minutes
+        return at_s + MINUTE_S * minutes
 
     def _take_calm(self, first: int, last: int, network: FluidNetwork, parallelism: Mapping[str, int]) -> None:
         """Record the minutes from `first` to the one before `last`, which lie in one span."""

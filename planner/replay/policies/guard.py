@@ -7,19 +7,22 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Flags, Floats, Ints
 from modeling.inputs.topology import Topology
 from planner.guard.actions import Action, Schedule
 from planner.guard.assessment import Pair, assessed
 from planner.guard.judgement import VerdictKind, judged, keeps_failing
 from planner.guard.look import Look, OperatorLook, Waiting
-from planner.guard.symptoms import calls_for_nothing
+from planner.guard.symptoms import calls_for_nothing, windows_call_for_nothing
 from planner.guard.terms import GuardTerms
 from planner.guard.window import MIN_LOOKS, Window, window_of
 from planner.guard.withheld import withheld
 from planner.guard_facts import ActionKind, Reason
 from planner.replay.policies.true_rates import MINUTE_S
 from planner.replay.policy import Decision, MinuteMetrics, Seen
+
+_ROUNDING = 1e-9
+"""Where sums in another order could say otherwise, `decide` is asked."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,18 @@ class Guard:
         self._open = _Open(chosen, seen.at_s)
         return Decision(chosen.plan, f"{chosen.kind}: {chosen.diagnosis.kind}")
 
+    def rests(self, seen: Seen, known: Ints) -> int:
+        """As `decide` does, for many moments at once."""
+        if seen.changing:
+            return len(known)
+        if not seen.measured.minutes:
+            return 0
+        ends_s = np.where(known > 0, seen.measured.start_s[known - 1] + MINUTE_S, 0.0)
+        settles = ends_s < seen.running_since_s + self._terms.settle_s
+        calm = self._are_calm(seen, known, ends_s) if self._open is None else np.zeros(len(known), dtype=bool)
+        rests = settles | calm
+        return len(known) if rests.all() else int(rests.argmin())
+
     def withdraw(self) -> None:
         """The newest decision is not deployed."""
         self._open = None
@@ -105,6 +120,37 @@ class Guard:
             and bool((self._mean_load_per_s(seen) >= self._needed[1]).all())
         )
         return calls_for_nothing(busiest, known.suspended[rows], known.backlog[-1], several, self._terms, needed=needed)
+
+    def _are_calm(self, seen: Seen, known: Ints, ends_s: Floats) -> Flags:
+        """What `_is_calm` says once so many minutes are known."""
+        measured = seen.measured
+        since_s = np.maximum(ends_s - self._window_s, seen.running_since_s)
+        begins = np.minimum(measured.start_s.searchsorted(since_s), known)
+
+        # Pairs of the first row of a window and the one after its last.
+        used = slice(int(begins[0]), int(known[-1]))
+        ends = np.column_stack([begins, known]).ravel() - used.start
+
+        def over_looks(reduce: np.ufunc, values: Floats) -> Floats:
+            padded = np.concatenate([values[used], values[-1:]])
+            # What lies between two windows is left out.
+            return np.asarray(reduce.reduceat(padded, ends, axis=0)[::2])
+
+        busiest = np.maximum(measured.busy, measured.busiest)
+        needed = np.zeros(len(known), dtype=bool)
+        if self._needed is not None and self._needed[0] == seen.running_since_s:
+            mean_per_s = over_looks(np.add, measured.arrivals_per_s) / np.maximum(known - begins, 1)[:, None]
+            needed = np.asarray((mean_per_s >= self._needed[1] * (1 + _ROUNDING)).all(axis=1))
+        calm = windows_call_for_nothing(
+            over_looks(np.minimum, busiest),
+            over_looks(np.maximum, busiest),
+            over_looks(np.minimum, measured.suspended),
+            measured.backlog[known - 1],
+            np.array([seen.plan[name] > 1 for name in self._topology.order]),
+            self._terms,
+            needed,
+        )
+        return np.asarray(calm | (begins == known))
 
     def _mean_load_per_s(self, seen: Seen) -> Floats:
         known = seen.measured

@@ -4,7 +4,10 @@ Unlike the closed forms of modeling/queueing/queues.py, which guess the shape fr
 equation W = max(0, W + S − A). Only two moments of A and S are known, so their two-moment distributions are used.
 """
 
+from functools import lru_cache
+
 import numpy as np
+import numpy.typing as npt
 
 from modeling.arrays import Floats
 from modeling.queueing.lattice import Lattice, two_moment_lattice
@@ -81,19 +84,24 @@ def _closed_form(step_s: float, delayed: float, waited_s: float, waited_cv2: flo
 
 
 def _spitzer(services: Floats, gaps: Floats, drift: float) -> Floats:
-    """Masses of W from those of S and A; transforms are long enough for both together."""
+    """Masses of W from those of S and A; transforms are long enough for both together. All are of real numbers."""
     size, around = services.size, services.size + gaps.size
-    change = np.fft.fft(services, around) * np.conj(np.fft.fft(gaps, around))
-    outlasting = np.maximum(np.fft.ifft(change).real[1:size], 0.0)
+    change = np.fft.rfft(services, around) * np.conj(np.fft.rfft(gaps, around))
+    outlasting = np.maximum(np.fft.irfft(change, around)[1:size], 0.0)
     if outlasting.sum() < SELDOM:
         return np.concatenate([[1 - outlasting.sum()], outlasting])
-    turn = np.exp(2j * np.pi * np.arange(around) / around)
-    log = np.empty(around, dtype=complex)
+    log = np.empty(change.size, dtype=complex)
     # Both differences are in the right half plane, so principal logarithms are continuous.
-    log[1:] = np.log(1 - change[1:] + _NEVER_ZERO) - np.log(1 - turn[1:])
+    log[1:] = np.log(1 - change[1:] + _NEVER_ZERO) - _log_of_turns(around)
     log[0] = np.log(drift)
     upward = np.zeros(around)
-    upward[1:size] = -np.fft.ifft(log).real[1:size]
-    solved = np.fft.ifft(np.exp(np.fft.fft(upward) - upward.sum())).real[:size]
+    upward[1:size] = -np.fft.irfft(log, around)[1:size]
+    solved = np.fft.irfft(np.exp(np.fft.rfft(upward) - upward.sum()), around)[:size]
     masses = np.maximum(solved, 0.0)
     return np.asarray(masses / masses.sum())
+
+
+@lru_cache(4)
+def _log_of_turns(around: int) -> npt.NDArray[np.complex128]:
+    """log(1 − z) at the roots of unity of the upper half plane, without z = 1."""
+    return np.asarray(np.log(1 - np.exp(2j * np.pi * np.arange(1, around // 2 + 1) / around)))

@@ -21,7 +21,7 @@ def mean_excess_s(time_s: npt.ArrayLike, mean_s: float, cv2: float) -> Floats:
     if mean_s == 0:
         return np.zeros_like(time)
     with np.errstate(under="ignore"):
-        if cv2 > 1:
+        if cv2 >= 1:
             # Each phase contributes half of the mean.
             slow = (1 - float(np.sqrt((cv2 - 1) / (cv2 + 1)))) / 2
             return np.asarray(sum(mean_s / 2 * np.exp(-2 * likely / mean_s * time) for likely in (1 - slow, slow)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from shared_cores_by_steps import STEP_S, in_shared_cores
 
 from modeling.calibration.calibrated import calibrated
 from modeling.calibration.cpu_apart import cpu_apart
@@ -16,7 +17,6 @@ from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.queueing.shared_cores import active_shares
 
-STEP_S = 0.00025
 CHAIN = Topology("chain", (Operator("a"), Operator("b"), Operator("c")), (Stream("a", "b"), Stream("b", "c")))
 
 
@@ -41,27 +41,7 @@ def samples_of(works: Mapping[str, Work], cores: float, spans: int, span_s: floa
     factors = {name: rng.uniform(0.6, 1.2, size=spans) for name in works}
     loads = np.stack([factors[name] * work.load_per_s / work.instances for name, _, work in of], axis=1)
     cpu_s, wait_s = (np.array([getattr(work, field) for *_, work in of]) for field in ("cpu_s", "wait_s"))
-    queue, done, compute_s, pause_s, busy_s, used_s = (np.zeros(loads.shape) for _ in range(6))
-    serving = np.zeros(loads.shape, dtype=bool)
-    for _ in range(round(span_s / STEP_S)):
-        queue += rng.poisson(loads * STEP_S)
-        begins = (queue > 0) & ~serving
-        serving |= begins
-        compute_s += np.where(begins, rng.exponential(np.broadcast_to(cpu_s, loads.shape)), 0.0)
-        pause_s += np.where(begins, wait_s, 0.0)
-        computing = compute_s > 0
-        pausing = ~computing & (pause_s > 0)
-        working = computing | pausing
-        speed = np.minimum(1.0, cores / np.maximum(1, computing.sum(axis=1)))[:, None]
-        busy_s += working * STEP_S
-        used_s += np.minimum(compute_s, speed * STEP_S) * computing
-        # What a step overshoots goes to the next tuple, so that none gets longer by it.
-        compute_s -= np.where(computing, speed * STEP_S, 0.0)
-        pause_s -= np.where(pausing, STEP_S, 0.0)
-        ended = serving & (compute_s <= 0) & (pause_s <= 0)
-        serving &= ~ended
-        queue -= ended
-        done += ended
+    busy_s, used_s, done = in_shared_cores(rng, loads * STEP_S, cpu_s, wait_s, cores, round(span_s / STEP_S))
     return [
         OperatorSample(
             name,

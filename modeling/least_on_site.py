@@ -4,9 +4,11 @@ A packing may put any instance anywhere, so operators no longer stand alone: the
 most, then removes what is not needed. Use least_parallelism where packings do not matter.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, inf
+from heapq import heapify, heappop, heapreplace
+from math import ceil, inf, sqrt
 from types import MappingProxyType
 
 import numpy as np
@@ -48,16 +50,18 @@ def fewest_on_site(
     get the same parallelism, unless only others are within max_instances; all others stand alone. No single instance
     more can be left out, but a cheaper parallelism may exist.
     """
+    alone = _Search(question, bounds, can_pack, max_instances, least, ())
     if together:
         search = _Search(question, bounds, can_pack, max_instances, least, together)
         counts, excess = search.grown_together(in_whole_slots(question, begun, together))
         if excess <= ROUNDING:
             return search.lowered(counts), excess
-    search = _Search(question, bounds, can_pack, max_instances, least, ())
-    counts, excess = search.grown(dict(begun))
-    if not excess <= ROUNDING:
-        counts, excess = min((counts, excess), search.levelled(begun), key=lambda tried: tried[1])
-    return (search.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
+        counts, excess = alone.spread(begun, together)
+    else:
+        counts, excess = alone.grown(dict(begun))
+        if not excess <= ROUNDING:
+            counts, excess = min((counts, excess), alone.levelled(begun), key=lambda tried: tried[1])
+    return (alone.lowered(counts), excess) if excess <= ROUNDING else (counts, excess)
 
 
 def in_whole_slots(question: Question, counts: Counts, together: Together) -> dict[str, int]:
@@ -124,14 +128,18 @@ class _Search:
         if len(self._units) > 1:
             return self.grown(counts)
 
-        def at(slots: int) -> tuple[dict[str, int], float]:
-            several = {name: max(count, min(self._most[name], slots)) for name, count in counts.items()}
-            return several, float(self.excess([several])[0])
+        def level(slots: int) -> dict[str, int]:
+            return {name: max(count, min(self._most[name], slots)) for name, count in counts.items()}
 
-        highest, slots = max(self._most.values()), max(counts.values())
+        def at(slots: int) -> tuple[dict[str, int], float]:
+            return level(slots), float(self.excess([level(slots)])[0])
+
+        slots = max(counts.values())
+        beyond = range(slots, max(self._most.values()) + 1)
+        highest = slots - 1 + bisect_left(beyond, True, key=lambda slots: not self._allowed(level(slots)))
         too_few, (found, excess) = slots, at(slots)
         while not excess <= ROUNDING:
-            if slots >= highest or not self._allowed(found):
+            if slots >= highest:
                 return found, excess
             too_few, slots = slots, min(highest, max(slots + 1, ceil(slots * min(_TWICE, excess))))
             found, excess = at(slots)
@@ -143,6 +151,71 @@ class _Search:
             else:
                 too_few = middle
         return found, excess
+
+    def spread(self, begun: Counts, together: Together) -> tuple[dict[str, int], float]:
+        """Of the parallelisms with all instances that are allowed, the one with the fewest slots that holds, else the
+        one whose slots have the least work.
+        """
+        counts = dict(begun)
+        if self.excess([counts])[0] < inf and self._allowed(relieved := self._relieved(counts)):
+            counts = relieved
+        work = self._cores(counts)
+        # Of instances of a group, Σ work / count is least, n, with counts by √work: (Σ √work)² / n. Groups are alike
+        # busy if each has as many as its Σ √work asks for.
+        for names in together:
+            of_group = sum(sqrt(work[name]) for name in names) ** 2
+            work |= {name: work[name] * of_group for name in names}
+
+        def at(slots: int) -> tuple[dict[str, int], float]:
+            several = self._shared_out(counts, work, slots)
+            return several, float(self.excess([several])[0])
+
+        too_few = max(counts.values()) - 1
+        found, excess = at(max(self._most.values()))
+        if excess == inf:
+            beyond = range(too_few + 1, max(found.values()) + 1)
+            packed = bisect_left(
+                beyond, True, key=lambda slots: not self._can_pack(self._shared_out(counts, work, slots))
+            )
+            found, excess = at(too_few + max(1, packed))
+        slots = max(found.values())
+        while excess <= ROUNDING and slots - too_few > 1:
+            middle = (too_few + slots) // 2
+            tried, over = at(middle)
+            if over <= ROUNDING:
+                slots, found, excess = middle, tried, over
+            else:
+                too_few = middle
+        return found, excess
+
+    def _shared_out(self, counts: Counts, work: Mapping[str, float], slots: int) -> dict[str, int]:
+        """With all further instances that are allowed, up to `slots` of an operator: each lowers work / count most."""
+        shared, left = dict(counts), self._max_instances - sum(counts.values())
+
+        def relief(name: str) -> tuple[float, str]:
+            return -work[name] / (shared[name] * (shared[name] + 1)), name
+
+        heap = [relief(name) for name, count in shared.items() if count < min(slots, self._most[name])]
+        heapify(heap)
+        while heap and left > 0:
+            name, left = heap[0][1], left - 1
+            shared[name] += 1
+            if shared[name] < min(slots, self._most[name]):
+                heapreplace(heap, relief(name))
+            else:
+                heappop(heap)
+        return shared
+
+    def _cores(self, counts: Counts) -> dict[str, float]:
+        """Cores that each operator's tuples take where none is in the way of another."""
+        question = self._question
+        used = replace(question, site=NOWHERE, packed=None).used([counts])[0]
+        cores = dict[str, float]()
+        for at, name in enumerate(question.topology.order):
+            of = question.profiles[name]
+            computed = 1.0 if of.cpu_s is None or of.service_s == 0 else of.cpu_s / of.service_s
+            cores[name] = float(used[at]) * counts[name] * computed
+        return cores
 
     def levelled(self, begun: Counts) -> tuple[dict[str, int], float]:
         """The cheapest parallelism that holds in which the hardest working operators have as many instances as each

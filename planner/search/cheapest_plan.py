@@ -21,8 +21,13 @@ from planner.plan_model import PlanModel
 
 SHARE_ROUNDING = 1e-3
 """Precision of strongest_plan in the share of the load."""
+MAX_RAISED = 8
+"""Where no plan is within the limits, one with at most so many times max_instances is sought, to name it."""
 ALIKE: Mapping[str, float] = MappingProxyType({})
 """Prices for instances that all cost the same."""
+
+_INSTANCES = "instances"
+"""Target of an excuse that names how many would do."""
 
 
 def cheapest_plan(
@@ -32,9 +37,18 @@ def cheapest_plan(
 
     price: of an instance of each operator, in any unit, 1 if missing. If the cheapest has more instances than are
     allowed, the plan with the fewest is returned. A plan that cannot be packed is returned if none can that is as
-    large; model.unpacked_because gives the reason.
+    large; model.unpacked_because gives the reason. If max_instances is in the way, the excuse names a number that is
+    enough.
     """
-    return cheapest_plans(model, [load_per_s], limits, price)[0]
+    (found,) = cheapest_plans(model, [load_per_s], limits, price)
+    if isinstance(found, PhysicalPlan):
+        return found
+    (wider,) = cheapest_plans(model, [load_per_s], replace(limits, max_instances=MAX_RAISED * limits.max_instances))
+    if isinstance(wider, PhysicalPlan):
+        enough = _too_many(wider, limits)
+        return enough if found.target == _INSTANCES else replace(found, remedy=enough.remedy)
+    # Then the number that is named is not enough.
+    return wider if found.target == _INSTANCES != wider.target else found
 
 
 def cheapest_plans(
@@ -97,11 +111,11 @@ def strongest_plan(
         return {source: rate * share for source, rate in load_per_s.items()}
 
     if known is None:
-        whole = cheapest_plan(model, load_per_s, limits, price)
+        (whole,) = cheapest_plans(model, [load_per_s], limits, price)
         if isinstance(whole, PhysicalPlan):
             return whole, 1.0
     low, high = known or (0.0, 1.0)
-    best = cheapest_plan(model, scaled(low), limits, price)
+    (best,) = cheapest_plans(model, [scaled(low)], limits, price)
     while high - low > SHARE_ROUNDING:
         middle = (low + high) / 2
         # The next share is one of two: with bounds on latency, computing three together takes little longer than one.
@@ -151,7 +165,7 @@ def _as_packed(model: PlanModel, question: Question, begun: Mapping[str, int], l
 
 def _too_many(plan: PhysicalPlan, limits: Limits) -> Excuse:
     remedy = f"raise max_instances to {plan.instances}, or plan for a lower quantile"
-    return _excuse(plan, "instances", "", plan.instances, limits.max_instances, remedy)
+    return _excuse(plan, _INSTANCES, "", plan.instances, limits.max_instances, remedy)
 
 
 def _excuse(
@@ -192,7 +206,7 @@ def _too_busy(question: Question, operator: str, limits: Limits) -> Excuse:
         given = max((len(s.shares) for s in topology.inputs(operator)), default=0) or 1
         most = question.most[operator]
         plan = PhysicalPlan(topology.name, {operator: given})
-        return _excuse(plan, "instances", operator, given, most, f"allow {count_of(given, 'instance')} of {operator}")
+        return _excuse(plan, _INSTANCES, operator, given, most, f"allow {count_of(given, 'instance')} of {operator}")
     # Among plans with all allowed instances, or fewer of this operator: the least busy one.
     many = {name: counts[-1] for name, counts in allowed.items()}
     several = [{**many, operator: count} for count in allowed[operator]]

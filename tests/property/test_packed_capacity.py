@@ -1,6 +1,8 @@
 """Search, ladder and step estimates give a plan the capacity that `evaluate` gives it as packed on its site."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +79,24 @@ def test_cheapest_plan__holds_in_evaluate_as_packed(
     one = evaluate(case.topology, case.profiles, packed, case.load_per_s, site=model.site)
     assert one.headroom_factor * bound * ROUNDING >= 1.0 or not case.load_per_s
     assert latency_s is None or one.latency_s <= latency_s * ROUNDING
+
+
+@settings(max_examples=40)
+@given(models(), st.booleans(), st.sampled_from([3, 6]), st.sampled_from([None, 2.0]))
+def test_max_instances_that_an_excuse_names__are_enough(
+    drawn: tuple[Case, PlanModel], shared: bool, most: int, latency_s: float | None
+) -> None:
+    """shared: as if all operators shared slots."""
+    case, model = drawn
+    assert model.placing is not None
+    if shared:
+        model = replace(model, placing=replace(model.placing, together=[case.topology.order]))
+    limits = Limits(0.5, latency_s, most)
+    found = cheapest_plan(model, case.load_per_s, limits)
+    named = re.match(r"raise max_instances to (\d+), or plan", found.remedy) if isinstance(found, Excuse) else None
+    if named is not None:
+        wider = cheapest_plan(model, case.load_per_s, replace(limits, max_instances=int(named[1])))
+        assert isinstance(wider, PhysicalPlan), wider
 
 
 @settings(max_examples=40)

@@ -15,7 +15,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
-from modeling.least_on_site import fewest_on_site
+from modeling.least_on_site import Together, fewest_on_site
 from modeling.least_parallelism import ROUNDING, Counts, LatencyBounds, Question
 from modeling.queueing.bursts import Arrivals
 
@@ -34,7 +34,9 @@ _STRICTER = 0.99
 
 @dataclass(frozen=True)
 class Trial:
-    """The terms under which changes are tried: those of the plan that misses its targets."""
+    """The terms under which changes are tried: those of the plan that misses its targets. together: operators that
+    share slots, and are raised together.
+    """
 
     topology: Topology
     profiles: Profiles
@@ -43,6 +45,7 @@ class Trial:
     arrival_cv2: float | Arrivals
     site: Site
     packed: Packed
+    together: Together = ()
 
     def excess(self, plan: PhysicalPlan) -> float:
         """Largest ratio of a utilisation or latency to its bound, by `evaluate`; above ROUNDING it misses a target."""
@@ -82,8 +85,10 @@ class Trial:
     def max_utilisation(self) -> float:
         return min(self.full, self.targets.max_utilisation or self.full)
 
-    def raised(self, counts: Counts, stricter: float) -> Counts | None:
-        """More instances that keep all bounds as packed, with latency bounds times `stricter`; None if none do."""
+    def raised(self, counts: Counts, before: Counts, stricter: float = 1.0) -> Counts | None:
+        """More instances that keep all bounds as packed, with latency bounds times `stricter`; None if none do. None is
+        taken away that the plan before has and `counts` keep.
+        """
         share = self.targets.latency_share
         bounds: LatencyBounds = (
             {share: min(self.targets.latency_bounds_s.values()) * stricter} if (self.targets.latency_bounds_s) else {}
@@ -108,7 +113,8 @@ class Trial:
             packed=packed,
         )
         most = sum(question.counts(name)[-1] for name in self.topology.order)
-        wider, excess = fewest_on_site(question, counts, bounds, can_pack, most)
+        least = {name: min(count, before[name]) for name, count in counts.items()}
+        wider, excess = fewest_on_site(question, counts, bounds, can_pack, most, least, self.together)
         return wider if excess <= ROUNDING else None
 
 
@@ -119,22 +125,37 @@ def evaluated(excuses: Sequence[Excuse], change: Mapping[str, int], trial: Trial
     if not change:
         return tuple(excuses)
     before = excuses[0].plan.parallelism
-    counts: Counts = {**before, **change}
+    wanted: Counts = {**before, **change}
+    counts = (trial.raised(wanted, before) if trial.together else None) or wanted
     plan, excess = trial.packed(counts), float("inf")
     stricter = 1.0
     for number in range(MAX_RAISES + 1):
         excess = float("inf") if plan is None else trial.excess(plan)
         if excess <= ROUNDING:
-            return tuple(excuses) if number == 0 else tuple(_with_change(each, counts) for each in excuses)
+            return tuple(excuses) if counts == wanted else tuple(_with_change(each, counts) for each in excuses)
         if number:
             stricter *= _STRICTER / min(excess, 2.0)
-        wider = trial.raised(counts, stricter)
+        wider = trial.raised(counts, before, stricter)
         if wider is None:
             break
         counts, plan = wider, trial.packed(wider)
-    first = trial.packed({**before, **change})
+    first = trial.packed(wanted)
     value = float("inf") if first is None else trial.excess(first)
-    return tuple(replace(each, remedy=_hopeless({**before, **change}, before, value), change={}) for each in excuses)
+    return tuple(replace(each, remedy=_hopeless(wanted, before, value), change={}) for each in excuses)
+
+
+def with_room(crowded: Sequence[Excuse], change: Mapping[str, int], trial: Trial) -> tuple[Excuse, ...]:
+    """The excuses of one plan for full containers and links, with the instances that leave room in them as packed; as
+    they are if none do. change: remedies the plan's operators; empty if they meet their targets.
+    """
+    if not crowded:
+        return ()
+    before = crowded[0].plan.parallelism
+    counts = {**before, **change} if change else trial.raised(before, before)
+    plan = None if counts is None or counts == before else trial.packed(counts)
+    if counts is None or plan is None or not plan.packing or trial.excess(plan) > ROUNDING:
+        return tuple(crowded)
+    return tuple(_with_change(each, counts) for each in crowded)
 
 
 def _with_change(excuse: Excuse, counts: Counts) -> Excuse:
@@ -157,6 +178,13 @@ def _hopeless(counts: Counts, before: Counts, excess: float) -> str:
 
 
 def _changed(counts: Counts, before: Counts) -> str:
-    return ", ".join(
-        f"{name} {count} instead of {before[name]}" for name, count in counts.items() if count != before[name]
-    )
+    """Operators with the same change are named together."""
+    alike = dict[tuple[int, int], list[str]]()
+    for name, count in counts.items():
+        if count != before[name]:
+            alike.setdefault((count, before[name]), []).append(name)
+    return ", ".join(f"{_each(names)} {count} instead of {had}" for (count, had), names in alike.items())
+
+
+def _each(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} each"

@@ -21,6 +21,7 @@ from modeling.inputs.targets import Targets, latency_target
 from modeling.inputs.topology import Grouping, Topology
 from modeling.latency.delay import Delay
 from modeling.latency.stream_delays import plan_delays
+from modeling.least_on_site import Together
 from modeling.least_parallelism import ROUNDING, Question, even_count, least_count
 from modeling.least_within_latency import fewest_within_latency
 from modeling.queueing.bursts import Arrivals
@@ -37,6 +38,7 @@ def excuses(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
     packed: Packed | None = None,
+    together: Together = (),
 ) -> tuple[Excuse, ...]:
     """Why the plan misses targets in steady state; empty if it meets them. `combined_change` remedies all at once.
 
@@ -45,7 +47,8 @@ def excuses(
     by one where they help most, then removes unneeded ones: no part can be omitted, but another change may be smaller.
     Changes drop the packing: every instance is assumed as slow as its operator's slowest now (site), which may ask for
     more than needed. Then they are tried by `evaluate`, as `packed` would place them (without a packing if None), and
-    raised until they meet all targets; if none does, the remedy says so.
+    raised until they meet all targets, operators that share slots (`together`) with each other; if none does, the
+    remedy says so.
     """
     check_site(topology, site, [plan])
     if (excuse := misfit(topology, plan, site)) is not None:
@@ -68,7 +71,7 @@ def excuses(
     found = search.excuses(dict(plan.parallelism), used, latency_s)
     if packed is None:
         packed = partial(PhysicalPlan, plan.topology)
-    trial = Trial(topology, profiles, load_per_s, targets, arrival_cv2, site, packed)
+    trial = Trial(topology, profiles, load_per_s, targets, arrival_cv2, site, packed, together)
     return evaluated(found, combined_change(found), trial)
 
 

@@ -125,6 +125,7 @@ def evaluate(
         packed=partial(_packed, situation, running),
         warm_up=WARM if learned is None else learned.warmed.warm_up,
         services=config.service_terms(profiles, evaluated=True),
+        together=() if situation.placing is None else situation.placing.together,
     )
     issued_at = None if loads[0].peak is None else loads[0].peak.issued_at
     variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)

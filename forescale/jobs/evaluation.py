@@ -10,13 +10,14 @@ from forescale.jobs.evaluation_load import EvaluatedLoad
 from forescale.jobs.services import saturation, service_notes
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
-from modeling.evaluated_remedy import Packed
+from modeling.evaluated_remedy import Packed, Trial, with_room
 from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Topology
+from modeling.least_on_site import Together
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import combined_change, excuses
 from modeling.rescaling.plan_change import PlanChange
@@ -64,7 +65,7 @@ class Evaluation:
 class Terms:
     """The terms under which plans are evaluated. targets: without max_utilisation, excuses go by the headroom that
     plans keep. draws: of the parameters' errors; seed: reproduces them. warm_up: after a change from the
-    running plan. services: None if operators are no micro-services.
+    running plan. services: None if operators are no micro-services. together: operators that share slots.
     """
 
     load: EvaluatedLoad
@@ -77,6 +78,7 @@ class Terms:
     seed: int = 7
     warm_up: WarmUp = WARM
     services: ServiceTerms | None = None
+    together: Together = ()
 
     @property
     def change(self) -> PlanChange | None:
@@ -122,7 +124,6 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site, p95_s=p95_s
     )
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
-    short = excuses(topology, profiles, plan, rates_per_s, kept, arrival_cv2=cv2, site=site, packed=terms.packed)
     full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
     notes = (*told.notes, *load.notes, *(() if full is None else service_notes(full, rates_per_s)))
     return Evaluation(
@@ -133,11 +134,13 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
             for target in found.probability
         },
         horizon_s=step_s * next(iter(paths.values())).shape[1],
-        excuses=short + _crowded(plan, told),
+        excuses=_shortfalls(topology, profiles, plan, told, replace(terms, targets=kept)),
         max_lag_s=max_lag_s,
         time_to_violation_s=told.time_to_violation_s(max_lag_s, terms.backlog),
         drain_wait_s=told.drain_wait_s(terms.backlog),
-        enough={} if told.stable else enough_instances(topology, profiles, plan, rates_per_s, cv2, site, terms.packed),
+        enough={}
+        if told.stable
+        else enough_instances(topology, profiles, plan, rates_per_s, cv2, site, terms.packed, terms.together),
         saturation=None if isinstance(full, str) else full,
     )
 
@@ -150,6 +153,7 @@ def enough_instances(
     arrival_cv2: float | Arrivals,
     site: Site,
     packed: Packed | None = None,
+    together: Together = (),
 ) -> Mapping[str, int] | Excuse:
     """The smallest change of parallelism with which the plan carries the load, without headroom; or why there is none.
 
@@ -162,9 +166,39 @@ def enough_instances(
     hopeless = next((excuse for excuse in found if not excuse.mendable), None)
     if hopeless is not None or (packed is None and len(factors) > 1):
         return hopeless or {}
-    return combined_change(
-        excuses(topology, profiles, plan, load_per_s, Targets(), arrival_cv2=arrival_cv2, site=site, packed=packed)
+    by_operators = excuses(
+        topology,
+        profiles,
+        plan,
+        load_per_s,
+        Targets(),
+        arrival_cv2=arrival_cv2,
+        site=site,
+        packed=packed,
+        together=together,
     )
+    if by_operators or packed is None:
+        return combined_change(by_operators)
+    before = plan.parallelism
+    trial = Trial(topology, profiles, load_per_s, Targets(), arrival_cv2, site, packed, together)
+    counts = trial.raised(before, before) or {}
+    return {name: count for name, count in counts.items() if count != before[name]}
+
+
+def _shortfalls(
+    topology: Topology, profiles: Profiles, plan: PhysicalPlan, estimate: Estimate, terms: Terms
+) -> tuple[Excuse, ...]:
+    """Of the targets that the plan misses, and of its full containers and links."""
+    load_per_s, cv2, site = terms.load.rate_per_s, terms.load.arrival_cv2, terms.where.site
+    targets, packed, together = terms.targets, terms.packed, terms.together
+    missed = excuses(
+        topology, profiles, plan, load_per_s, targets, arrival_cv2=cv2, site=site, packed=packed, together=together
+    )
+    full = _crowded(plan, estimate)
+    if packed is None or not all(each.mendable for each in missed):
+        return missed + full
+    trial = Trial(topology, profiles, load_per_s, targets, cv2, site, packed, together)
+    return missed + with_room(full, combined_change(missed), trial)
 
 
 def _waiting_s(estimate: Estimate, backlog: Mapping[str, float]) -> float:
@@ -175,7 +209,7 @@ def _waiting_s(estimate: Estimate, backlog: Mapping[str, float]) -> float:
 
 
 def _crowded(plan: PhysicalPlan, estimate: Estimate) -> tuple[Excuse, ...]:
-    """Saturated containers and links: another parallelism does not help, another packing may."""
+    """Saturated containers and links."""
     return tuple(
         Excuse(plan, "throughput", "", 1 / scale, 1.0, f"{what} is {1 / scale:.0%} full", what.remedy)
         for what, scale in estimate.other_limits.items()

@@ -146,9 +146,9 @@ def _refused(whatif: WhatIf, name: str) -> list[str]:
 
 def _help(whatif: WhatIf, name: str) -> str:
     estimate, plan = whatif.estimates[name], whatif.plans[name]
-    if not isinstance(estimate.bottleneck, OperatorLimit):
-        return f"What would help with {estimate.bottleneck}: {estimate.bottleneck.remedy}."
     enough = whatif.enough.get(name, {})
+    if not isinstance(estimate.bottleneck, OperatorLimit) and (isinstance(enough, Excuse) or not enough):
+        return f"What would help with {estimate.bottleneck}: {estimate.bottleneck.remedy}."
     if isinstance(enough, Excuse):
         return f"{shortened(enough.operator)}: {enough.remedy}."
     if not enough:

@@ -74,6 +74,18 @@ def test_too_many_instances__are_excused_with_the_number_that_would_do(pair: Top
     assert "max_instances to 21" in str(excuse)
 
 
+def test_a_latency_that_more_instances_would_meet__is_excused_with_their_number() -> None:
+    """1 / (10 - 40 / n) s with n instances that serve Poisson arrivals: .15 s with 12."""
+    topology, profiles = Topology("one", (Operator("work"),), ()), {"work": OperatorProfile("work", 0.1)}
+    limits = Limits(max_utilisation=0.9, max_instances=8, max_latency_s=0.1501)
+    excuse = cheapest_plan(PlanModel(topology, profiles), {"work": 40.0}, limits)
+    assert isinstance(excuse, Excuse)
+    assert excuse.target == "mean latency in s"
+    assert excuse.remedy == "raise max_instances to 12, or plan for a lower quantile"
+    enough = cheapest_plan(PlanModel(topology, profiles), {"work": 40.0}, replace(limits, max_instances=12))
+    assert isinstance(enough, PhysicalPlan)
+
+
 def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
     from modeling.inputs.key_histogram import KeyHistogram
 

@@ -8,8 +8,9 @@ For each query: `init` describes the running job, calibration measures it at one
 (equal and unequal parallelism, more cores a task manager) and then run: full until two spans take in as much, for the
 maximum throughput and the bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot,
 each in a control group of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores
-after each rescale, before the quota is set; only the first compiler is on. Needs root and cgroup v1, and a quiet
-machine. Some ten to fifteen minutes a query.
+after each rescale, before the quota is set; only the first compiler is on. A task manager more runs the same all the
+time, always full: what it takes in per CPU second is the pace of a machine that others share. Needs root and cgroup v1.
+Some fifteen minutes a query.
 """
 
 import argparse
@@ -27,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
 
 from bench import Query, Row
-from pace import Pace, pace
 from queries import QUERIES
 from quotas import Quotas, quotas
+from reference import Reference
 from rows import plans_table, summary_table
 from warming import Rise, rises, rises_table
 
@@ -68,36 +69,49 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def quoted_flink() -> Iterator[tuple[LocalFlink, Quotas, Pace]]:
+def quoted_flink(task_managers: int) -> Iterator[tuple[LocalFlink, Quotas]]:
     with (
         tempfile.TemporaryDirectory(prefix="nexmark-") as folder,
         local_flink(
-            Path(folder), slots=1, task_managers=TASK_MANAGERS, task_manager_mib=900, within_s=180, options=OPTIONS
+            Path(folder), slots=1, task_managers=task_managers, task_manager_mib=900, within_s=180, options=OPTIONS
         ) as flink,
         quotas(flink) as held,
-        pace() as measured,
     ):
-        yield flink, held, measured
+        yield flink, held
+
+
+@contextlib.contextmanager
+def queries(names: list[str], cores: float) -> Iterator[Iterator[Query]]:
+    """Each on the task managers, with one more that runs the same all the time and tells the pace of the machine."""
+    with quoted_flink(TASK_MANAGERS) as (flink, held), quoted_flink(1) as (beside, one):
+
+        def in_turn() -> Iterator[Query]:
+            for name in names:
+                reference = Reference(Query(name, beside, one, cores), one)
+                reference.begin()
+                query = Query(name, flink, held, cores, reference)
+                yield query
+                query.stop()
+                reference.end()
+
+        yield in_turn()
 
 
 def measured_rises(names: list[str], cores: float) -> list[Rise]:
     found: list[Rise] = []
-    for name in names:
-        with quoted_flink() as (flink, held, paced):
-            query = Query(name, flink, held, paced, cores)
+    with queries(names, cores) as in_turn:
+        for query in in_turn:
             for rise in rises(query, cores):
                 found.append(rise)
                 say(f"  {rise}")
-            query.stop()
     return found
 
 
 def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
-    with quoted_flink() as (flink, held, paced):
-        for name in names:
-            query = Query(name, flink, held, paced, given.cores)
-            say(f"{name}: {' · '.join(query.topology.order)}")
+    with queries(names, given.cores) as in_turn:
+        for query in in_turn:
+            say(f"{query.name}: {' · '.join(query.topology.order)}")
             for note in query.calibrate():
                 say(f"  {note}")
             for plan in query.unseen:
@@ -105,7 +119,6 @@ def measured(names: list[str], given: argparse.Namespace) -> list[Row]:
                 say(f"  {rows[-1]}")
                 if given.json:
                     given.json.write_bytes(ROWS.dump_json(rows, indent=1))
-            query.stop()
     return rows
 
 

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import yaml
-from pace import Pace
 from queries import QUERIES
 from quotas import CpuSpan, Quotas
 
@@ -62,14 +62,21 @@ POLLING = Polling(interval_s=0.005, most_per_poll=1_000_000)
 """Of the generator, which takes in what is due every 5 ms (POLL_MICROS in Nexmark.java)."""
 
 
+class Pace(Protocol):
+    """How much work a second of CPU does just now."""
+
+    def mean_since(self, began_s: float) -> float:
+        """Work per CPU second since a moment of time.monotonic()."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A plan as predicted before it ran, and as measured. cores: of a task manager. Bottlenecks: an operator, or CORES.
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
     measured again at the end: what the error is of a measurement alone. steady: whether two spans at full load took
-    in as much. full_pace, load_pace: work that a second of CPU did during the span at full load, and during that at
-    LOAD_SHARE, over that of the calibration.
+    in as much. full_pace, load_pace: events that the reference took in per CPU second during the span at full load, and
+    during that at LOAD_SHARE, over those during the calibration.
     """
 
     query: str
@@ -133,11 +140,19 @@ def sustained_per_s(samples: Sequence[OperatorSample], source: str) -> float:
     return sum(map(len, rates_per_s.values())) * min(float(np.mean(alike)) for alike in rates_per_s.values())
 
 
+class Unpaced:
+    """The machine taken to be as fast always."""
+
+    def mean_since(self, _began_s: float) -> float:
+        return 1.0
+
+
 class Query:
     """A submitted query, and what the product knows of it."""
 
-    def __init__(self, name: str, flink: LocalFlink, held: Quotas, pace: Pace, cores: float) -> None:
-        self.name, self._flink, self._held, self._pace = name, flink, held, pace
+    def __init__(self, name: str, flink: LocalFlink, held: Quotas, cores: float, pace: Pace | None = None) -> None:
+        """pace: None for a query whose speed is not compared."""
+        self.name, self._flink, self._held, self._pace = name, flink, held, pace or Unpaced()
         self._cores, self._calibrated_pace = cores, 1.0
         self._folder = flink.folder / name
         self._folder.mkdir()
@@ -262,6 +277,15 @@ class Query:
             steady = abs(now_per_s - before_per_s) <= STEADY * before_per_s
             before_per_s, spans = now_per_s, spans + 1
         return Full(samples, used, steady, pace)
+
+    def fill(self) -> None:
+        """As it was submitted, full within its quota, once its code is compiled."""
+        self._clock.wait(COMPILE_S)
+        self._held.hold(self._cores)
+
+    def taken_per_s(self, span_s: float) -> float:
+        samples = self._cluster(self._cores, warm_s=0.0).operator_samples(span_s)
+        return sustained_per_s(samples, self.topology.sources[0])
 
     def told(self, plan: Plan, load_per_s: float) -> Estimate:
         """What `forescale model evaluate` says of the plan."""

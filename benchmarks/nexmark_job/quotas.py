@@ -1,7 +1,6 @@
 """Task managers in control groups of their own: quotas that come and go, and the CPU that they used."""
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -59,9 +58,6 @@ def quotas(flink: LocalFlink) -> Iterator[Quotas]:
     Raises ServiceError where none can be made.
     """
     with contextlib.ExitStack() as stack:
-        groups = [
-            stack.enter_context(cpu_group(f"forescale-nexmark-{os.getpid()}-{number}", pid))
-            for number, pid in enumerate(flink.task_manager_pids)
-        ]
-        stack.enter_context(cpu_group(f"forescale-nexmark-{os.getpid()}-job-manager", flink.job_manager_pid))
+        groups = [stack.enter_context(cpu_group(f"forescale-nexmark-{pid}", pid)) for pid in flink.task_manager_pids]
+        stack.enter_context(cpu_group(f"forescale-nexmark-{flink.job_manager_pid}", flink.job_manager_pid))
         yield Quotas(groups, [psutil.Process(pid) for pid in flink.task_manager_pids])

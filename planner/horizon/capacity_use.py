@@ -34,14 +34,24 @@ class CapacityUse:
         of each step's own quantile. Spikes that come at another moment on each path do not add up then.
         """
         if self._one_source:
-            number = self._number(quantile)
-            span = self.ahead.total_per_s[first:last]
-            by_path = span if each_moment else span.max(axis=0, keepdims=True)
-            return np.asarray(np.partition(by_path, number, axis=1)[:, number].max() / self._capacity_per_s[plans])
+            asked = self._number(quantile), first, last, each_moment
+            if asked not in self._peaks_per_s:
+                self._peaks_per_s[asked] = self._peak_of_one_source(*asked)
+            return np.asarray(self._peaks_per_s[asked] / self._capacity_per_s[plans])
         span = self._used[plans, first:last]
         by_path = span if each_moment else span.max(axis=1, keepdims=True)
         number = self._number(quantile)
         return np.asarray(np.partition(by_path, number, axis=2)[:, :, number].max(axis=1))
+
+    def _peak_of_one_source(self, number: int, first: int, last: int | None, each_moment: bool) -> np.float64:
+        span = self.ahead.total_per_s[first:last]
+        by_path = span if each_moment else span.max(axis=0, keepdims=True)
+        return np.float64(np.partition(by_path, number, axis=1)[:, number].max())
+
+    @cached_property
+    def _peaks_per_s(self) -> dict[tuple[int, int, int | None, bool], np.float64]:
+        """By all that they depend on: many plans are asked for the same span."""
+        return {}
 
     def peak_per_s(self, plan: int, quantile: float, first: int = 0, last: int | None = None) -> Floats:
         """Rates at the moment of steps [first, last) at which a plan is busiest, on the path whose peak is that

@@ -115,7 +115,8 @@ class Resting(Protocol):
     """What a policy may know beside: for how long it need not be asked. A replay is much shorter with it."""
 
     def rests(self, seen: Seen, known: Ints) -> int:
-        """How many of its next decisions would be None, one after the other, and leave it as it is. known: by
-        decision, how many minutes of what is measured are known then; all else that it sees stays as it is.
+        """How many of its next decisions, a minute apart, would be None one after the other and leave it as it is.
+        known: by decision, how many minutes of what is measured are known then. seen: by the last of them; what is not
+        measured stays as it is but for the time.
         """
         ...

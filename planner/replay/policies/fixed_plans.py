@@ -4,7 +4,9 @@ or the steps of a schedule).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
+from modeling.arrays import Ints
 from planner.replay.policy import Decision, Seen
 
 
@@ -26,6 +28,14 @@ class AtMoments:
             due = self._changes[self._next][1]
             self._next += 1
         return None if due is None else Decision(due, self._why)
+
+    def rests(self, seen: Seen, known: Ints) -> int:
+        """Until the next change."""
+        if self._next == len(self._changes):
+            return len(known)
+        first_s = seen.at_s - self.every_s * (len(known) - 1)
+        before = ceil((self._changes[self._next][0] - first_s) / self.every_s)
+        return min(max(before, 0), len(known))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from planner.limits import Limits
 from planner.plan_model import PlanModel
 from planner.replay.calm_minutes import SPAN, CalmMinutes
 from planner.replay.load import Load
+from planner.replay.policies.fixed_plans import AtMoments
 from planner.replay.policies.guard import Guard
 from planner.replay.policy import Decision, Policy, Seen
 from planner.replay.reality import Differences, Reality
@@ -79,6 +80,17 @@ def test_a_guard_that_rests__decides_what_it_decides_if_asked_each_minute(
     assert len(asked.decisions) > 5
     for column in ("arrivals_per_s", "capacity_per_s", "parallelism", "backlog", "lag_s", "down_s", "utilisation"):
         assert getattr(resting, column).tolist() == getattr(asked, column).tolist(), column
+
+
+def test_plans_at_moments__come_at_these_and_between_minutes_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments_s = [0.0, 3600.0, 3660.0, 7201.0, 86_400.0]
+    changes = [(START_S + at_s, {"a": 1, "b": 1, "join": 3 + number}) for number, at_s in enumerate(moments_s)]
+    resting = _replayed(AtMoments("planned", changes, "as planned"))
+    assert [each.decided_s - START_S for each in resting.decisions] == [3600.0, 3660.0, 7260.0]
+    monkeypatch.setattr(AtMoments, "rests", lambda *_: 0)
+    asked = _replayed(AtMoments("planned", changes, "as planned"))
+    assert resting.decisions == asked.decisions
+    assert resting.lag_s.tolist() == asked.lag_s.tolist()
 
 
 def test_a_guard_without_anything_to_do__is_asked_only_where_it_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:

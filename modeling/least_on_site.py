@@ -143,14 +143,7 @@ class _Search:
                 return found, excess
             too_few, slots = slots, min(highest, max(slots + 1, ceil(slots * min(_TWICE, excess))))
             found, excess = at(slots)
-        while slots - too_few > 1:
-            middle = (too_few + slots) // 2
-            tried, over = at(middle)
-            if over <= ROUNDING:
-                slots, found, excess = middle, tried, over
-            else:
-                too_few = middle
-        return found, excess
+        return _fewest_slots(at, too_few, slots, (found, excess))
 
     def spread(self, begun: Counts, together: Together) -> tuple[dict[str, int], float]:
         """Of the parallelisms with all instances that are allowed, the one with the fewest slots that holds, else the
@@ -178,15 +171,9 @@ class _Search:
                 beyond, True, key=lambda slots: not self._can_pack(self._shared_out(counts, work, slots))
             )
             found, excess = at(too_few + max(1, packed))
-        slots = max(found.values())
-        while excess <= ROUNDING and slots - too_few > 1:
-            middle = (too_few + slots) // 2
-            tried, over = at(middle)
-            if over <= ROUNDING:
-                slots, found, excess = middle, tried, over
-            else:
-                too_few = middle
-        return found, excess
+        return (
+            _fewest_slots(at, too_few, max(found.values()), (found, excess)) if excess <= ROUNDING else (found, excess)
+        )
 
     def _shared_out(self, counts: Counts, work: Mapping[str, float], slots: int) -> dict[str, int]:
         """With all further instances that are allowed, up to `slots` of an operator: each lowers work / count most."""
@@ -289,3 +276,17 @@ class _Search:
 
     def _allowed(self, counts: Counts) -> bool:
         return sum(counts.values()) <= self._max_instances
+
+
+def _fewest_slots(
+    at: Callable[[int], tuple[dict[str, int], float]], too_few: int, enough: int, known: tuple[dict[str, int], float]
+) -> tuple[dict[str, int], float]:
+    """What `at` says of the fewest slots that hold, by bisection. known: what it says of those that are enough."""
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        tried = at(middle)
+        if tried[1] <= ROUNDING:
+            enough, known = middle, tried
+        else:
+            too_few = middle
+    return known

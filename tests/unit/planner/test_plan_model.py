@@ -1,11 +1,8 @@
 """A plan has the capacity that `evaluate` gives it as packed, wherever it is asked for."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from modeling.arrays import Floats
 from modeling.evaluate import evaluate
 from modeling.excuse import Excuse
 from modeling.flow.limits import ContainerLimit
@@ -14,7 +11,6 @@ from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
-from modeling.least_parallelism import Counts, LatencyBounds, Question
 from planner.horizon.ladder import capacity_ladder, ladder_of
 from planner.limits import Limits
 from planner.packing.flink_slots import FlinkSlots
@@ -142,17 +138,9 @@ def test_how_busy_instances_are__is_the_same_with_and_without_latencies() -> Non
     }
 
 
-def test_the_search_as_packed__asks_of_no_plan_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_as_packed__asks_of_no_plan_twice(asked: list[tuple[int, ...]]) -> None:
     """No number of instances carries 100/s · 0.1 s on two task managers of a core: the search tries larger and larger
     steps, which all end at the eight instances that are allowed.
     """
-    asked = list[tuple[int, ...]]()
-    excess = Question.excess
-
-    def counted(question: Question, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
-        asked.extend(tuple(one.values()) for one in several)
-        return excess(question, several, bounds)
-
-    monkeypatch.setattr(Question, "excess", counted)
     assert in_slots(1.0).raised({"in": 1, "work": 1}, {"in": 100.0}, {"in": 4, "work": 4}, 8) is None
     assert len(asked) == len(set(asked)) > 0

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from modeling.arrays import Floats
 from modeling.excuse import Excuse
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.least_parallelism import Counts, LatencyBounds, Question
 from planner.limits import Limits
 from planner.packing.flink_slots import FlinkSlots
 from planner.packing.offer import Offer
@@ -116,18 +114,10 @@ def test_plans_for_a_latency__are_even_up_to_max_instances() -> None:
     assert plan.parallelism == {"a": 10, "b": 10}
 
 
-def test_the_search_for_slots__asks_of_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_slots__asks_of_few_plans(asked: list[tuple[int, ...]]) -> None:
     """128 instances carry 64 · .5 / .1 = 320/s evenly. At best a slot has (√.09 + √.01)² / 128 = .16 / 128 cores of a
     tuple per second: half a core is 400/s.
     """
-    asked = list[tuple[int, ...]]()
-    excess = Question.excess
-
-    def counted(question: Question, several: Sequence[Counts], bounds: LatencyBounds) -> Floats:
-        asked.extend(tuple(one.values()) for one in several)
-        return excess(question, several, bounds)
-
-    monkeypatch.setattr(Question, "excess", counted)
     assert isinstance(cheapest_plan(in_slots(), {"a": 500.0}, half_full(128)), Excuse)
     assert 0 < len(asked) <= 16
     plan, share = strongest_plan(in_slots(), {"a": 500.0}, half_full(128))

@@ -11,11 +11,8 @@ from modeling.calibration.measured import Measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
 from modeling.calibration.sittings import ratio_over_spans
-from modeling.calibration.spans import spans
+from modeling.calibration.spans import rate_effect
 from modeling.inputs.operator_profile import OperatorProfile
-
-FASTER, FALLS = 1.25, 0.1
-"""A span of that many times the rate of another, with that much less output per tuple, shows an aggregation by time."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +48,23 @@ def output_ratios(
         # A single sample has no spread: assume a Poisson count.
         of = [samples[at] for at in reporting]
         pooled[stream] = ratio_over_spans(out, tuples[reporting], of, float(1 / np.sqrt(max(1.0, out.sum()))))
-        if stream not in known.windowed and (note := _falling(stream, of, out, tuples[reporting])):
-            notes.append(note)
-        if len(inputs) < 2 or stream in known.windowed:
+        if stream in known.windowed:
+            continue
+        if len(inputs) < 2:
+            notes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
             continue
         before = known.input_selectivity.get(stream, {})
         if not counted:
+            notes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
-        apart = ratios_by_input(
-            counts_by(samples, [reporting[number] for number in counted], inputs), out[counted], before
+        of_inputs = counts_by(samples, [reporting[number] for number in counted], inputs)
+        apart = ratios_by_input(of_inputs, out[counted], before)
+        seen = tuples[reporting][counted]
+        usual = np.sum([ratio.value * of_inputs[name] for name, ratio in apart.ratio.items()], axis=0)
+        notes += _at_other_rates(
+            stream, [of[number] for number in counted], seen, out[counted], usual if apart.ratio else seen
         )
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
@@ -70,21 +73,20 @@ def output_ratios(
     return OutputRatios(pooled, by_input, tuple(notes))
 
 
-def _falling(stream: str, samples: Sequence[OperatorSample], out: Floats, tuples: Floats) -> str:
-    """The note on output that grows more slowly than input; empty if it does not."""
-    seen = []
-    for span in spans(samples):
-        span_s = max(samples[at].span_s for at in span)
-        if out[span].sum() > 0 and tuples[span].sum() > 0:
-            seen.append((tuples[span].sum() / span_s, out[span].sum() / tuples[span].sum(), out[span].sum()))
-    if len(seen) < 2:
-        return ""
-    (slow_per_s, slow, slow_out), (fast_per_s, fast, fast_out) = min(seen), max(seen)
-    chance = 4 * slow * np.sqrt(1 / slow_out + 1 / fast_out)
-    if fast_per_s < FASTER * slow_per_s or slow - fast < max(FALLS * slow, chance):
-        return ""
-    return (
-        f"output on {stream} falls from {slow:.3g} a tuple at {slow_per_s:.4g} tuples a second to {fast:.3g} at "
-        f"{fast_per_s:.4g}, as of a window or an aggregation that is chained to it; the mean of the spans is taken for "
-        "all rates: declare windowed, or calibrate at the rate that plans are for"
+def _at_other_rates(
+    stream: str, samples: Sequence[OperatorSample], tuples: Floats, out: Floats, usual: Floats
+) -> list[str]:
+    """The note on output that grows more slowly or faster than input. usual: output if only the mix mattered."""
+    effect = rate_effect(samples, tuples, out, usual, np.minimum(out, tuples))
+    if effect is None:
+        return []
+    verb, cause = (
+        ("rises", "a join over time, whose pairs grow with the square of the rate")
+        if effect.rises
+        else ("falls", "a window or an aggregation that is chained to it")
     )
+    return [
+        f"output on {stream} {verb} from {effect.slow:.3g} a tuple at {effect.slow_per_s:.4g} tuples a second to "
+        f"{effect.fast:.3g} at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for all rates: "
+        "declare windowed, or calibrate at the rate that plans are for"
+    ]

@@ -7,16 +7,23 @@ import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
-from modeling.calibration.measured import Measured, measured, measured_ratio
+from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.calibration.sittings import ratio_over_spans, with_sittings
+from modeling.calibration.spans import rate_effect
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
 
 MIN_TUPLES = 100
 """With fewer tuples the error of the mean exceeds 10 % for exponential service times."""
+
+MACHINES = 3 * 2**0.5 * LONE_ERROR
+"""Relative difference between two spans that their machines do not explain: three standard errors."""
+
+IDLE = 0.05
+"""Share of the time below which nobody minds how long a tuple takes."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,9 @@ def service_times(
     if anchor_error:
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
+    notes += _at_other_rates(
+        samples, busy_s * to_anchor, tuples, _expected_s(samples, tuples, service.value, apart), known
+    )
     if apart.why:
         notes.append(f"service times of its inputs cannot be separated: {apart.why}")
     by_stream = {stream: with_sittings(ratio, samples) for stream, ratio in apart.ratio.items()}
@@ -95,6 +105,28 @@ def _by_input(
         scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known, samples))
         return ByInput(scaled, why="samples do not report input by stream")
     return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
+
+
+def _at_other_rates(
+    samples: Sequence[OperatorSample], busy_s: Floats, tuples: Floats, usual_s: Floats, known: OperatorProfile
+) -> list[str]:
+    """The note on a service time that changes with the rate, of an operator that is not idle anyway. usual_s: busy
+    seconds if only the mix of inputs mattered.
+    """
+    busiest = max(sample.busy_s / sample.span_s for sample in samples)
+    effect = rate_effect(samples, tuples, busy_s, usual_s, tuples / max(1.0, known.service_cv2), MACHINES)
+    if effect is None or busiest < IDLE:
+        return []
+    verb, cause = (
+        ("rises", "a join over time, of state that grows with the rate, or of waiting for a core")
+        if effect.rises
+        else ("falls", "timers or windows that work by the clock, for which tuples wait beside what is told")
+    )
+    return [
+        f"a tuple's service time {verb} from {1000 * effect.slow:.3g} ms at {effect.slow_per_s:.4g} tuples a second to "
+        f"{1000 * effect.fast:.3g} ms at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for "
+        "all rates: calibrate at the rate that plans are for"
+    ]
 
 
 def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile, samples: Sequence[OperatorSample]) -> Measured:

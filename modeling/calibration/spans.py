@@ -1,8 +1,23 @@
-"""Groups samples by span of time, and counts the instances of a span."""
+"""Groups samples by span of time, counts the instances of a span, and compares the slowest span with the fastest.
+
+A profile has one number for all rates. Windows and timers make what a tuple costs or makes fall with the rate; joins
+over time, and state that grows with the rate, make it rise.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 
+import numpy as np
+
+from modeling.arrays import Floats
 from modeling.calibration.operator_sample import OperatorSample
+
+FASTER, CHANGES = 1.25, 0.1
+"""Least ratio of the rates of two spans that are compared, and least relative change of the amount that is told."""
+
+SIGMAS = 4.0
+"""Standard errors of the counts by which the amounts have to differ."""
 
 
 def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
@@ -31,3 +46,45 @@ def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:
     """Number of instances in a span: as its samples report, else as many as were ever seen."""
     reported = max((sample.parallelism or 0 for sample in samples), default=0)
     return max(reported or seen, len({sample.index for sample in samples}))
+
+
+@dataclass(frozen=True)
+class RateEffect:
+    """slow, fast: amount per tuple at slow_per_s and fast_per_s tuples a second."""
+
+    slow_per_s: float
+    slow: float
+    fast_per_s: float
+    fast: float
+
+    @property
+    def rises(self) -> bool:
+        return self.fast > self.slow
+
+
+def rate_effect(
+    samples: Sequence[OperatorSample],
+    tuples: Floats,
+    amounts: Floats,
+    expected: Floats,
+    counts: Floats,
+    least: float = CHANGES,
+) -> RateEffect | None:
+    """How the amount per tuple of one operator differs between its slowest and its fastest span; None if it does not.
+
+    One number per sample: expected, what it would amount to if only the mix of its inputs mattered; counts, of the
+    events that make the amount vary by chance, as Poisson. least: relative change from which it is told.
+    """
+    seen = []
+    for span in spans(samples):
+        worked, made, usual, count = (float(each[span].sum()) for each in (tuples, amounts, expected, counts))
+        if worked > 0 and made > 0 and usual > 0 and count > 0:
+            seen.append((worked / max(samples[at].span_s for at in span), made / usual, count))
+    if len(seen) < 2:
+        return None
+    (slow_per_s, slow, few), (fast_per_s, fast, many) = (at(seen, key=itemgetter(0)) for at in (min, max))
+    chance = SIGMAS * float(np.sqrt(1 / few + 1 / many))
+    if fast_per_s < FASTER * slow_per_s or abs(fast - slow) < max(least, chance) * slow:
+        return None
+    each = float(expected.sum() / tuples.sum())
+    return RateEffect(slow_per_s, slow * each, fast_per_s, fast * each)

@@ -89,7 +89,16 @@ def test_output_that_falls_with_the_rate__is_named(chain: Topology) -> None:
 
     def at(per_s: float, made: float, began_s: float) -> OperatorSample:
         return OperatorSample(
-            source, 0, 10.0, 5.0, 0.0, 10 * per_s, {out: made}, arrivals=10 * per_s, began_s=began_s, age_s=600.0
+            source,
+            0,
+            10.0,
+            per_s / 400,
+            0.0,
+            10 * per_s,
+            {out: made},
+            arrivals=10 * per_s,
+            began_s=began_s,
+            age_s=600.0,
         )
 
     slow, fast = at(2000, 1000, 0.0), at(4000, 1000, 20.0)

@@ -1,0 +1,88 @@
+"""Joins, timers and the like, of which one output ratio and one service time hold for one rate: notes name them."""
+
+import pytest
+
+from modeling.calibration.calibrated import calibrated
+from modeling.calibration.operator_sample import OperatorSample
+from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.topology import Operator, Stream, Topology
+from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined
+
+LINE = Topology("line", tuple(map(Operator, "abc")), (Stream("a", "b"), Stream("b", "c")))
+ASSUMED = {name: OperatorProfile(name, 1.0) for name in "abc"}
+SPAN_S = 20.0
+
+
+def notes(*spans: tuple[float, float, float]) -> list[str]:
+    """On rates, from samples of b: tuples a second, milliseconds of work and tuples out, both per tuple."""
+    samples = [
+        OperatorSample(
+            "b",
+            0,
+            SPAN_S,
+            SPAN_S * per_s * each_ms / 1000,
+            0.0,
+            SPAN_S * per_s,
+            {"b->c": SPAN_S * per_s * out},
+            began_s=SPAN_S * at,
+            age_s=600.0,
+        )
+        for at, (per_s, each_ms, out) in enumerate(spans)
+    ]
+    return [note for note in calibrated(LINE, samples, ASSUMED).operators["b"].notes if "for all rates" in note]
+
+
+def test_output_that_rises_with_the_rate__is_named() -> None:
+    # Pairs of a join: 100 a second of 100 tuples, four times as many, 400, of twice the tuples.
+    (note,) = notes((100, 2.0, 1.0), (200, 2.0, 2.0))
+    assert "output on b->c rises from 1 a tuple at 100 tuples a second to 2 at 200" in note
+    assert "join" in note
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        # 2000 tuples make 2000 and 4000 make 4360: 9 % more each, less than a tenth.
+        ((100, 2.0, 1.0), (200, 2.0, 1.09)),
+        # Of 120 tuples 120, of 240 twice as many and 45 % more each: chance makes 4 · √(1/120 + 1/240) = 45 %.
+        ((6, 2.0, 1.0), (12, 2.0, 1.44)),
+        # Twice as much of each, at 1.2 times the rate: too near to tell.
+        ((100, 2.0, 1.0), (120, 2.0, 2.0)),
+    ],
+)
+def test_output_that_rises_by_chance__is_not_named(spans: tuple[tuple[float, float, float], ...]) -> None:
+    assert notes(*spans) == []
+
+
+def test_output_that_rises_as_the_mix_of_inputs_changes__is_not_named() -> None:
+    # Of a 1, of b 3: 1200 tuples make 1600 (1.33 each), 1600 make 4600 (2.88), each in 60 s.
+    mixes = [(1000.0, 200.0), (300.0, 900.0), (700.0, 700.0), (1200.0, 100.0), (100.0, 1500.0)]
+    samples = [
+        joined(a, b, 0.001 * a + 0.005 * b, a + 3 * b, began_s=60.0 * at, age_s=600.0)
+        for at, (a, b) in enumerate(mixes)
+    ]
+    assert calibrated(JOIN, samples, DECLARED).operators["j"].notes == ()
+    # Where no sample tells its inputs apart, the mix may be the cause as well as the rate.
+    blind = [
+        joined(a, b, 2.0, a + 3 * b, began_s=60.0 * at, age_s=600.0, records_in_by={})
+        for at, (a, b) in enumerate(mixes)
+    ]
+    assert any(
+        "rises from 1.33 a tuple at 20 " in note for note in calibrated(JOIN, blind, DECLARED).operators["j"].notes
+    )
+
+
+def test_service_time_that_changes_with_the_rate__is_named() -> None:
+    # Three standard errors of two spans, each 5 % off by its machine's minute: 3 · √2 · 5 % = 21.2 %.
+    (note,) = notes((50, 4.0, 1.0), (100, 4.9, 1.0))
+    assert "service time rises from 4 ms at 50 tuples a second to 4.9 ms at 100" in note
+    assert notes((50, 4.0, 1.0), (100, 4.8, 1.0)) == []
+    # 0.2 s of timers a second, beside a millisecond for each tuple: 5 ms of 50 a second, 3 of 100.
+    (note,) = notes((50, 5.0, 1.0), (100, 3.0, 1.0))
+    assert "service time falls from 5 ms at 50 tuples a second to 3 ms at 100" in note
+    assert "timers" in note
+
+
+def test_service_time_of_an_idle_operator__is_not_named() -> None:
+    # 50 · 0.4 ms and 100 · 0.2 ms: busy for 2 % of the time at both rates.
+    assert notes((50, 0.4, 1.0), (100, 0.2, 1.0)) == []

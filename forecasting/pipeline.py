@@ -219,7 +219,10 @@ def known_history(series: ArrivalSeries, issued_at: datetime, step_s: int, days:
     history = replace(history, counts=counts)
     seen = np.flatnonzero(np.isfinite(counts))
     if not seen.size:
-        raise ForecastError(f"{where}: every window of the history is missing; restore events, and hold the plan")
+        raise ForecastError(
+            f"{where}: no window of the history was observed; `forescale history check {series.topology}` says what "
+            "they are instead and what helps; hold the plan until then"
+        )
     unknown_s = (counts.size - 1 - int(seen[-1])) * step_s
     if unknown_s >= MAX_SILENCE_S:
         raise ForecastError(

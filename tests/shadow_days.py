@@ -55,14 +55,20 @@ def set_mode(folder: Path, mode: str) -> None:
 
 
 def write_arrivals(
-    settings: Settings, start: datetime, end: datetime, *, alive: tuple[tuple[datetime, datetime], ...] = ()
+    settings: Settings,
+    start: datetime,
+    end: datetime,
+    *,
+    alive: tuple[tuple[datetime, datetime], ...] = (),
+    measures: Measures = Measures.OFFERED,
 ) -> None:
-    """alive: when the feed was; always, if nothing is told."""
+    """alive: when the feed was; always, if nothing is told. Throughput is held back throughout."""
     minutes = int((end - start).total_seconds()) // 60
     counts = np.array([60 * rate_per_s(start + timedelta(minutes=m)) for m in range(minutes)], dtype=np.int64)
     spans = alive or ((start, end),)
     edges = np.array([[int(at.timestamp()) * 1_000_000 for at in span] for span in spans], dtype=np.int64)
-    arrivals = Arrivals(start, end, 60, Measures.OFFERED, {"read": SourceArrivals(counts, edges)})
+    held_back = edges if measures is Measures.THROUGHPUT else edges[:0]
+    arrivals = Arrivals(start, end, 60, measures, {"read": SourceArrivals(counts, edges, held_back)})
     write_history(arrivals, settings.history_dir, NAME, start, end)
 
 

@@ -12,7 +12,7 @@ def why_too_little(series: ArrivalSeries, days: float, observed_share: float = 0
     windows_per_day(series.window_s)
     have_days = series.span_s / DAY_S
     if have_days < days:
-        return f"{have_days:.2f} days of history, {days:g} are needed; wait for more, or aggregate older events"
+        return f"{have_days:.2f} days of history, {days:g} are needed; wait for more, or build older days"
     share = float(np.isfinite(series.counts).mean())
     if share < observed_share:
         return (

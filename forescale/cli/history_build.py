@@ -25,6 +25,7 @@ def build(
 
     Building an interval again replaces it.
     """
+    from forescale.history.quality_checks import unobserved_remedy
     from forescale.jobs.aggregate import aggregate
 
     with console.status(f"reading the arrivals of {topology}") as status:
@@ -53,6 +54,8 @@ def build(
         f"windows: {total.observed:,} observed, {total.partial:,} partial, {total.throttled:,} throttled, "
         f"{total.missing:,} missing; {percent(total.complete)} observed"
     )
+    if total.throttled > total.observed:
+        plain(f"too few observed to forecast from; {unobserved_remedy(total)}")
     for copies in built.copies:
         plain(copies_words(copies))
     for source in built.sources_unknown:

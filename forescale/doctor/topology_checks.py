@@ -7,13 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 from forecasting.arrivals.grid import to_us
+from forecasting.arrivals.quality import quality
 from forecasting.arrivals.store import built_until, read_history
 from forescale.doctor.assumptions import assumptions
 from forescale.doctor.examination import AilmentError, Check, NotUsedError
 from forescale.files.arrivals_section import EventsEntry, KafkaEntry
 from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
-from forescale.history.quality_checks import RECENT, recent_checks
+from forescale.history.quality_checks import RECENT, recent_checks, unobserved_remedy
 from forescale.history.silence import silent_s, told_silent_s
 from forescale.jobs.newest_forecasts import newest_known
 from forescale.jobs.suspected_outages import ASKED_ABOUT, recent_suspects
@@ -202,7 +203,7 @@ def _history(patient: Patient) -> str:
         since = now - timedelta(seconds=max(silent.values()))
         raise AilmentError(
             f"nothing of {', '.join(silent)} was observed since {since:%Y-%m-%d %H:%M} UTC",
-            "restore the feed, or say in arrivals.coverage that it was alive without arrivals",
+            unobserved_remedy(quality(folder, config.topology, since, until, history.snapshot, silent).total),
         )
     lately = [
         f"; nothing of {source} was observed in its last {for_s / 60:.0f} min"

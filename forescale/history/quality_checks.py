@@ -83,18 +83,23 @@ def _value(bound: str, quality: SourceQuality) -> float:
     return counts[bound] / quality.rows_read if quality.rows_read else float(counts[bound] > 0)
 
 
+def unobserved_remedy(quality: SourceQuality) -> str:
+    """What most of the windows that were not observed are, and what helps."""
+    most = max(("missing", "throttled", "partial"), key=lambda status: getattr(quality, status))
+    return {
+        "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; if it "
+        "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
+        "throttled": "most of the rest is throttled: say when the source was held back (held_back), or "
+        "that all that is offered is counted (measures: offered), then build the span again; or add capacity",
+        "partial": "most of the rest is partial: see why the feed stops so often. Counters: pods that each carry "
+        "much of the load begin or end there; scrape more often (scrape_interval_s). Events: bridge short silences "
+        "(max_silence_s), or take wider windows (window_s)",
+    }[most]
+
+
 def _remedy(bound: str, quality: SourceQuality) -> str:
     if bound == "min_observed":
-        most = max(("missing", "throttled", "partial"), key=lambda status: getattr(quality, status))
-        return {
-            "missing": "most of the rest is missing: see whether the feed was alive, then build the span again; if it "
-            "was alive but silent, say when (coverage, max_silence_s, max_gap_s)",
-            "throttled": "most of the rest is throttled: say when the source was held back (held_back), read the "
-            "offered load instead of the throughput, or add capacity",
-            "partial": "most of the rest is partial: see why the feed stops so often. Counters: pods that each carry "
-            "much of the load begin or end there; scrape more often (scrape_interval_s). Events: bridge short silences "
-            "(max_silence_s), or take wider windows (window_s)",
-        }[most]
+        return unobserved_remedy(quality)
     if bound == "max_quarantined":
         most = max(quality.quarantined, key=lambda reason: quality.quarantined[reason])
         return {

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forescale.files.arrivals_section import KafkaEntry
+from forecasting.arrivals.arrival_source import Measures
+from forescale.files.arrivals_section import KafkaEntry, PrometheusEntry
 from forescale.files.atomic import write_whole
 from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.file_error import FileError, field_errors
@@ -162,7 +163,10 @@ def _following(path: Path, config: TopologyConfig, job: JobDescription) -> str:
         return f"fill in {' and '.join(lacking)} in {path}, then: forescale doctor {path}"
     if arrivals_kind(section).steady is not None:
         return f"forescale history record {path} --every 60"
-    return f"forescale history build {path}"
+    build = f"forescale history build {path}"
+    if isinstance(section, PrometheusEntry) and section.measures is Measures.THROUGHPUT and not section.held_back:
+        return f"give `arrivals` in {path} measures: offered, or held_back, then: {build}"
+    return build
 
 
 def _check_address(url: str, option: str) -> None:

@@ -435,5 +435,6 @@ def test_build_of_a_prometheus_history__then_check_and_show(
         words = shown(capsys, "build", NAME, *span)
         assert "462 events counted from 2024-03-03T02:00:00+00:00" in words
         assert "windows: 0 observed, 0 partial, 8 throttled, 0 missing" in words
+        assert "too few observed to forecast from; most of the rest is throttled" in words
         assert "no data of source clicks" in words
         assert "say when the source was held back (held_back)" in shown(capsys, "check", NAME, code=1)

@@ -125,13 +125,13 @@ def test_a_source_that_fails__is_named_and_hurts_no_other(
     arrive(settings, 0, silent=("phone",))
     told = forecast(Workspace(settings), NAME)
     assert told.forecasts.keys() == {"receive"}
-    assert "every window of the history is missing" in told.failures["phone"]
+    assert "no window of the history was observed" in told.failures["phone"]
     assert {entry.source for entry in ledger_of(settings).forecasts(NAME)} == {"receive"}
     with pytest.raises(SystemExit):
         application("forecast", "run")(["forecast", NAME], obj=settings)
     assert "phone is not forecast: source 'phone'" in " ".join(capsys.readouterr().out.split())
     page = (settings.reports_dir / "forecasts.html").read_text()
-    assert "every window of the history is missing" in page
+    assert "no window of the history was observed" in page
 
 
 def test_no_source_that_can_be_forecast__is_an_error(settings: Settings) -> None:

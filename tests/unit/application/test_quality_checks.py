@@ -68,6 +68,12 @@ def test_too_few_observed__names_what_would_help_most(lacking: str, remedy: str)
     assert remedy in told
 
 
+def test_throttled_windows__are_remedied_by_saying_what_is_counted_and_building_them_again() -> None:
+    told = failed(throttled=20)["min_observed"].remedy
+    assert "measures: offered" in told
+    assert "build the span again" in told
+
+
 @pytest.mark.parametrize(
     ("reason", "remedy"),
     [("future", "max_ahead_s"), ("unset_clock", "not_before"), ("skipped_hour", "timezone"), ("damaged", "writer")],

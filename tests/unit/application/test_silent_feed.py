@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from shadow_days import BEFORE, FIRST, MONDAY, install, plan_now, write_arrivals
 
+from forecasting.arrivals.arrival_source import Measures
 from forecasting.arrivals.history import ArrivalSeries
 from forescale.cli.schedule_answer import schedule_answer
 from forescale.doctor.examination import AilmentError
@@ -50,6 +51,15 @@ def test_doctor__fails_a_history_of_which_nothing_was_observed_for_longer_than_p
     silent_since(settings, FIRST - timedelta(hours=4))
     with pytest.raises(AilmentError, match="nothing of read was observed since 2026-03-02 02:00 UTC"):
         _history(Patient(workspace, "pair"))
+
+
+def test_doctor__says_of_a_feed_that_counts_throughput_alone_that_it_is_throttled(tmp_path: Path) -> None:
+    settings = install(tmp_path, "act")
+    write_arrivals(settings, MONDAY - BEFORE, FIRST, measures=Measures.THROUGHPUT)
+    with pytest.raises(AilmentError, match="nothing of read was observed since 2026-02-28 00:00 UTC") as found:
+        _history(Patient(Workspace(settings), "pair"))
+    assert "most of the rest is throttled" in found.value.remedy
+    assert "measures: offered" in found.value.remedy
 
 
 def test_silence__is_none_at_times_at_which_nothing_comes_on_other_days_either() -> None:

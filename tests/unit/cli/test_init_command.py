@@ -179,6 +179,26 @@ def test_init__writes_no_number_from_counts_that_flink_marks_as_incomplete(
     assert len(marked) == (6 if count == "read-records" else 5)
 
 
+def test_init__sends_nobody_to_build_a_history_that_nothing_can_be_forecast_from(
+    flink: JsonStandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    name = "flink_taskmanager_job_task_operator_numRecordsOut"
+    series = {"__name__": name, "job_name": "Shop orders (v2)", "operator_name": "Source:_orders"}
+    with json_stand_in() as prometheus:
+        prometheus.answers["/api/v1/series"] = {"status": "success", "data": [series]}
+        options = ("--no-calibrate", "--json", "--prometheus", prometheus.url)
+        assert init("shop", "--flink", flink.url, *options) == 0
+        path = tmp_path / "topologies" / "shop.yaml"
+        following = json.loads(capsys.readouterr().out)["next"]
+        build = f"forescale history build {path}"
+        assert following == f"give `arrivals` in {path} measures: offered, or held_back, then: {build}"
+        # With a gauge that says when something holds the sources back, windows are observed.
+        pressure = {**series, "__name__": "flink_taskmanager_job_task_backPressuredTimeMsPerSecond"}
+        prometheus.answers["/api/v1/series"] = {"status": "success", "data": [series, pressure]}
+        assert init("shop", "--flink", flink.url, "--force", *options) == 0
+        assert json.loads(capsys.readouterr().out)["next"] == build
+
+
 def test_init__answers_with_json(flink: JsonStandIn, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert init("shop", "--flink", flink.url, "--no-calibrate", "--json") == 0
     answer = json.loads(capsys.readouterr().out)

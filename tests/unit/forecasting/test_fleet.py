@@ -87,7 +87,7 @@ def test_poisoned_series__hurt_no_other_and_have_a_named_cause(outcome: Forecast
     orders: Mapping[str, ForecastTask] = poisoned(tmp_path) | {"web": order_of(short_requests(), tmp_path)}
     outcomes = {each.source: each for each in forecast_each(list(orders.values()))}
     assert outcomes["web"].digest == outcome.digest
-    assert "every window of the history is missing" in outcomes["all NaN"].failure
+    assert "no window of the history was observed" in outcomes["all NaN"].failure
     assert "count -1" in outcomes["negative"].failure
     assert "0.03 days of history, 1 are needed" in outcomes["three points"].failure
     assert "2% of the windows are observed, 50% are needed" in outcomes["a year of gaps"].failure

@@ -168,10 +168,12 @@ def test_a_demoted_horizon__is_forecast_by_the_naive_and_says_so() -> None:
     assert "3600 s: demoted, lost to persistence" in demoted.notes
 
 
-def test_an_all_missing_history__is_refused() -> None:
+def test_a_history_without_an_observed_window__is_refused_with_where_to_read_why() -> None:
     series = web_requests(days=7)
     missing = ArrivalSeries("t", "s", series.start, 900, np.full(series.counts.size, np.nan))
-    with pytest.raises(ForecastError, match=r"every window of the history is missing.*hold the plan"):
+    with pytest.raises(
+        ForecastError, match=r"no window of the history was observed; `forescale history check t`.*hold the plan"
+    ):
         made(missing)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import NOWHERE, Site
-from modeling.inputs.topology import Grouping, Topology
+from modeling.inputs.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def misfit(topology: Topology, plan: PhysicalPlan, site: Site = NOWHERE) -> Excu
             found.append((name, 0, 1, f"plan gives no parallelism for operator {name!r}"))
     for stream in topology.streams:
         name, count = stream.downstream, len(stream.shares)
-        if stream.grouping is Grouping.CUSTOM and name in plan.parallelism and plan.parallelism[name] != count:
+        if stream.gives_parallelism and name in plan.parallelism and plan.parallelism[name] != count:
             change[name] = count
             reason = (
                 f"plan: parallelism {plan.parallelism[name]} of operator {name!r}, to whose instances stream "

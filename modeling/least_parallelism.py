@@ -70,7 +70,7 @@ class Question:
 
     def counts(self, operator: str) -> range:
         """Possible parallelisms of the operator; a custom grouping allows only one."""
-        given = {len(s.shares) for s in self.topology.inputs(operator) if s.grouping is Grouping.CUSTOM}
+        given = {len(s.shares) for s in self.topology.inputs(operator) if s.gives_parallelism}
         most = min(self.topology.operator(operator).max_busy, self.most.get(operator, inf))
         return range(max(given), min(max(given), int(most)) + 1) if given else range(1, int(most) + 1)
 

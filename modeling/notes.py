@@ -7,11 +7,12 @@ import numpy as np
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import ContainerEstimate
+from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.mixed_inputs import unseparated_outputs
 from modeling.inputs.operator_profile import Feature, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.site import Site
-from modeling.inputs.topology import Grouping, Topology
+from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.site_notes import of_cores, of_site
 from modeling.latency.stream_delays import BUFFER_BYTES
 from modeling.queueing.bursts import Arrivals
@@ -121,11 +122,16 @@ def notes(
 
 
 def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list[str]:
-    """Keyed streams whose keys have an unknown hash: which instance gets a heavy key is left to chance."""
+    """Streams whose keys have an unknown hash, or whose partitioner is unknown: which instance gets what is left to
+    chance.
+    """
     lines = []
     for stream in topology.streams:
         count, reader = plan.parallelism[stream.downstream], topology.operator(stream.downstream)
-        keys = profiles[reader.name].keys_of(stream.name)
+        keys = profiles[reader.name].partitioned_by(stream)
+        if stream.grouping is Grouping.CUSTOM and not stream.shares and count > 1:
+            lines.append(_of_partitioner(stream, keys))
+            continue
         if stream.grouping is not Grouping.FIELDS or count == 1 or keys is None:
             continue
         if keys.measured_at is not None:
@@ -143,6 +149,15 @@ def _of_keys(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> list
                 "of random assignments), and the mean of these is used; declare key_type, or the hash of each key"
             )
     return lines
+
+
+def _of_partitioner(stream: Stream, keys: KeyHistogram | None) -> str:
+    taken = (
+        "even shares are assumed"
+        if keys is None
+        else f"one of {keys.measured_at} instances got {keys.heaviest:.0%} beside an even part, and so does one of any"
+    )
+    return f"how {stream.name} is partitioned is unknown: {taken}; declare its shares for this parallelism"
 
 
 def _of_features(topology: Topology, profiles: Profiles) -> list[str]:

@@ -201,7 +201,7 @@ class _Search:
 
 def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name: str) -> str:
     """Remedies if no parallelism keeps an operator to its utilisation, and the reason."""
-    if any(stream.grouping is Grouping.CUSTOM for stream in question.topology.inputs(name)):
+    if any(stream.gives_parallelism for stream in question.topology.inputs(name)):
         return f"no parallelism helps, as the shares of its custom grouping are given: make {name} faster"
     most = question.counts(name)[-1]
     if grouped := _by_grouping(question, {**parallelism, name: most}, name):

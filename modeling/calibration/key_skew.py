@@ -45,26 +45,27 @@ def key_skew(topology: Topology, samples: Sequence[OperatorSample], known: Opera
     found: dict[str, KeyHistogram | None] = {}
     notes = []
     for stream in inputs:
-        if stream.grouping is not Grouping.FIELDS:
+        if stream.grouping not in (Grouping.FIELDS, Grouping.CUSTOM) or stream.shares:
             continue
         counts = _counts(samples, stream.name, alone=len(inputs) == 1)
         if counts is None or counts.size < 2 or counts.sum() < MIN_TUPLES * counts.size:
             continue
         total, busiest = float(counts.sum()), float(counts.max() / counts.sum())
-        declared = known.keys_of(stream.name)
+        declared = known.partitioned_by(stream)
         measured = declared is not None and declared.measured_at is not None
         believed = None if measured else declared
-        expected = float(
-            key_shares(topology.engine, counts.size, topology.operator(name).max_parallelism, believed).max()
-        )
+        custom = stream.grouping is Grouping.CUSTOM
+        groups = counts.size if custom else topology.operator(name).max_parallelism
+        expected = float(key_shares(topology.engine, counts.size, groups, believed).max())
         sure = SIGMAS * float(np.sqrt(busiest * (1 - busiest) / total))
         skewed = busiest > UNEVEN * expected and busiest - expected > sure
         if believed is None:
             found[stream.name] = _heavy_keys(counts) if skewed else None
             if skewed:
+                remedy = "declare shares" if custom else "count the keys (arrivals.columns.key) or declare key_shares"
                 notes.append(
                     f"the busiest of {counts.size} instances takes {busiest:.0%} of the tuples of {stream.name}: taken "
-                    "for heavy keys; count the keys (arrivals.columns.key) or declare key_shares for other parallelisms"
+                    f"for heavy keys; {remedy} for other parallelisms"
                 )
         elif skewed or (expected > UNEVEN * busiest and expected - busiest > sure):
             notes.append(

@@ -199,10 +199,14 @@ def _by_group(
     else:
         loads = loads + held * keys.residual
     order = np.argsort(-shares, kind="stable")
+    if light is None:
+        # One heavy key makes an instance the busiest wherever it falls: the mean of the busiest is exact then.
+        shares[order] = np.sort(loads, axis=1)[:, ::-1].mean(axis=0)
+        return shares
     # Average the excess of the busiest instance over the one expected to be busiest, and so on: less noisy than the
     # shares themselves, and exact if it is always the same one.
     more = (np.sort(loads, axis=1)[:, ::-1] - loads[:, order]).mean(axis=0)
-    if keys.distinct_keys is not None or light is None:
+    if keys.distinct_keys is not None:
         shares[order] = np.maximum(shares[order] + more, 0.0)
         return np.asarray(shares / shares.sum())
     busiest = shares[order[0]] + more[0]

@@ -369,14 +369,14 @@ class KnownRouting:
     def routed(self, stream: Stream, up: int, down: int, containers: tuple[Ints, ...] | None = None) -> Routing:
         """The routing from `up` to `down` instances."""
         reader = self._topology.operator(stream.downstream)
-        keys = self._profiles[stream.downstream].keys_of(stream.name)
+        keys = self._profiles[stream.downstream].partitioned_by(stream)
         pointwise = stream.grouping in POINTWISE
         what = (
             stream.grouping,
             stream.shares,
             down,
             reader.max_parallelism,
-            keys if stream.grouping is Grouping.FIELDS else None,
+            keys,
             up if pointwise else 0,
             None if containers is None else tuple(each.tobytes() for each in containers),
         )

@@ -40,10 +40,10 @@ def routing(
 ) -> Routing:
     """Routing of a stream from `upstream` to `downstream` instances.
 
-    max_parallelism: of the reading operator (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS. shares:
-    for CUSTOM, one per downstream instance. containers: of each upstream and downstream instance, for LOCAL_OR_SHUFFLE;
-    without them it acts as a shuffle. Raises ModelError for a parallelism outside 1 to max_parallelism and for shares
-    that do not fit.
+    max_parallelism: of the reading operator (Flink: key groups; Storm: tasks). keys: of the stream, for FIELDS, or such
+    as explain measured shares, for CUSTOM. shares: for CUSTOM, one per downstream instance, if known. containers: of
+    each upstream and downstream instance, for LOCAL_OR_SHUFFLE; without them it acts as a shuffle. Raises ModelError
+    for a parallelism outside 1 to max_parallelism and for shares that do not fit.
     """
     if not 1 <= downstream <= max_parallelism:
         raise ModelError(f"parallelism {downstream} is not between 1 and max_parallelism {max_parallelism}")
@@ -64,6 +64,9 @@ def routing(
         case Grouping.LOCAL_OR_SHUFFLE:
             return Routing(_local_first(upstream, downstream, engine, containers))
         case Grouping.CUSTOM:
+            if shares is None:
+                # Each instance is a group of its own: any key may go to any.
+                return Routing(key_shares(engine, downstream, downstream, keys))
             return Routing(_given(downstream, shares))
 
 
@@ -108,9 +111,7 @@ def _local_first(
     return np.where(there > 0, local / np.maximum(there, 1.0), even)
 
 
-def _given(downstream: int, shares: Sequence[float] | None) -> Floats:
-    if shares is None:
-        raise ModelError("a custom grouping needs the share of each instance that reads the stream; give them")
+def _given(downstream: int, shares: Sequence[float]) -> Floats:
     given = np.asarray(shares, dtype=np.float64)
     if given.size != downstream:
         raise ModelError(

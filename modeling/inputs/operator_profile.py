@@ -12,6 +12,7 @@ from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.pauses import Pauses
 from modeling.inputs.polling import Polling
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
+from modeling.inputs.topology import Grouping, Stream
 from modeling.inputs.windowed_output import WindowedOutput
 from modeling.queueing.service_shape import ServiceShape
 
@@ -141,6 +142,12 @@ class OperatorProfile:
     def keys_of(self, stream: str) -> KeyHistogram | None:
         """The key histogram of one input stream, None if its keys are unknown."""
         return self.stream_keys.get(stream, self.keys)
+
+    def partitioned_by(self, stream: Stream) -> KeyHistogram | None:
+        """Keys that decide which instance reads what: also those that explain the shares of a custom grouping."""
+        if stream.grouping is Grouping.CUSTOM:
+            return self.stream_keys.get(stream.name)
+        return self.keys_of(stream.name) if stream.grouping is Grouping.FIELDS else None
 
     def slower(self, factor: float) -> "OperatorProfile":
         """The same operator with `factor` times the service times."""

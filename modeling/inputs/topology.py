@@ -81,7 +81,7 @@ class Stream:
     """An edge from one operator to another.
 
     label: distinguishes streams between the same two operators, such as the two sides of a self-join. shares: under
-    CUSTOM, of each reading instance.
+    CUSTOM, of each reading instance; if empty they are unknown, and any parallelism can be asked of.
     """
 
     upstream: str
@@ -94,6 +94,11 @@ class Stream:
     def name(self) -> str:
         """`a->b`, or `a->b:label`."""
         return f"{self.upstream}->{self.downstream}" + (f":{self.label}" if self.label else "")
+
+    @property
+    def gives_parallelism(self) -> bool:
+        """Whether its shares are known, which are of one parallelism of the reading operator."""
+        return self.grouping is Grouping.CUSTOM and bool(self.shares)
 
 
 @dataclass(frozen=True)
@@ -140,9 +145,9 @@ class Topology:
     def _check_shares(self, where: str) -> None:
         most = {operator.name: operator.max_parallelism for operator in self.operators}
         first: dict[str, Stream] = {}
-        for stream in (stream for stream in self.streams if stream.grouping is Grouping.CUSTOM):
+        for stream in (stream for stream in self.streams if stream.gives_parallelism):
             count, reader = len(stream.shares), stream.downstream
-            if stream.shares and abs(sum(stream.shares) - 1) > SHARES_TOLERANCE:
+            if abs(sum(stream.shares) - 1) > SHARES_TOLERANCE:
                 raise ModelError(
                     f"{where}: stream {stream.name} gives shares that add up to {sum(stream.shares):.6g}; give numbers "
                     "from 0 to 1 that add up to 1"
@@ -225,7 +230,7 @@ class Topology:
     @cached_property
     def given_parallelism(self) -> Mapping[str, int]:
         """Parallelism of operators fixed by the shares of a custom grouping, one per instance."""
-        return {stream.downstream: len(stream.shares) for stream in self.streams if stream.grouping is Grouping.CUSTOM}
+        return {stream.downstream: len(stream.shares) for stream in self.streams if stream.gives_parallelism}
 
     def operator(self, name: str) -> Operator:
         if name not in self._operators:

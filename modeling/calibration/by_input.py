@@ -18,6 +18,9 @@ SIGNIFICANT = 0.05
 MAX_COLLINEAR = 30.0
 """Condition number of the scaled inputs above which their effects cannot be separated (Belsley 1980)."""
 
+UNSURE = 2.0
+"""Ratio of the upper bound of one stream to what is common to all from which these are not called alike."""
+
 
 @dataclass(frozen=True)
 class ByInput:
@@ -78,19 +81,26 @@ def ratios_by_input(
     # A ratio at its bound of 0 gets the error of the unbounded fit.
     covariance = left / freedom * np.linalg.inv((design / scale).T @ (design / scale))
     errors = np.sqrt(np.diag(covariance)) / scale
+    apart = {
+        name: measured(ratio, error, freedom)
+        for name, ratio, error in zip(active, (scaled / scale).tolist(), errors.tolist(), strict=True)
+    }
     nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
     gained = (left_together - left) / (len(active) - 1)
     if left_together <= nothing or (
         left > nothing
         and scipy.special.fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
     ):
+        unsure = {name: ratio.high / factor for name, ratio in apart.items() if ratio.high > UNSURE * factor}
+        if unsure and not shape:
+            name = max(unsure, key=lambda each: unsure[each])
+            return ByInput(
+                {},
+                why=f"a tuple of {name} may count for up to {unsure[name]:.2g} times the mean, by so few "
+                "samples; measure for longer, or while their mix changes",
+            )
         return ByInput(as_known, alike=not shape)
-    return ByInput(
-        {
-            name: measured(ratio, error, freedom)
-            for name, ratio, error in zip(active, (scaled / scale).tolist(), errors.tolist(), strict=True)
-        }
-    )
+    return ByInput(apart)
 
 
 def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float, now: Measured) -> dict[str, Measured]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modeling.calibration.calibrated import calibrated
+from modeling.calibration.calibrated import CalibratedOperator, calibrated
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined, profile_of
@@ -134,3 +134,26 @@ def test_silent_input__keeps_the_ratio_that_was_known() -> None:
     samples = [joined(a, b, 0.001 * a + 0.005 * b, a + 3 * b) for a, b in MIXES]
     found = calibrated(three, samples, known).operators["j"].profile.input_selectivity["j->k"]
     assert found == {"a->j": pytest.approx(1), "b->j": pytest.approx(3), "c->j": 9.0}
+
+
+def test_inputs__of_which_few_tuples_were_seen_are_not_called_alike() -> None:
+    """Samples of a alone and of b alone, a tenth and a half off the mean: 90 and 110 made of 100 a, 2 and 6 of 4 b.
+
+    Weighted by the root of their tuples they are 1 off each, 4 squares over 2 degrees of freedom: a variance of 2. That
+    of the ratio of b is 2 / (4 + 4), an error of 0.5, and Student's t for 2 is 4.30: up to 1 + 4.3 · 0.5 = 3.15.
+    """
+
+    def made(of_b: float, off: float) -> CalibratedOperator:
+        seen = [(100.0, 0.0, 90.0), (100.0, 0.0, 110.0), (0.0, of_b, of_b - off), (0.0, of_b, of_b + off)]
+        return calibrated(JOIN, [joined(a, b, 0.001 * out, out) for a, b, out in seen], DECLARED).operators["j"]
+
+    few = made(4.0, 2.0)
+    assert few.profile.input_selectivity == few.profile.stream_service_s == {}
+    assert [note for note in few.notes if "a tuple of b->j may count for up to 3.2 times the mean" in note] == list(
+        few.notes
+    )
+    assert len(few.notes) == 2
+    # Of 40 a tenth off: 2 + 2 · 16 / 40 over 2 are 1.4; √(1.4 / 80) is 0.13, up to 1.57: alike as far as matters.
+    enough = made(40.0, 4.0)
+    assert enough.notes == ()
+    assert enough.profile.input_selectivity == {"j->k": {"a->j": pytest.approx(1), "b->j": pytest.approx(1)}}

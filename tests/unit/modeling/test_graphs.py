@@ -117,7 +117,8 @@ def test_two_streams_read_by_key__may_wait_for_partners() -> None:
     profiles = profiled(a=0.001, b=0.001, j=0.001)
     keyed = graph(profiles, ("a", "j"), ("b", "j"), grouping=Grouping.FIELDS)
     assert noted(keyed, profiles, {"a": 10.0, "b": 10.0}) == (
-        "j reads a->j and b->j by key: if it joins them, waits for partners are left out of latencies",
+        "j reads a->j and b->j by key: if it joins them, waits for partners are left out of latencies, and a tuple is "
+        "taken to cost and make as much at any rate, while pairs grow with the square of it",
     )
     assert noted(graph(profiles, ("a", "j"), ("b", "j")), profiles, {"a": 10.0, "b": 10.0}) == ()
 

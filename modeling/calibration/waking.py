@@ -23,7 +23,7 @@ LOADS_APART = 0.15
 differ, when a machine is late; a slope through those is noise.
 """
 CONTRADICTS = 2.0
-"""Standard errors by which one operator's estimate may lie below the common one."""
+"""Standard errors by which one operator's estimate may lie below the common one, or above what its tuples take."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,24 @@ class Waking:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight. instances: number."""
+    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight. instances: number.
+    mean_idle, mean_s: of all tuples.
+    """
 
     idle: Floats
     longer_s: Floats
     weights: Floats
     instances: int
+    mean_idle: float = 0.0
+    mean_s: float = np.inf
+
+    @property
+    def leaves_service(self) -> bool:
+        """Whether tuples may take any time without the waking that the slope says. If not, the clock makes the work, as
+        with timers, and each tuple has the less of it the more there are.
+        """
+        own = self.slope_s()
+        return own is None or (own.value - CONTRADICTS * own.error) * self.mean_idle < self.mean_s
 
     def slope_s(self) -> Measured | None:
         """Slope of service time over idle share, with its error; None if idle shares do not differ."""
@@ -95,7 +107,9 @@ def waking(
     apart = {
         name: found
         for name, samples in used.items()
-        if len(topology.inputs(name)) == 1 and (found := _compared(samples, tuples[name])) is not None
+        if len(topology.inputs(name)) == 1
+        and (found := _compared(samples, tuples[name])) is not None
+        and found.leaves_service
     }
     if not apart:
         return None
@@ -124,7 +138,7 @@ def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | 
     for at, sample in enumerate(samples):
         if tuples[at] > 0 and sample.busy_s > 0 and (sample.threads or 1) == 1:
             of.setdefault((sample.index, sample.parallelism), []).append(at)
-    parts = []
+    parts, means = [], []
     for places in (places for places in of.values() if len(places) > 1):
         counts = tuples[places]
         idle = np.array([_idle_share(samples[at]) for at in places])
@@ -132,11 +146,14 @@ def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | 
             continue
         each_s = np.array([samples[at].busy_s for at in places]) / counts
         mean_s = float(np.average(each_s, weights=counts))
+        means.append((float(counts.sum()), float(np.average(idle, weights=counts)), mean_s))
         parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2))
     if not parts:
         return None
     idle, longer_s, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _Compared(idle, longer_s, weights, len(parts))
+    of_all = np.array(means)
+    mean_idle, all_mean_s = np.average(of_all[:, 1:], axis=0, weights=of_all[:, 0])
+    return _Compared(idle, longer_s, weights, len(parts), float(mean_idle), float(all_mean_s))
 
 
 def _idle_share(sample: OperatorSample) -> float:

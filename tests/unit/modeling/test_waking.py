@@ -96,6 +96,19 @@ def test_an_operator_that_shows_none__keeps_its_service_time() -> None:
     assert not made.operators["c"].notes
 
 
+def test_work_by_the_clock__is_not_waking() -> None:
+    """Timers take 12 s of each 60, a tuple 1 ms: 18 s at 6,000 tuples, 30 s at 18,000, so 3 ms and 1.67 ms each.
+
+    At idle shares of .7 and .5 that is a slope of 6.67 ms, of which the mean idle share, (6 · .7 + 18 · .5) / 24 = .55,
+    were 3.67 ms: more than the mean of 2 ms that there is.
+    """
+    timed = [busy("b", n, 12 + 0.001 * n, 60.0 * at) for at, n in enumerate([6000, 6000, 18_000, 18_000])]
+    made = calibrated(LINE, timed, DECLARED)
+    assert made.profiles["b"].service_s == pytest.approx(0.002)
+    (note,) = made.operators["b"].notes
+    assert "falls from 3 ms at 100 tuples a second to 1.67 ms at 300" in note
+
+
 def test_operators_with_several_inputs__keep_their_service_time() -> None:
     join = Topology("join", tuple(map(Operator, "abcd")), (Stream("a", "b"), Stream("b", "c"), Stream("d", "c")))
     declared = {name: OperatorProfile(name, 1.0) for name in "abcd"}

@@ -9,7 +9,7 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.calibration.call_time import full_while_idle, without_call_waits
 from modeling.calibration.cpu_apart import CpuApart, cpu_apart
-from modeling.calibration.key_skew import KeySkew, key_skew
+from modeling.calibration.key_skew import KeySkew, key_skew, uneven_parts
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
 from modeling.calibration.operator_sample import OperatorSample
@@ -106,6 +106,8 @@ def calibrated(
     }
     for name, operator in operators.items():
         operators[name] = replace(operator, notes=(*operator.notes, *apart.notes(name)))
+    for name, note in uneven_parts(topology, {name: kept.used for name, kept in sets.items()}).items():
+        operators[name] = replace(operators[name], notes=(*operators[name].notes, note))
     for name, full in calling.items():
         profile, note = full.calibrated(operators[name].profile)
         operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))

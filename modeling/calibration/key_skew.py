@@ -6,7 +6,7 @@ its measured share again, and at any other the key stays whole.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from modeling.arrays import Floats
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import MIN_TUPLES
 from modeling.flow.key_assignment import key_shares
+from modeling.flow.routing import partition_shares, routing
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Topology
@@ -24,6 +25,8 @@ unevenly by chance too."""
 
 SIGMAS = 5.0
 """Standard errors of a count by which the busiest share must exceed the expected one."""
+
+_EVEN = (Grouping.SHUFFLE, Grouping.FORWARD, Grouping.RESCALE)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,48 @@ def key_skew(topology: Topology, samples: Sequence[OperatorSample], known: Opera
                 "them out"
             )
     return KeySkew(found, tuple(notes))
+
+
+def uneven_parts(topology: Topology, used: Mapping[str, Sequence[OperatorSample]]) -> dict[str, str]:
+    """By operator whose instances work on parts that are less even than partitions, groupings and what their senders
+    work on make them, a note: estimates do not know that. used: samples of each.
+    """
+    counts = {name: _counts([_taken_in(each) for each in samples], "", alone=True) for name, samples in used.items()}
+    notes: dict[str, str] = {}
+    for name in topology.order:
+        inputs, of = topology.inputs(name), counts[name]
+        if of is None or of.sum() < MIN_TUPLES * of.size or any(stream.grouping not in _EVEN for stream in inputs):
+            continue
+        total, expected = float(of.sum()), _expected_part(topology, name, of.size, counts)
+        busiest = float(of.max()) / total
+        sure = SIGMAS * float(np.sqrt(busiest * (1 - busiest) / total))
+        if busiest > UNEVEN * expected and busiest - expected > sure:
+            cause = "senders of unequal output" if inputs else "unequal partitions, or fewer than instances"
+            notes[name] = (
+                f"the busiest of {of.size} instances takes {busiest:.0%} of the tuples, not {expected:.0%}, as of "
+                f"{cause}: estimates do not know that; it is full at {expected / busiest:.2g} of the load that they say"
+            )
+    return notes
+
+
+def _taken_in(sample: OperatorSample) -> OperatorSample:
+    """The sample of a source with what it took in, which some engines do not count as tuples in."""
+    return replace(sample, records_in=sample.arrivals or sample.records_in or sum(sample.records_out.values()))
+
+
+def _expected_part(topology: Topology, name: str, count: int, counts: Mapping[str, Floats | None]) -> float:
+    """Share of the busiest instance if each partition and each tuple of a sender brings as much."""
+    inputs = topology.inputs(name)
+    if not inputs:
+        return float(partition_shares(topology.operator(name).partitions, count).max())
+    shares = np.zeros(count)
+    for stream in inputs:
+        sent = counts[stream.upstream]
+        sent = np.ones(1) if sent is None or sent.sum() == 0 else sent
+        most = topology.operator(name).max_parallelism
+        routed = routing(stream.grouping, sent.size, count, max_parallelism=most).shares
+        shares += sent @ np.broadcast_to(routed, (sent.size, count)) / sent.sum() / len(inputs)
+    return float(shares.max())
 
 
 def _counts(samples: Sequence[OperatorSample], stream: str, *, alone: bool) -> Floats | None:

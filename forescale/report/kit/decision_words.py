@@ -255,7 +255,7 @@ def basis_rows(basis: DecisionBasis) -> Iterable[tuple[str, str]]:
         "candidates": ", ".join(f"{name} ({plan_id})" for name, plan_id in basis.candidates.items()),
         "fleet": "nothing is shared" if basis.fleet == "" else basis.fleet or "",
         "calibration": calibration_words(basis.calibration),
-        "calibration that drifted": basis.calibration_digest,
+        "last calibration that changed": basis.calibration_digest,
         "calibration version": basis.calibration.version,
         "arrivals": "; ".join(map(arrival_words, basis.arrivals)),
         **(learned_words(basis.learned) if basis.learned else {}),

@@ -7,6 +7,7 @@ import pytest
 
 from forescale.report.kit.decision_words import (
     arrival_words,
+    basis_rows,
     calibration_notes,
     calibration_words,
     causes_words,
@@ -54,6 +55,12 @@ def test_a_plan_that_has_just_begun_to_run__is_a_note_and_no_alarm() -> None:
     assert causes_words(DecisionBasis(calibration=fresh)) == ""
     assert causes_words(DecisionBasis(calibration=replace(fresh, failure="away"))).startswith("calibration: ")
     assert calibration_notes(CalibrationFacts()) == ()
+
+
+def test_the_first_calibration__is_not_called_one_that_drifted() -> None:
+    assert ("last calibration that changed", "e1f17f026122") in basis_rows(
+        DecisionBasis(calibration_digest="e1f17f026122")
+    )
 
 
 PLANS = [PhysicalPlan("calls", {"work": work}) for work in (1, 5)]

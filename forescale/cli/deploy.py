@@ -15,6 +15,7 @@ from forescale.files.file_error import FileError
 from forescale.files.shown import shown
 from forescale.plain_numbers import typed_count
 from modeling.wording import count_of
+from planner.errors import PlanError
 
 if TYPE_CHECKING:
     from forescale.jobs.deploy import DueSteps
@@ -108,16 +109,22 @@ def now(
 
 
 def _deployed(workspace: "Workspace", step_id: str, *, as_json: bool) -> None:
-    from forescale.jobs.deploy import deploy
-    from forescale.report.kit.step_reasons import why_words
+    from forescale.jobs.deploy import deploy, deploy_now_words
+    from forescale.report.kit.step_reasons import reason_words, why_words
+    from planner.ledger.step_state import CALLED_OFF
 
     with console.status(f"deploying step {step_id}"):
         deployment = deploy(workspace, step_id)
+    step = workspace.ledger.step(step_id)
+    if deployment.state in CALLED_OFF:
+        raise PlanError(
+            f"step {step_id} ({step.plan.brief()}) is not deployed: it is {deployment.state} ({reason_words(step)}); "
+            f"to deploy its plan all the same: `{deploy_now_words(step.plan, step.replaces)}`"
+        )
     if as_json:
         say_json(_fields(deployment))
     else:
-        plan = workspace.ledger.step(step_id).plan.brief()
-        plain(f"step {step_id} ({plan}) is {deployment.state}: {why_words(deployment.why)}")
+        plain(f"step {step_id} ({step.plan.brief()}) is {deployment.state}: {why_words(deployment.why)}")
 
 
 def _fields(deployment: "Deployment") -> dict[str, Any]:

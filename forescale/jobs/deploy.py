@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 
 from forescale.codec import Moment
 from forescale.files.topology import TopologyConfig
@@ -13,12 +14,14 @@ from forescale.report.kit.step_reasons import why_words
 from forescale.situation.known_guard import known_guard
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
+from modeling.inputs.physical_plan import PhysicalPlan
 from planner.clusters.cluster import Cluster
 from planner.clusters.offered_cluster import OfferedCluster
 from planner.deployment import Deployment, Patience, deploy_step
 from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
 from planner.ledger.entries import StepEntry
-from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker
+from planner.ledger.ledger import Ledger
+from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker, StepState
 from planner.withheld_steps import withheld_because, withhold
 
 
@@ -57,13 +60,34 @@ def deploy(workspace: Workspace, step_id: str) -> Deployment:
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
     due or of a topology in shadow mode, DeploymentUnderWay while another process deploys it. StepWithheld (the job
-    needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried.
+    needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried. PlanError also
+    for a verified step whose plan another step has replaced: it is not deployed a second time.
     """
-    workspace.ledger.step(step_id)  # an unknown step leaves no lock, which tells of a deployment
+    step = workspace.ledger.step(step_id)  # an unknown step leaves no lock, which tells of a deployment
+    if step.state is StepState.VERIFIED and (other := replaced_since(step, workspace.ledger)) is not None:
+        raise PlanError(
+            f"step {step_id} is not deployed again: it was verified at {step.updated_at:%Y-%m-%d %H:%M} UTC, and step "
+            f"{other.id} has put {other.plan.brief()} in its place; to return: "
+            f"`{deploy_now_words(step.plan, other.plan)}`"
+        )
     with deployment_lock(workspace, step_id) as alone:
         if not alone:
             raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")
         return _deployed(workspace, step_id)
+
+
+def replaced_since(step: StepEntry, ledger: Ledger) -> StepEntry | None:
+    """The last step that was verified after this one, if its plan is another; None if this step's plan runs on."""
+    verified = ledger.steps(topology=step.topology, states=(StepState.VERIFIED,), changed_since=step.updated_at)
+    last = max(verified, key=lambda each: (each.updated_at, each.deploy_at), default=step)
+    return None if last.plan.same_parallelism(step.plan) else last
+
+
+def deploy_now_words(plan: PhysicalPlan, running: PhysicalPlan) -> str:
+    """The command that puts a plan in place of the one that runs: operators that it does not name keep theirs."""
+    other = {name: count for name, count in plan.parallelism.items() if running.parallelism.get(name) != count}
+    options = (f"--set {quote(f'{name}={count}')}" for name, count in (other or plan.parallelism).items())
+    return f"forescale deploy now {plan.topology} {' '.join(options)}"
 
 
 def _deployed(workspace: Workspace, step_id: str) -> Deployment:

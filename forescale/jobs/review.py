@@ -1,12 +1,14 @@
 """The review of a schedule: a person (or the setting that switches review off) approves or vetoes its steps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from forescale.jobs.deploy import deploy_now_words, replaced_since
 from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
+from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
-from planner.ledger.step_state import CALLED_OFF, WAITING, StepState
+from planner.ledger.step_state import CALLED_OFF, UNDER_WAY, WAITING, StepState
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,13 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
 def _check_approved(ledger: Ledger, schedule_id: str, topology: str) -> None:
     """Raises PlanError if the approval of a schedule with steps has approved none."""
     steps = ledger.steps(schedule_id=schedule_id)
-    if not steps or any(step.state not in CALLED_OFF for step in steps):
+    called_off = [step for step in steps if step.state in CALLED_OFF]
+    if not called_off or any(step.state in WAITING or step.state in UNDER_WAY for step in steps):
         return
-    states = ", ".join(dict.fromkeys(str(step.state) for step in steps))
     newer = _newer_words(ledger, schedule_id, topology)
     remedy = newer or f"plan again: `forescale plan {topology}`"
-    raise PlanError(f"schedule {schedule_id} is not approved: all of it is {states}; {remedy}")
+    all_of_it = "all of it is" if len(called_off) == len(steps) else "none of it waits, it is"
+    raise PlanError(f"schedule {schedule_id} is not approved: {all_of_it} {_states(steps)}; {remedy}")
 
 
 def _check_vetoed(ledger: Ledger, schedule_id: str, topology: str) -> None:
@@ -57,13 +60,27 @@ def _check_vetoed(ledger: Ledger, schedule_id: str, topology: str) -> None:
     steps = ledger.steps(schedule_id=schedule_id)
     if not steps or any(step.state is StepState.VETOED for step in steps):
         return
-    states = ", ".join(dict.fromkeys(str(step.state) for step in steps))
-    refused = f"schedule {schedule_id} is not vetoed: none of it waits, it is {states}"
+    refused = f"schedule {schedule_id} is not vetoed: none of it waits, it is {_states(steps)}"
     if any(step.state not in CALLED_OFF for step in steps):
-        raise PlanError(f"{refused}; to return to the plan before: `forescale deploy now {topology} --file PLAN`")
+        raise PlanError("; ".join(filter(None, [refused, _way_back(ledger, steps)])))
     newer = _newer_words(ledger, schedule_id, topology)
     if newer and ledger.steps(topology=topology, states=WAITING):
         raise PlanError(f"{refused}; {newer}")
+
+
+def _way_back(ledger: Ledger, steps: Sequence[StepEntry]) -> str:
+    """How to return to the plan before a schedule's first step; empty if that plan runs, or another than the step's."""
+    begun = [step for step in steps if step.state in (StepState.VERIFIED, *UNDER_WAY)]
+    if not begun or replaced_since(begun[-1], ledger) is not None:
+        return ""
+    before, now = begun[0].replaces, begun[-1].plan
+    if before.same_parallelism(now):
+        return ""
+    return f"to return to the plan before: `{deploy_now_words(before, now)}`"
+
+
+def _states(steps: Sequence[StepEntry]) -> str:
+    return ", ".join(dict.fromkeys(str(step.state) for step in steps))
 
 
 def _newer_words(ledger: Ledger, schedule_id: str, topology: str) -> str:

@@ -66,7 +66,7 @@ def shown_outcome(workspace: "Workspace", step_id: str) -> "Deployment":
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
     from forescale.jobs.deploy import deploy
-    from forescale.report.kit.step_reasons import why_words
+    from forescale.report.kit.step_reasons import reason_words
     from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, StepWithheld
     from planner.ledger.step_state import StepState
 
@@ -77,7 +77,8 @@ def shown_outcome(workspace: "Workspace", step_id: str) -> "Deployment":
     except (DeploymentFailed, PlanError) as failure:
         raise AirflowFailException(str(failure)) from failure
     if outcome.state is not StepState.VERIFIED:
-        raise AirflowSkipException(f"step {step_id} is {outcome.state}: {why_words(outcome.why)}")
+        step = workspace.ledger.step(step_id)
+        raise AirflowSkipException(f"step {step_id} is {outcome.state}: {reason_words(step)}")
     return outcome
 
 

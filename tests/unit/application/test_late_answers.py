@@ -68,6 +68,16 @@ def test_approval__of_what_was_vetoed_does_not_pass_for_one(at_noon: Home) -> No
         review(Workspace(at_noon.settings), made, approve=True, by="anna")
 
 
+def test_approval__of_what_was_deployed_and_vetoed_does_not_pass_for_one(at_noon: Home) -> None:
+    made = at_noon.plan((60, 8), (180, 1))
+    begun(at_noon, f"{made}-1")
+    review(Workspace(at_noon.settings), made, approve=False, by="ben")
+    deploying, verified = StepState.DEPLOYING, StepState.VERIFIED
+    at_noon.ledger.transition(f"{made}-1", expected=deploying, to=verified, at=after(62), by="deploy", why="runs")
+    with pytest.raises(PlanError, match="none of it waits, it is verified, vetoed; plan again: `forescale plan calls`"):
+        review(Workspace(at_noon.settings), made, approve=True, by="anna")
+
+
 def test_veto__of_a_schedule_that_another_has_replaced_names_that_one_while_it_waits(at_noon: Home) -> None:
     old = proposed(at_noon, (60, 8))
     at_noon.go_to(30)
@@ -90,6 +100,41 @@ def test_veto__after_a_step_has_begun_says_so_and_stops_those_to_come(at_noon: H
     begun(at_noon, f"{others}-1")
     review(Workspace(at_noon.settings), others, approve=False, by="anna")
     assert states(at_noon, others) == [StepState.DEPLOYING, StepState.VETOED]
+
+
+def test_veto__of_what_was_deployed_names_the_command_that_returns_until_that_is_done(at_noon: Home) -> None:
+    ledger, made = at_noon.ledger, at_noon.plan((60, 8))
+    begun(at_noon, f"{made}-1")
+    deploying, verified = StepState.DEPLOYING, StepState.VERIFIED
+    ledger.transition(f"{made}-1", expected=deploying, to=verified, at=after(62), by="deploy", why="runs")
+    for _ in range(2):
+        with pytest.raises(PlanError, match=r"the plan before: `forescale deploy now calls --set transcribe=2`$"):
+            review(Workspace(at_noon.settings), made, approve=False, by="anna")
+    at_noon.go_to(70)
+    step = ledger.step(f"{made}-1")
+    back = ledger.record_hand_made_step(
+        "r1",
+        step.replaces,
+        replaces=step.plan,
+        deploy_at=after(70),
+        expires_at=after(90),
+        at=after(70),
+        by="ben",
+        why="",
+    )
+    begun(at_noon, back)
+    ledger.transition(back, expected=deploying, to=verified, at=after(72), by="deploy", why="runs")
+    with pytest.raises(PlanError, match=r"not vetoed: none of it waits, it is verified$"):
+        review(Workspace(at_noon.settings), made, approve=False, by="anna")
+
+
+def test_veto__of_what_was_undone_names_no_way_back(at_noon: Home) -> None:
+    made = at_noon.plan((60, 8))
+    begun(at_noon, f"{made}-1")
+    deploying, undone = StepState.DEPLOYING, StepState.ROLLED_BACK
+    at_noon.ledger.transition(f"{made}-1", expected=deploying, to=undone, at=after(62), by="deploy", why="refused")
+    with pytest.raises(PlanError, match=r"not vetoed: none of it waits, it is rolled back$"):
+        review(Workspace(at_noon.settings), made, approve=False, by="anna")
 
 
 def test_veto__of_several_at_once_is_one(at_noon: Home) -> None:

@@ -117,15 +117,15 @@ def _at_other_rates(
     effect = rate_effect(samples, tuples, busy_s, usual_s, tuples / max(1.0, known.service_cv2), MACHINES)
     if effect is None or busiest < IDLE:
         return []
-    verb, cause = (
-        ("rises", "a join over time, of state that grows with the rate, or of waiting for a core")
+    verb, cause, besides = (
+        ("rises", "a join over time, of state that grows with the rate, or of waiting for a core", "")
         if effect.rises
-        else ("falls", "timers or windows that work by the clock, for which tuples wait beside what is told")
+        else ("falls", "timers or windows that work by the clock", ", and declare pauses: tuples wait for that work")
     )
     return [
         f"a tuple's service time {verb} from {1000 * effect.slow:.3g} ms at {effect.slow_per_s:.4g} tuples a second to "
         f"{1000 * effect.fast:.3g} ms at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for "
-        "all rates: calibrate at the rate that plans are for"
+        f"all rates: calibrate at the rate that plans are for{besides}"
     ]
 
 

@@ -81,6 +81,7 @@ def test_service_time_that_changes_with_the_rate__is_named() -> None:
     (note,) = notes((50, 5.0, 1.0), (100, 3.0, 1.0))
     assert "service time falls from 5 ms at 50 tuples a second to 3 ms at 100" in note
     assert "timers" in note
+    assert "declare pauses" in note
 
 
 def test_service_time_of_an_idle_operator__is_not_named() -> None:

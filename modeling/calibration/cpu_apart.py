@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
@@ -150,16 +150,22 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     """Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
     CPU in proportion to busy time without waiting for cores, which alone decides where containers hold the same mix.
     One load alone does not tell idle use apart: it counts as that of tuples then.
+
+    A full container uses the same CPU in every span: that it works on more tuples in one than in another is the pace of
+    the machine, and would count as use without work. So idle use comes from its spans added up.
     """
     names = sorted({samples[at].operator for row in rows for at in row})
     tuples = np.zeros((len(rows), len(names)))
     busy_s, seen = np.zeros(len(names)), np.zeros(len(names))
     total_s, span_s, waking_s = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    alike = list[object]()
     for number, row in enumerate(rows):
         total_s[number] = samples[row[0]].container_cpu_s or 0.0
         span_s[number] = float(np.mean([samples[at].span_s for at in row]))
         if not any(_never_waits(samples[at]) for at in row):
             waking_s[number] = WAKING_CORES * span_s[number]
+        there = frozenset((each.operator, each.index, each.parallelism) for each in (samples[at] for at in row))
+        alike.append(there if _full(samples[row[0]]) else number)
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
@@ -170,28 +176,89 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     if not known.any() or busy_s.sum() <= 0:
         return _Fit({}, measured(0.0, IDLE_ERROR))
     computing = min(1.0, total_s.sum() / busy_s.sum())
-    prior_error = PRIOR_ERROR + 1 - computing
     prior_s = np.where(seen > 0, busy_s / np.maximum(seen, 1e-300), 0.0) * computing
-    scale_s = np.where(prior_s > 0, prior_s, 1.0)
+    prior = _Prior(prior_s, PRIOR_ERROR + 1 - computing)
     apart = waking_s.min() < waking_s.max()
-    error_s = np.hypot(ROW_ERROR * np.maximum(total_s, 1e-9), waking_s if apart else 0.0)
-    # Unknowns in units of the prior; the idle use of a container in cores, towards 0.
-    rates = np.hstack([tuples * scale_s, span_s[:, None]]) / error_s[:, None]
-    equations = np.vstack([rates, np.diag([*np.full(len(names), 1 / prior_error), 1 / IDLE_ERROR])])
-    wanted = np.concatenate([total_s / error_s, np.where(prior_s > 0, 1 / prior_error, 0.0), [0.0]])
-    solution = scipy.optimize.lsq_linear(equations, wanted, bounds=(0, np.inf)).x
-    idle_error = float(np.sqrt(np.linalg.inv(equations.T @ equations)[-1, -1]))
+    used_s = np.maximum(total_s, 1e-9)
+    pace_s = _pace_error(tuples @ prior_s / used_s, alike) * used_s
+    error_s = np.hypot(ROW_ERROR * used_s, waking_s if apart else 0.0)
+    every = _Use(tuples, span_s, total_s, error_s, pace_s, _numbers([samples[row[0]].began_s for row in rows]))
+    _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
+    per_tuple_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
     waking: dict[str, Measured] = {}
     if apart:
-        work_s = tuples @ (solution[:-1] * scale_s) + solution[-1] * span_s
+        work_s = tuples @ per_tuple_s + idle.value * span_s
         calm = [number for number in range(len(rows)) if waking_s[number] > 0]
-        there = [[samples[at] for at in rows[number]] for number in calm]
-        waking = _waking_cores(names, there, (total_s - work_s)[calm], work_s[calm], sources)
-    return _Fit(
-        {name: float(solution[at] * scale_s[at]) for at, name in enumerate(names) if known[at]},
-        measured(float(solution[-1]), idle_error),
-        waking,
-    )
+        waiting = [[samples[at] for at in rows[number]] for number in calm]
+        waking = _waking_cores(names, waiting, (total_s - work_s)[calm], work_s[calm], sources)
+    return _Fit({name: float(per_tuple_s[at]) for at, name in enumerate(names) if known[at]}, idle, waking)
+
+
+def _numbers(values: Sequence[object]) -> Ints:
+    """An index for each value, equal for equal ones."""
+    known = {each: number for number, each in enumerate(dict.fromkeys(values))}
+    return np.array([known[each] for each in values])
+
+
+def _pace_error(work: Floats, alike: Sequence[object]) -> float:
+    """Relative deviation of the work done with a second of CPU, among rows that are equal in `alike`."""
+    of = _numbers(alike)
+    count = np.bincount(of)
+    mean = np.bincount(of, work) / count
+    deviations = np.where(mean[of] > 0, work / np.maximum(mean[of], 1e-300) - 1, 0.0)
+    return float(np.sqrt((deviations**2).sum() / max(1, (count - 1).sum())))
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """CPU seconds per tuple of each operator as busy time tells them, 0 if unknown; and their relative error."""
+
+    per_tuple_s: Floats
+    error: float
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Of containers in spans: tuples by operator, seconds of the span, CPU seconds used; the error of these, of each by
+    itself and, as the machine's pace has it, of all in one span.
+    """
+
+    tuples: Floats
+    span_s: Floats
+    total_s: Floats
+    error_s: Floats
+    pace_s: Floats
+    span: Ints
+
+    def added_up(self, alike: Sequence[object]) -> "_Use":
+        """Rows that are equal in `alike` as one."""
+        of = _numbers(alike)
+        to = (np.arange(of.max() + 1)[:, None] == of).astype(np.float64)
+        error_s = np.sqrt(to @ (self.error_s**2 + self.pace_s**2))
+        return _Use(to @ self.tuples, to @ self.span_s, to @ self.total_s, error_s, 0 * error_s, np.arange(len(to)))
+
+    def solved(self, prior: _Prior, idle: Measured) -> tuple[Floats, Measured]:
+        """CPU seconds per tuple of each operator, and cores without work. idle: what these are taken for before."""
+        count = len(prior.per_tuple_s)
+        scale_s = np.where(prior.per_tuple_s > 0, prior.per_tuple_s, 1.0)
+        # Unknowns in units of the prior; the idle use of a container in cores.
+        rows = self._whitened(np.column_stack([self.tuples * scale_s, self.span_s, self.total_s]))
+        equations = np.vstack([rows[:, :-1], np.diag([*np.full(count, 1 / prior.error), 1 / idle.error])])
+        expected = np.where(prior.per_tuple_s > 0, 1 / prior.error, 0.0)
+        wanted = np.concatenate([rows[:, -1], expected, [idle.value / idle.error]])
+        solution = scipy.optimize.lsq_linear(equations, wanted, bounds=(0, np.inf)).x
+        error = float(np.sqrt(np.linalg.inv(equations.T @ equations)[-1, -1]))
+        return np.asarray(solution[:-1] * scale_s), measured(float(solution[-1]), error)
+
+    def _whitened(self, rows: Floats) -> Floats:
+        """In units of errors, and without the part that rows of one span share: (I + qqᵀ)^(-1/2), q the shared error
+        in units of each row's own.
+        """
+        own, q = rows / self.error_s[:, None], self.pace_s / self.error_s
+        square = np.bincount(self.span, q**2)
+        shared = np.stack([np.bincount(self.span, q * column) for column in own.T], axis=1)
+        part = np.where(square > 0, (1 - 1 / np.sqrt(1 + square)) / np.maximum(square, 1e-300), 0.0)
+        return np.asarray(own - q[:, None] * (part[:, None] * shared)[self.span])
 
 
 def _waking_cores(

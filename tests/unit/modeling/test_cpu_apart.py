@@ -260,3 +260,47 @@ def test_cpu_of_waking__is_of_the_container_with_the_source() -> None:
     assert estimate.resources is not None
     assert estimate.resources.total_cores == pytest.approx(0.12 + 0.0455 * 0.94, rel=0.05)
     assert profiles["b"].container_waking_cores == 0
+
+
+def of_a_pair(
+    container: str, operator: str, per_s: float, busy: float, cores_used: float, *, began_s: float, cores: float = 1.0
+) -> OperatorSample:
+    """Ten seconds of an instance in one of two containers, x and y."""
+    return OperatorSample(
+        operator, "xy".index(container), 10.0, 10 * busy, 0.0, 10 * per_s, {}, began_s=began_s, container=container,
+        container_cpu_s=10 * cores_used, container_cores=cores, parallelism=2,
+    )  # fmt: skip
+
+
+PACES = (0.8, 0.9, 1.0, 1.1, 1.25)
+"""Of a machine: work that a second of CPU does."""
+
+
+def test_the_pace_of_the_machine_at_full_load__is_no_use_without_work() -> None:
+    """A quota of .15 cores, of which .02 go without work, the rest for 1 ms a tuple: full, it works on 130/s times the
+    pace, and uses .15 whatever it is. At 60/s it uses .08.
+    """
+    samples = [
+        of_a_pair("x", "a", 130 * pace, 1.0, 0.15, began_s=100.0 * number, cores=0.15)
+        for number, pace in enumerate(PACES)
+    ]
+    apart = cpu_apart([*samples, of_a_pair("x", "a", 60, 0.06, 0.08, began_s=1000.0, cores=0.15)])
+    assert apart.idle_cores is not None
+    assert apart.idle_cores.value <= 0.03
+    at_full = [sample for sample in apart.samples if sample.records_in > 1000]
+    per_tuple_s = sum(sample.cpu_s or 0.0 for sample in at_full) / sum(sample.records_in for sample in at_full)
+    assert per_tuple_s == pytest.approx(0.001, rel=0.16)  # .02 of .15 are 15 % of the rest
+
+
+def test_containers_at_the_same_pace__tell_whose_cpu_it_is() -> None:
+    """Both are full. y takes in 1,000/s of 1 ms; x 800/s, as it works on 100/s of 2 ms, too. Busy time says otherwise:
+    joins are busy for 6 s of 10, as they wait for the core, and would take 10 · .6 / 1.6 / 1,000 = 3.75 ms.
+    """
+    samples = [
+        of_a_pair(container, operator, per_s * pace, busy, 1.0, began_s=100.0 * number)
+        for number, pace in enumerate(PACES)
+        for container, operator, per_s, busy in (("x", "a", 800, 1.0), ("x", "join", 100, 0.6), ("y", "a", 1000, 1.0))
+    ]
+    joins = [sample for sample in cpu_apart(samples).samples if sample.operator == "join"]
+    per_tuple_s = sum(sample.cpu_s or 0.0 for sample in joins) / sum(sample.records_in for sample in joins)
+    assert per_tuple_s == pytest.approx(0.002, rel=0.15)

@@ -45,11 +45,14 @@ FULL = 0.95
 """Share of its quota above which a task manager counts as out of cores."""
 OVERLOAD_PER_S = 400_000.0
 WARM_S = 3.0
-COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 10.0
-"""A span has one checkpoint in it. Before it, windows (10 s and 1 s of lateness) and state become those of the load:
+COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 20.0
+"""A span has two checkpoints in it. Before it, windows (10 s and 1 s of lateness) and state become those of the load:
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
-STEADY, MAX_SPANS = 0.05, 5
+STEADY, MAX_SPANS = 0.05, 4
 """A span counts once it takes in as much as the one before, within a share of that; the last of so many at most."""
+RISING_SPAN_S = 10.0
+CALIBRATED_SPANS = 2
+"""Under each of two loads: the machine's pace, which differs from span to span, is no part of the job."""
 STATE_TTL_S = 10
 LATE_S = 1.0
 RESCALED_S = 120.0
@@ -98,15 +101,13 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Full:
-    """A span at full load: its samples, what the groups used, whether the span before it took in as much, and how fast
-    the machine was.
-    """
+class Span:
+    """Samples, what the groups used and how fast the machine was; whether the span before took in as much."""
 
     samples: Sequence[OperatorSample]
     used: CpuSpan
-    steady: bool
     pace: float
+    steady: bool = True
 
 
 @dataclass(frozen=True)
@@ -193,23 +194,22 @@ class Query:
         self._bring(widest)  # every task manager compiles the code
         taken_per_s = sustained_per_s(self._cluster(widest.cores).operator_samples(SPAN_S), source)
         self._bring(self.at, taken_per_s * self.at.counts[0] / widest.counts[0])
-        full = self._full(self.at)
-        samples = [*full.samples]
-        full_per_s = sustained_per_s(samples, source)
+        full = [self._full(), *(self._span() for _ in range(1, CALIBRATED_SPANS))]
+        full_per_s = float(np.mean([sustained_per_s(each.samples, source) for each in full]))
         offer(self._folder, {"events": LOAD_SHARE * full_per_s})
         self._clock.wait(SETTLE_S)
-        began_s = time.monotonic()
-        samples += self._cluster(self.at.cores).operator_samples(SPAN_S)
-        self._calibrated_pace = (full.pace + self._pace.mean_since(began_s)) / 2
+        calm = [self._span() for _ in range(CALIBRATED_SPANS)]
+        samples = [sample for each in (*full, *calm) for sample in each.samples]
+        self._calibrated_pace = float(np.mean([each.pace for each in (*full, *calm)]))
         made = calibrated(self.topology, samples, self.profiles, warm_s=WARM_S)
         self.profiles = {**made.profiles, source: replace(made.profiles[source], polling=POLLING)}
-        unsteady = [] if full.steady else [f"no two of {MAX_SPANS} spans at full load took in as much"]
+        unsteady = [] if full[0].steady else [f"no two of {MAX_SPANS} spans at full load took in as much"]
         return [*unsteady, *(f"{name}: {note}" for name, one in made.operators.items() for note in one.notes)]
 
     def row(self, plan: Plan) -> Row:
         told = self.told(plan, 1.0)
         self._bring(plan, next(iter(told.mst_per_s.values())))
-        full = self._full(plan)
+        full = self._full()
         measured_per_s = sustained_per_s(full.samples, self.topology.sources[0])
         load_per_s = LOAD_SHARE * measured_per_s
         offer(self._folder, {"events": load_per_s})
@@ -254,7 +254,8 @@ class Query:
         found: list[tuple[SpeedSample, float]] = []
         while not found or found[-1][0].until_s < for_s:
             began_s = time.monotonic()
-            samples = [each for each in cluster.operator_samples(SPAN_S) if each.operator == self.topology.sources[0]]
+            spans = cluster.operator_samples(RISING_SPAN_S)
+            samples = [each for each in spans if each.operator == self.topology.sources[0]]
             state = cluster.state()
             assert state.running_since is not None
             until_s = (state.observed_at - state.running_since).total_seconds()
@@ -264,19 +265,22 @@ class Query:
             found.append((sample, self._pace.mean_since(began_s)))
         return found
 
-    def _full(self, plan: Plan) -> Full:
+    def _full(self) -> Span:
         """A span at full load, once it takes in as much as the one before."""
+        source, before_per_s = self.topology.sources[0], 0.0
+        for _ in range(MAX_SPANS):
+            span = self._span()
+            now_per_s = sustained_per_s(span.samples, source)
+            if abs(now_per_s - before_per_s) <= STEADY * before_per_s:
+                return span
+            before_per_s = now_per_s
+        return replace(span, steady=False)
+
+    def _span(self) -> Span:
         # With cores of which the machine has room for all task managers: samples name theirs then.
-        cluster = self._cluster(self._cores)
-        before_per_s, spans, steady, pace = 0.0, 0, False, 1.0
-        while not steady and spans < MAX_SPANS:
-            began = self._held.begun()
-            samples = cluster.operator_samples(SPAN_S)
-            used, pace = self._held.since(began), self._pace.mean_since(began[0])
-            now_per_s = sustained_per_s(samples, self.topology.sources[0])
-            steady = abs(now_per_s - before_per_s) <= STEADY * before_per_s
-            before_per_s, spans = now_per_s, spans + 1
-        return Full(samples, used, steady, pace)
+        cluster, began = self._cluster(self._cores), self._held.begun()
+        samples = cluster.operator_samples(SPAN_S)
+        return Span(samples, self._held.since(began), self._pace.mean_since(began[0]))
 
     def fill(self) -> None:
         """As it was submitted, full within its quota, once its code is compiled."""

@@ -1,4 +1,4 @@
-"""The same query on one more task manager, always full: how much work a second of CPU does just now.
+"""A query on one more task manager, always full: how much work a second of CPU does just now.
 
 On a shared machine that changes from span to span, and what runs at the same moment meets the same conditions (Bulej et
 al.: Duet Benchmarking, ICPE 2020).

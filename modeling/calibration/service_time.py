@@ -25,6 +25,8 @@ MACHINES = 3 * 2**0.5 * LONE_ERROR
 IDLE = 0.05
 """Share of the time below which nobody minds how long a tuple takes."""
 
+_PAUSES = ", and declare pauses: tuples wait for that work"
+
 
 @dataclass(frozen=True)
 class ServiceTimes:
@@ -76,9 +78,8 @@ def service_times(
     if anchor_error:
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
-    notes += _at_other_rates(
-        samples, busy_s * to_anchor, tuples, _expected_s(samples, tuples, service.value, apart), known
-    )
+    usual_s = _expected_s(samples, tuples, service.value, apart)
+    notes += _at_other_rates(samples, busy_s * to_anchor, tuples, usual_s, known, inputs)
     if apart.why:
         notes.append(f"service times of its inputs cannot be separated: {apart.why}")
     by_stream = {stream: with_sittings(ratio, samples) for stream, ratio in apart.ratio.items()}
@@ -108,7 +109,12 @@ def _by_input(
 
 
 def _at_other_rates(
-    samples: Sequence[OperatorSample], busy_s: Floats, tuples: Floats, usual_s: Floats, known: OperatorProfile
+    samples: Sequence[OperatorSample],
+    busy_s: Floats,
+    tuples: Floats,
+    usual_s: Floats,
+    known: OperatorProfile,
+    inputs: Sequence[str],
 ) -> list[str]:
     """The note on a service time that changes with the rate, of an operator that is not idle anyway. usual_s: busy
     seconds if only the mix of inputs mattered.
@@ -117,11 +123,16 @@ def _at_other_rates(
     effect = rate_effect(samples, tuples, busy_s, usual_s, tuples / max(1.0, known.service_cv2), MACHINES)
     if effect is None or busiest < IDLE:
         return []
-    verb, cause, besides = (
-        ("rises", "a join over time, of state that grows with the rate, or of waiting for a core", "")
-        if effect.rises
-        else ("falls", "timers or windows that work by the clock", ", and declare pauses: tuples wait for that work")
-    )
+    if effect.rises:
+        verb, cause, besides = (
+            "rises",
+            "a join over time, of state that grows with the rate, or of waiting for a core",
+            "",
+        )
+    elif inputs:
+        verb, cause, besides = "falls", "timers or windows that work by the clock", _PAUSES
+    else:
+        verb, cause, besides = "falls", "polls that find nothing", ""
     return [
         f"a tuple's service time {verb} from {1000 * effect.slow:.3g} ms at {effect.slow_per_s:.4g} tuples a second to "
         f"{1000 * effect.fast:.3g} ms at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for "

@@ -87,3 +87,14 @@ def test_service_time_that_changes_with_the_rate__is_named() -> None:
 def test_service_time_of_an_idle_operator__is_not_named() -> None:
     # 50 · 0.4 ms and 100 · 0.2 ms: busy for 2 % of the time at both rates.
     assert notes((50, 0.4, 1.0), (100, 0.2, 1.0)) == []
+
+
+def test_polls_of_a_source__are_no_timers() -> None:
+    # Polls take 2 s of 20: 1000 tuples of 1 ms take 3 ms each, 4000 take 1.5 ms.
+    samples = [
+        OperatorSample("a", 0, SPAN_S, 2 + 0.001 * n, 0.0, n, {"a->b": n}, began_s=SPAN_S * at, age_s=600.0, arrivals=n)
+        for at, n in enumerate((1000.0, 4000.0))
+    ]
+    (note,) = [note for note in calibrated(LINE, samples, ASSUMED).operators["a"].notes if "for all rates" in note]
+    assert "falls from 3 ms at 50 tuples a second to 1.5 ms at 200, as of polls that find nothing" in note
+    assert "pauses" not in note

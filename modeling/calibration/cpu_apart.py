@@ -127,7 +127,7 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
     fit = _fit(samples, list(rows.values()), sources)
     for row in rows.values():
         there = [samples[at] for at in row]
-        cores, full = there[0].container_cores, _full(there[0])
+        cores, full = there[0].container_cores, in_full_container(there[0])
         cpu_s = _shared_out(there, fit.per_tuple_s)
         waits_s = _waits_s(there, cpu_s, fit.idle_cores.value)
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
@@ -165,7 +165,7 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
         if not any(_never_waits(samples[at]) for at in row):
             waking_s[number] = WAKING_CORES * span_s[number]
         there = frozenset((each.operator, each.index, each.parallelism) for each in (samples[at] for at in row))
-        alike.append(there if _full(samples[row[0]]) else number)
+        alike.append(there if in_full_container(samples[row[0]]) else number)
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
@@ -304,13 +304,13 @@ def _computed_s(there: Sequence[OperatorSample]) -> Floats:
     cores = there[0].container_cores
     if cores is None:
         return busy_s
-    if _full(there[0]):
+    if in_full_container(there[0]):
         return np.asarray(busy_s * min(1.0, (there[0].container_cpu_s or 0.0) / max(float(busy_s.sum()), 1e-300)))
     active = np.minimum(1.0, busy_s / np.array([sample.span_s for sample in there]))
     return np.asarray(busy_s / stretches(active, cores))
 
 
-def _full(sample: OperatorSample) -> bool:
+def in_full_container(sample: OperatorSample) -> bool:
     """Whether its container used nearly all its cores."""
     cores, cpu_s = sample.container_cores, sample.container_cpu_s or 0.0
     return cores is not None and cpu_s >= FULL * cores * sample.span_s
@@ -339,7 +339,7 @@ def _waits_s(there: Sequence[OperatorSample], cpu_s: Floats, idle_cores: float) 
         return np.zeros(len(there))
     span_s = np.array([sample.span_s for sample in there])
     busy_s = np.array([sample.busy_s for sample in there])
-    if _full(there[0]):
+    if in_full_container(there[0]):
         return np.asarray(np.maximum(busy_s - cpu_s, 0.0))
     used = np.append(cpu_s / span_s, min(1.0, idle_cores))
     waited_s = active_shares(used, cores)[:-1] * span_s - cpu_s

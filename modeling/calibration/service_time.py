@@ -7,6 +7,7 @@ import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
+from modeling.calibration.cpu_apart import in_full_container
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
@@ -119,8 +120,13 @@ def _at_other_rates(
     """The note on a service time that changes with the rate, of an operator that is not idle anyway. usual_s: busy
     seconds if only the mix of inputs mattered.
     """
+    # Of what a full container left of busy time, all waiting for cores is taken out; elsewhere what is estimated.
+    at = [number for number, sample in enumerate(samples) if not in_full_container(sample)]
+    if not at:
+        return []
+    samples, tuples = [samples[number] for number in at], tuples[at]
     busiest = max(sample.busy_s / sample.span_s for sample in samples)
-    effect = rate_effect(samples, tuples, busy_s, usual_s, tuples / max(1.0, known.service_cv2), MACHINES)
+    effect = rate_effect(samples, tuples, busy_s[at], usual_s[at], tuples / max(1.0, known.service_cv2), MACHINES)
     if effect is None or busiest < IDLE:
         return []
     if effect.rises:

@@ -98,3 +98,17 @@ def test_polls_of_a_source__are_no_timers() -> None:
     (note,) = [note for note in calibrated(LINE, samples, ASSUMED).operators["a"].notes if "for all rates" in note]
     assert "falls from 3 ms at 50 tuples a second to 1.5 ms at 200, as of polls that find nothing" in note
     assert "pauses" not in note
+
+
+def test_service_time_in_a_full_container__is_not_compared_with_that_in_others() -> None:
+    # A quota of .15 cores stops a thread for most of the time: busy for .7 s a second at 60/s, of which .08 computes.
+    samples = [
+        OperatorSample(
+            "b", 0, SPAN_S, SPAN_S * busy, 0.0, SPAN_S * per_s, {}, began_s=SPAN_S * at, age_s=600.0, container="x",
+            container_cpu_s=SPAN_S * cores, container_cores=0.15,
+        )
+        for at, (per_s, busy, cores) in enumerate([(130, 1.0, 0.15), (60, 0.7, 0.08)])
+    ]  # fmt: skip
+    assert not any(
+        "service time" in note for note in calibrated(LINE, samples, ASSUMED).operators["b"].notes if "falls" in note
+    )

@@ -233,9 +233,10 @@ class _Use:
     def added_up(self, alike: Sequence[object]) -> "_Use":
         """Rows that are equal in `alike` as one."""
         of = _numbers(alike)
-        to = (np.arange(of.max() + 1)[:, None] == of).astype(np.float64)
-        error_s = np.sqrt(to @ (self.error_s**2 + self.pace_s**2))
-        return _Use(to @ self.tuples, to @ self.span_s, to @ self.total_s, error_s, 0 * error_s, np.arange(len(to)))
+        tuples = np.stack([np.bincount(of, column) for column in self.tuples.T], axis=1)
+        span_s, total_s = np.bincount(of, self.span_s), np.bincount(of, self.total_s)
+        error_s = np.sqrt(np.bincount(of, self.error_s**2 + self.pace_s**2))
+        return _Use(tuples, span_s, total_s, error_s, np.zeros(len(span_s)), np.arange(len(span_s)))
 
     def solved(self, prior: _Prior, idle: Measured) -> tuple[Floats, Measured]:
         """CPU seconds per tuple of each operator, and cores without work. idle: what these are taken for before."""

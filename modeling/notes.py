@@ -167,6 +167,20 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         lines.append(
             "checkpoints are unaligned: they hold the tuples in buffers, of which state and downtime here know nothing"
         )
+    changing, uneven = (
+        ", ".join(name for name in topology.order if feature in profiles[name].features)
+        for feature in (Feature.RATE_DEPENDENT, Feature.UNEVEN_PARTS)
+    )
+    if changing:
+        lines.append(
+            f"what a tuple of {changing} takes or makes changed with the rate when it was measured, as of joins or "
+            "timers: what is said holds at the rates of then; calibrate at the rate that plans are for"
+        )
+    if uneven:
+        lines.append(
+            f"instances of {uneven} worked on unequal parts when they were measured; even ones are assumed, so "
+            "the busiest is full before that is said"
+        )
     on_disk = [
         name
         for name in topology.order

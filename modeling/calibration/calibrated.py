@@ -22,7 +22,7 @@ from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
-from modeling.inputs.operator_profile import OperatorProfile, Profiles
+from modeling.inputs.operator_profile import Feature, OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
 _WITH_ERROR = ("cpu_s", "idle_cores", "container_idle_cores")
@@ -107,7 +107,9 @@ def calibrated(
     for name, operator in operators.items():
         operators[name] = replace(operator, notes=(*operator.notes, *apart.notes(name)))
     for name, note in uneven_parts(topology, {name: kept.used for name, kept in sets.items()}).items():
-        operators[name] = replace(operators[name], notes=(*operators[name].notes, note))
+        profile = operators[name].profile
+        profile = replace(profile, features=tuple(sorted({*profile.features, Feature.UNEVEN_PARTS})))
+        operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))
     for name, full in calling.items():
         profile, note = full.calibrated(operators[name].profile)
         operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))
@@ -196,7 +198,7 @@ def _calibrated(
         input_selectivity=_by_input(declared, ratios, inputs),
         stream_keys=_keys(declared, skew),
         samples=len(kept.used),
-        features=tuple(sorted({each for sample in kept.used for each in sample.features})),
+        features=_features(kept, declared, [ratios.rate_dependent, None if times is None else times.rate_dependent]),
     )
     # Discard earlier knowledge of parameters that were measured now or no longer exist.
     before, now = parameters(declared), parameters(profile)
@@ -210,6 +212,17 @@ def _calibrated(
     if spread is not None and spread.note:
         notes.append(spread.note)
     return CalibratedOperator(profile, len(kept.used), kept.dropped, kept.censored, tuple(notes))
+
+
+def _features(kept: Sifted, declared: OperatorProfile, rate_dependent: Sequence[bool | None]) -> tuple[Feature, ...]:
+    """What its samples show, and of rates what was known where they show one only. rate_dependent: of times and ratios,
+    None where unknown.
+    """
+    seen = {each for sample in kept.used for each in sample.features}
+    known = [each for each in rate_dependent if each is not None]
+    if any(known) if known else Feature.RATE_DEPENDENT in declared.features:
+        seen.add(Feature.RATE_DEPENDENT)
+    return tuple(sorted(seen))
 
 
 def _of_busy_time(times: ServiceTimes | None, held_back: int, samples: int) -> tuple[str, ...]:

@@ -18,12 +18,14 @@ from modeling.inputs.operator_profile import OperatorProfile
 @dataclass(frozen=True)
 class OutputRatios:
     """pooled: per output stream. by_input: per output stream and input stream; empty for an output whose inputs show no
-    difference, absent for one whose inputs cannot be separated.
+    difference, absent for one whose inputs cannot be separated. rate_dependent: whether any changes with the
+    rate; None if all rates are alike.
     """
 
     pooled: Mapping[str, Measured]
     by_input: Mapping[str, Mapping[str, Measured]]
     notes: tuple[str, ...]
+    rate_dependent: bool | None
 
 
 def output_ratios(
@@ -38,7 +40,7 @@ def output_ratios(
     """
     pooled: dict[str, Measured] = {}
     by_input: dict[str, Mapping[str, Measured]] = {}
-    notes = []
+    notes, changes = [], list[str]()
     for stream in outputs:
         reporting = [at for at, sample in enumerate(samples) if stream in sample.records_out]
         if tuples[reporting].sum() <= 0:
@@ -51,11 +53,11 @@ def output_ratios(
         if stream in known.windowed:
             continue
         if len(inputs) < 2:
-            notes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
+            changes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
             continue
         before = known.input_selectivity.get(stream, {})
         if not counted:
-            notes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
+            changes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
@@ -63,23 +65,25 @@ def output_ratios(
         apart = ratios_by_input(of_inputs, out[counted], before)
         seen = tuples[reporting][counted]
         usual = np.sum([ratio.value * of_inputs[name] for name, ratio in apart.ratio.items()], axis=0)
-        notes += _at_other_rates(
+        changes += _at_other_rates(
             stream, [of[number] for number in counted], seen, out[counted], usual if apart.ratio else seen
         )
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:
             notes.append(f"output on {stream} cannot be attributed to inputs: {apart.why}")
-    return OutputRatios(pooled, by_input, tuple(notes))
+    return OutputRatios(pooled, by_input, (*filter(None, changes), *notes), any(changes) if changes else None)
 
 
 def _at_other_rates(
     stream: str, samples: Sequence[OperatorSample], tuples: Floats, out: Floats, usual: Floats
 ) -> list[str]:
-    """The note on output that grows more slowly or faster than input. usual: output if only the mix mattered."""
+    """The note on output that grows more slowly or faster than input: empty if it does neither, none if rates are
+    alike. usual: output if only the mix mattered.
+    """
     effect = rate_effect(samples, tuples, out, usual, np.minimum(out, tuples))
-    if effect is None:
-        return []
+    if effect is None or not effect.significant:
+        return [] if effect is None else [""]
     verb, cause = (
         ("rises", "a join over time, whose pairs grow with the square of the rate")
         if effect.rises

@@ -33,7 +33,7 @@ _PAUSES = ", and declare pauses: tuples wait for that work"
 class ServiceTimes:
     """service, by_stream: at efficiency.measured_at instances. scale: the efficiency parameter fitted now, by name.
     alike: whether separable streams take equally long. to_anchor: factor that converts each sample's busy seconds to
-    that parallelism.
+    that parallelism. rate_dependent: whether a tuple takes longer or shorter at other rates; None if all are alike.
     """
 
     service: Measured
@@ -43,6 +43,7 @@ class ServiceTimes:
     alike: bool
     to_anchor: Floats
     notes: tuple[str, ...]
+    rate_dependent: bool | None
 
 
 def service_times(
@@ -80,11 +81,13 @@ def service_times(
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
     usual_s = _expected_s(samples, tuples, service.value, apart)
-    notes += _at_other_rates(samples, busy_s * to_anchor, tuples, usual_s, known, inputs)
+    changes = _at_other_rates(samples, busy_s * to_anchor, tuples, usual_s, known, inputs)
+    notes += filter(None, changes)
     if apart.why:
         notes.append(f"service times of its inputs cannot be separated: {apart.why}")
     by_stream = {stream: with_sittings(ratio, samples) for stream, ratio in apart.ratio.items()}
-    return ServiceTimes(service, by_stream, efficiency, scale, apart.alike, to_anchor, tuple(notes))
+    dependent = any(changes) if changes else None
+    return ServiceTimes(service, by_stream, efficiency, scale, apart.alike, to_anchor, tuple(notes), dependent)
 
 
 def _by_input(
@@ -117,8 +120,8 @@ def _at_other_rates(
     known: OperatorProfile,
     inputs: Sequence[str],
 ) -> list[str]:
-    """The note on a service time that changes with the rate, of an operator that is not idle anyway. usual_s: busy
-    seconds if only the mix of inputs mattered.
+    """The note on a service time that changes with the rate: empty if it does not, none if rates are alike or the
+    operator is idle anyway. usual_s: busy seconds if only the mix of inputs mattered.
     """
     # Of what a full container left of busy time, all waiting for cores is taken out; elsewhere what is estimated.
     at = [number for number, sample in enumerate(samples) if not in_full_container(sample)]
@@ -129,6 +132,8 @@ def _at_other_rates(
     effect = rate_effect(samples, tuples, busy_s[at], usual_s[at], tuples / max(1.0, known.service_cv2), MACHINES)
     if effect is None or busiest < IDLE:
         return []
+    if not effect.significant:
+        return [""]
     if effect.rises:
         verb, cause, besides = (
             "rises",

@@ -50,12 +50,13 @@ def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:
 
 @dataclass(frozen=True)
 class RateEffect:
-    """slow, fast: amount per tuple at slow_per_s and fast_per_s tuples a second."""
+    """slow, fast: amount per tuple at slow_per_s and fast_per_s tuples a second. significant: whether they differ."""
 
     slow_per_s: float
     slow: float
     fast_per_s: float
     fast: float
+    significant: bool
 
     @property
     def rises(self) -> bool:
@@ -70,7 +71,8 @@ def rate_effect(
     counts: Floats,
     least: float = CHANGES,
 ) -> RateEffect | None:
-    """How the amount per tuple of one operator differs between its slowest and its fastest span; None if it does not.
+    """How the amount per tuple of one operator differs between its slowest and its fastest span; None if these are
+    about as fast.
 
     One number per sample: expected, what it would amount to if only the mix of its inputs mattered; counts, of the
     events that make the amount vary by chance, as Poisson. least: relative change from which it is told.
@@ -83,8 +85,8 @@ def rate_effect(
     if len(seen) < 2:
         return None
     (slow_per_s, slow, few), (fast_per_s, fast, many) = (at(seen, key=itemgetter(0)) for at in (min, max))
-    chance = SIGMAS * float(np.sqrt(1 / few + 1 / many))
-    if fast_per_s < FASTER * slow_per_s or abs(fast - slow) < max(least, chance) * slow:
+    if fast_per_s < FASTER * slow_per_s:
         return None
-    each = float(expected.sum() / tuples.sum())
-    return RateEffect(slow_per_s, slow * each, fast_per_s, fast * each)
+    chance, each = SIGMAS * float(np.sqrt(1 / few + 1 / many)), float(expected.sum() / tuples.sum())
+    significant = abs(fast - slow) >= max(least, chance) * slow
+    return RateEffect(slow_per_s, slow * each, fast_per_s, fast * each, significant)

@@ -42,14 +42,17 @@ _SECONDS, _AMOUNTS = (
 
 
 class Feature(StrEnum):
-    """Features of a job that an engine reports and the model leaves out.
+    """Features of a job that an engine reports, or its samples show, and the model leaves out.
 
     UNALIGNED_CHECKPOINTS: tuples in buffers become part of checkpoints. STATE_ON_DISK: state whose access slows down
-    as it grows, as in RocksDB.
+    as it grows, as in RocksDB. RATE_DEPENDENT: what a tuple costs or makes changes with the rate. UNEVEN_PARTS:
+    instances work on unequal parts that no key explains.
     """
 
     UNALIGNED_CHECKPOINTS = "unaligned_checkpoints"
     STATE_ON_DISK = "state_on_disk"
+    RATE_DEPENDENT = "rate_dependent"
+    UNEVEN_PARTS = "uneven_parts"
 
 
 @dataclass(frozen=True)

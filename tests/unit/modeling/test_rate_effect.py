@@ -1,10 +1,14 @@
 """Joins, timers and the like, of which one output ratio and one service time hold for one rate: notes name them."""
 
+from dataclasses import replace
+
 import pytest
 
 from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.evaluate import evaluate
+from modeling.inputs.operator_profile import Feature, OperatorProfile, Profiles
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from tests.unit.modeling.calibration_samples import DECLARED, JOIN, joined
 
@@ -82,6 +86,27 @@ def test_service_time_that_changes_with_the_rate__is_named() -> None:
     assert "service time falls from 5 ms at 50 tuples a second to 3 ms at 100" in note
     assert "timers" in note
     assert "declare pauses" in note
+
+
+def test_an_estimate_by_numbers_of_one_rate__says_so_until_calibrated_afresh() -> None:
+    def sampled(per_s: float, out: float, at: int) -> OperatorSample:
+        made = {"b->c": SPAN_S * per_s * out}
+        return OperatorSample("b", 0, SPAN_S, 1.0, 0.0, SPAN_S * per_s, made, began_s=SPAN_S * at, age_s=600.0)
+
+    def said(profiles: Profiles) -> list[str]:
+        plan = PhysicalPlan("line", dict.fromkeys("abc", 1))
+        return [note for note in evaluate(LINE, profiles, plan, {"a": 1.0}).notes if "changed with the rate" in note]
+
+    both = calibrated(LINE, [sampled(100, 1.0, 0), sampled(200, 2.0, 1)], ASSUMED).profiles
+    assert both["b"].features == (Feature.RATE_DEPENDENT,)
+    (note,) = said(both)
+    assert note.startswith("what a tuple of b takes or makes")
+    # One rate shows nothing new; two that are alike end it; afresh nothing is known.
+    alike = [sampled(100, 2.0, 2), sampled(200, 2.0, 3)]
+    alike = [replace(one, busy_s=at + 1.0) for at, one in enumerate(alike)]  # half a millisecond each
+    assert said(calibrated(LINE, alike, both).profiles) == []
+    assert said(calibrated(LINE, [sampled(200, 2.0, 2)], both).profiles) == [note]
+    assert said(calibrated(LINE, [sampled(200, 2.0, 2)], ASSUMED).profiles) == []
 
 
 def test_service_time_of_an_idle_operator__is_not_named() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from modeling.calibration.calibrated import calibrated
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 
 HOT = (70.0, 10.0, 10.0, 10.0)
@@ -42,6 +44,26 @@ def test_a_hot_partition__is_named_at_its_source_alone() -> None:
     assert "the busiest of 4 instances takes 70% of the tuples, not 25%, as of unequal partitions" in found["a"]
     assert "full at 0.36 of the load" in found["a"]
     assert notes([Grouping.SHUFFLE], EVEN, EVEN) == {}
+
+
+def test_an_estimate__says_that_parts_were_unequal() -> None:
+    topology = Topology("one", (Operator("a"),), ())
+
+    def profiles(parts: Sequence[float], before: Mapping[str, OperatorProfile]) -> Mapping[str, OperatorProfile]:
+        samples = [
+            OperatorSample("a", at, 60.0, 6.0, 0.0, 60 * per_s, {}, age_s=600.0, parallelism=4)
+            for at, per_s in enumerate(parts)
+        ]
+        return calibrated(topology, samples, before).profiles
+
+    def said(known: Mapping[str, OperatorProfile]) -> list[str]:
+        notes = evaluate(topology, known, PhysicalPlan("one", {"a": 4}), {"a": 1.0}).notes
+        return [note for note in notes if "unequal parts" in note]
+
+    hot = profiles(HOT, {"a": OperatorProfile("a", 1.0)})
+    (note,) = said(hot)
+    assert note.startswith("instances of a worked on unequal parts")
+    assert said(profiles(EVEN, hot)) == []
 
 
 def test_partitions_that_instances_share_unequally__are_no_surprise() -> None:

@@ -59,6 +59,9 @@ def routing(
         case Grouping.FIELDS:
             shared = key_shares(engine, downstream, max_parallelism, keys)
             return Routing(shared, downstream == 1 or unplaced(engine, keys) is None)
+        case Grouping.FORWARD if upstream != downstream:
+            # Flink rebalances what was forward at the parallelism that the job was submitted with.
+            return Routing(np.full((upstream, downstream), 1 / downstream))
         case Grouping.FORWARD | Grouping.RESCALE:
             return Routing(_pointwise(upstream, downstream))
         case Grouping.LOCAL_OR_SHUFFLE:

@@ -441,6 +441,8 @@ def senders_and_receivers(
     turn.
     """
     up, down = np.asarray(upstream, dtype=np.float64), np.asarray(downstream, dtype=np.float64)
+    if grouping is Grouping.FORWARD:
+        return np.where(up == down, 1.0, up), np.where(up == down, 1.0, down)
     if grouping in ONE_BY_ONE:
         return np.maximum(up // down, 1.0), np.maximum(down // up, 1.0)
     return up, down if grouping in (Grouping.SHUFFLE, Grouping.LOCAL_OR_SHUFFLE) else np.ones_like(down)

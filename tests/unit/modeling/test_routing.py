@@ -67,6 +67,9 @@ def test_rescale__deals_to_the_own_part_of_the_readers_and_forward_one_to_one() 
     # Writers 0 to 4 of 5 over 2 readers: the first reads 0 and 1, the second 2, 3 and 4.
     assert routing(Grouping.RESCALE, 5, 2).shares.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
     assert routing(Grouping.FORWARD, 3, 3).shares.tolist() == np.eye(3).tolist()
+    # To another parallelism Flink rebalances: on 2.3, 2 writers gave 3 readers 343, 343 and 342 tuples.
+    assert routing(Grouping.FORWARD, 2, 4).shares.tolist() == [[0.25] * 4] * 2
+    assert routing(Grouping.FORWARD, 4, 2).shares.tolist() == [[0.5] * 2] * 4
 
 
 def test_local_or_shuffle__prefers_the_own_worker_in_storm_and_is_a_shuffle_in_heron() -> None:

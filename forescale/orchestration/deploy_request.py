@@ -7,6 +7,7 @@ from airflow.sdk import Param
 
 from forecasting.arrivals.grid import typed_moment
 from forescale.files.shown import shown
+from forescale.files.typed_plan import parallelism_of
 from forescale.settings import Settings
 from planner.errors import PlanError
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from forescale.situation.workspace import Workspace
 
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
+
+TYPED_PLAN = r"^\s*[^=,]+=\s*[1-9][0-9]*\s*(,\s*[^=,]+=\s*[1-9][0-9]*\s*)*$"
 
 FORM = {
     "step_id": Param(
@@ -29,11 +32,14 @@ FORM = {
     ),
     "parallelism": Param(
         None,
-        type=["null", "object"],
+        # Airflow draws the field of the first type: its editor of JSON closes quotes that are closed already.
+        type=["null", "string", "object"],
+        pattern=TYPED_PLAN,
+        maxLength=2000,
         minProperties=1,
         additionalProperties={"type": "integer", "minimum": 1},
         title="Parallelism",
-        description='Instances per operator, like {"ingest": 1, "count": 2}; others keep their parallelism.',
+        description="Instances per operator, like ingest=1,count=2; others keep their parallelism.",
     ),
     "when": Param(
         None,
@@ -74,12 +80,13 @@ def requested_step(workspace: "Workspace", form: Mapping[str, Any], *, run_id: s
         raise ValueError("the form names nothing to deploy; give a step_id, or a topology and its parallelism")
     from forescale.jobs.requested_deployment import request_deployment
 
+    asked = form["parallelism"]
     if form["override"]:
         check_may_override(workspace.settings, by)
     return request_deployment(
         workspace,
         form["topology"],
-        parallelism=form["parallelism"],
+        parallelism=parallelism_of("Parallelism", asked) if isinstance(asked, str) else asked,
         deploy_at=typed_moment(form["when"], "deploy time", ValueError) if form["when"] else None,
         by=by,
         request_id=run_id,

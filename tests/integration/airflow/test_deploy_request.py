@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk.exceptions import ParamValidationError
 from ledger_decisions import schedule_of
 from shadow_days import NAME, install
 
@@ -35,6 +36,24 @@ EMPTY: dict[str, Any] = {name: param.value for name, param in FORM.items()}
 def test_form__that_cannot_be_is_refused_with_the_remedy(form: dict[str, Any], reason: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=reason):
         requested_step(Workspace(Settings(home=tmp_path)), form, run_id="r", by="test")
+
+
+def test_form__takes_a_plan_as_it_is_typed_or_as_a_program_sends_it(tmp_path: Path) -> None:
+    workspace = Workspace(install(tmp_path, "act"))
+    for run_id, typed in (("r1", " read=2, count=9"), ("r2", {"read": 2, "count": 9})):
+        made = requested_step(workspace, EMPTY | {"topology": NAME, "parallelism": typed}, run_id=run_id, by="test")
+        assert dict(workspace.ledger.step(made.step_id).plan.parallelism) == {"read": 2, "count": 9}
+
+
+def test_form__draws_a_field_of_text_for_a_plan_and_refuses_what_is_none() -> None:
+    field = FORM["parallelism"]
+    # Airflow draws the field of the first type that is not null.
+    assert next(kind for kind in field.schema["type"] if kind != "null") == "string"
+    for good in ("count=2", "read=1,count=2", " read = 1 , count = 2 ", {"count": 2}, None):
+        assert field.resolve(good) == good
+    for wrong in ("many", "count=0", "count=", "count=2,", "=2", "count=two", {"count": 0}, {}):
+        with pytest.raises(ParamValidationError):
+            field.resolve(wrong)
 
 
 def test_form__that_names_a_shadow_step_is_refused_before_anybody_waits_for_its_time(tmp_path: Path) -> None:

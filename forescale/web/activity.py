@@ -64,10 +64,11 @@ def actions() -> Actions:
         below_airflow("/required_actions?response_received=false"),
         below_airflow("/dags/aggregate"),
         {
-            dag_id: below_airflow(f"/dags/{dag_id}/runs/{quote(run_id, safe='')}")
-            for dag_id, (run_id, state) in newest.items()
+            dag_id: below_airflow(f"/dags/{dag_id}/runs/{quote(run_id, safe='')}{failed}")
+            for dag_id, (run_id, state, failed) in newest.items()
             if state == DagRunState.FAILED
         },
+        below_airflow("/dags/plan"),
     )
 
 
@@ -78,8 +79,10 @@ def _form(run_id: str, map_index: int) -> str:
     )
 
 
-def _newest_ended(session: "Session", dag_id: str) -> tuple[str, str]:
-    """Id and state of the newest run that has ended, empty without one. A run under way may yet mend a failure."""
+def _newest_ended(session: "Session", dag_id: str) -> tuple[str, str, str]:
+    """Id and state of the newest run that has ended, and the end of the address of its failed task, whose log says why;
+    empty without one. A run under way may yet mend a failure.
+    """
     from airflow.models.dagrun import DagRun
     from airflow.utils.state import DagRunState
     from sqlalchemy import select
@@ -91,7 +94,28 @@ def _newest_ended(session: "Session", dag_id: str) -> tuple[str, str]:
         .order_by(DagRun.end_date.desc())
         .limit(1)
     ).first()
-    return (newest[0], str(newest[1])) if newest else ("", "")
+    return (newest[0], str(newest[1]), _failed_task(session, dag_id, newest[0])) if newest else ("", "", "")
+
+
+def _failed_task(session: "Session", dag_id: str, run_id: str) -> str:
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.state import TaskInstanceState
+    from sqlalchemy import select
+
+    first = session.execute(
+        select(TaskInstance.task_id, TaskInstance.map_index)
+        .where(
+            TaskInstance.dag_id == dag_id,
+            TaskInstance.run_id == run_id,
+            TaskInstance.state == TaskInstanceState.FAILED,
+        )
+        .order_by(TaskInstance.end_date)
+        .limit(1)
+    ).first()
+    if first is None:
+        return ""
+    task_id, map_index = first
+    return f"/tasks/{task_id}" + (f"/mapped/{map_index}" if map_index >= 0 else "")
 
 
 def _usual_s(session: "Session", dag_id: str) -> float | None:

@@ -36,9 +36,9 @@ class Review:
 
 @dataclass(frozen=True)
 class Actions:
-    """under_way: oldest first. reviews: the open ones, oldest first. answer, decide: addresses of Airflow's list of
-    reviews and of the DAG that starts a decision. failed: address of the newest run of each DAG whose newest run
-    failed.
+    """under_way: oldest first. reviews: the open ones, oldest first. answer, decide, ask: addresses of Airflow's list
+    of reviews, of the DAG that starts a decision and of the one that asks for its review. failed: address of what
+    failed in the newest run of each DAG whose newest run failed.
     """
 
     under_way: Sequence[Activity]
@@ -46,6 +46,7 @@ class Actions:
     answer: str
     decide: str
     failed: Mapping[str, str] = field(default_factory=dict)
+    ask: str = ""
 
     @property
     def news(self) -> list[str]:

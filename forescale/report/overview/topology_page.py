@@ -67,6 +67,7 @@ def render_topology_page(
         pages=pages,
         overview=overview,
         form=_form(actions, standing.topology),
+        asks_again=_asks_again(actions, standing.topology),
         decisions=_decisions_table(decisions, local) if decisions else None,
     )
 
@@ -82,11 +83,22 @@ def _in_one_line(cell: Cell) -> str:
 
 
 def _form(actions: Actions | None, topology: str) -> str:
-    """Address of the form of the newest open review, else of Airflow's list; empty outside Airflow."""
+    """Address of the form of the newest open review, else of what asks for one; empty outside Airflow."""
     if actions is None:
         return ""
+    if _asks_again(actions, topology):
+        return actions.ask
     reviews = actions.of(topology).reviews
     return reviews[-1].form if reviews else actions.answer
+
+
+def _asks_again(actions: Actions | None, topology: str) -> bool:
+    """Whether Airflow has no open review of it and will not open one: it was left undecided, or answered by an edit
+    that was refused. A review of which Airflow does not say the topology may be its own.
+    """
+    if actions is None or not actions.ask or any(each.dag_id == "plan" for each in actions.under_way):
+        return False
+    return not any(each.topology in (topology, "") for each in actions.reviews)
 
 
 def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:

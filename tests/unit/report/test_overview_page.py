@@ -1,5 +1,6 @@
 """The page of all topologies, and that of one: what they say, and that names do nothing."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -187,3 +188,22 @@ def test_topology_page__begins_with_its_state_and_its_decision_in_local_time() -
     assert text.index("Runs") < text.index("Asked of you") < text.index("Alarms")
     assert '<a class="button" href="/form-2" target="_top">Answer in Airflow</a>' in page
     assert '<a href="/form-2" target="_top">Answer 1 review</a>' in page
+
+
+def test_topology_page__leads_to_where_airflow_asks_again_where_no_review_is_open() -> None:
+    proposal = replace(sample_decision().proposal, states={})
+
+    def button(under_way: list[Activity], *reviews: Review) -> str:
+        actions = Actions(under_way, reviews, "/reviews", "/dags/aggregate", ask="/dags/plan")
+        page = render_topology_page(
+            STANDING, [], NOW, proposal=proposal, picture="", pages={}, overview="/", actions=actions
+        )
+        (found,) = re.findall('<a class="button" href="([^"]*)"[^>]*>([^<]*)<', page)
+        return ": ".join(found)
+
+    # Left undecided, or answered by an edit that was refused
+    assert button([], Review("another", "/form-1")) == "/dags/plan: Have Airflow ask again (button Trigger)"
+    assert button([], Review(TOPOLOGY, "/form-2")) == "/form-2: Answer in Airflow"
+    # Airflow is about to ask, or does not say which topology it asks about.
+    assert button([Activity("plan", 3, None)]) == "/reviews: Answer in Airflow"
+    assert button([], Review("", "/form-3")) == "/reviews: Answer in Airflow"

@@ -70,7 +70,7 @@ def outcome_table(topology: str, outcomes: Sequence[tuple[StepEntry, Outcome]]) 
         )
         for step, known in outcomes
     ]
-    return table(f"deployments of {topology}", ["step", "runs since (UTC)", "state", "plan", *numbers], rows)
+    return table(f"deployments of {topology}", ["step", "in place at (UTC)", "state", "plan", *numbers], rows)
 
 
 def outcome_json(step: StepEntry, known: Outcome) -> dict[str, Any]:

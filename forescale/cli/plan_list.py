@@ -1,10 +1,16 @@
 """`forescale plan list`: where the steps of schedules stand."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from forescale.cli.installation import workspace_of
 from forescale.cli.options import SomeTopology
 from forescale.cli.output import AsJson, console, plain, say_json, table
+
+if TYPE_CHECKING:
+    from planner.ledger.entries import StepEntry
+    from planner.ledger.ledger import Ledger
 
 LISTED, LISTED_OF_EACH = 500, 100
 """Steps that are read, the newest: of one topology, and of each where none is named."""
@@ -16,8 +22,6 @@ def list_steps(
     as_json: AsJson = False,
 ) -> None:
     """The newest steps, of one topology or all, and where each is."""
-    from forescale.report.kit.step_reasons import reason_words
-
     workspace = workspace_of(context)
     ledger = workspace.ledger
     names = ledger.step_topologies() if topology is None else [workspace.config(topology).topology]
@@ -33,7 +37,7 @@ def list_steps(
                 "deploy_at": step.deploy_at,
                 "state": str(step.state),
                 "parallelism": dict(step.plan.parallelism),
-                "reason": reason_words(step),
+                "reason": _why(ledger, step),
             }
             for name in names
             for step in steps[name]
@@ -42,10 +46,21 @@ def list_steps(
         say_json({"topology": topology, "steps": body, "earlier": more})
         return
     for name in names:
-        rows = [(s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), reason_words(s)) for s in steps[name]]
+        rows = [(s.id, f"{s.deploy_at:%Y-%m-%d %H:%M}", s.state, s.plan.brief(), _why(ledger, s)) for s in steps[name]]
         console.print(table(f"steps of {name}", ["step", "deploy at (UTC)", "state", "plan", "why"], rows))
         if earlier[name] > 0:
             how = f"; `forescale plan list {name}` lists more" if topology is None else ""
             plain(f"the {limit} newest of {name}; earlier ones are in the ledger: {earlier[name]}{how}")
     if not names:
         plain("no topology has a step so far: `forescale plan TOPOLOGY` proposes some")
+
+
+def _why(ledger: "Ledger", step: "StepEntry") -> str:
+    """Why it is in its state; of a plan by hand also who asked for it and why, which its later states do not say."""
+    from forescale.report.kit.step_reasons import reason_words, why_words
+    from planner.ledger.step_state import Maker, StepState
+
+    if step.made_by is not Maker.PERSON or step.state is StepState.APPROVED:
+        return reason_words(step)
+    first = ledger.events(step.id)[0]
+    return "; ".join(filter(None, [why_words(first.cause or first.why), reason_words(step)]))

@@ -119,7 +119,8 @@ def _deployment_words(cause: StepCause) -> str:
     match cause.kind:
         case StepCauseKind.RUNS:
             after = "" if cause.downtime_s is None else f" after {cause.downtime_s:.2g} s of downtime"
-            runs = f"runs since {cause.at:%Y-%m-%d %H:%M:%S} UTC{after}"
+            # Read later, too, when another plan may run.
+            runs = f"in place at {cause.at:%Y-%m-%d %H:%M:%S} UTC{after}"
             if cause.floor:
                 runs = f"{brief(cause.plan)} {runs}; the floor is {brief(cause.floor)}"
             return "; ".join(filter(None, [runs, cause.detail]))

@@ -42,7 +42,7 @@ def test_deploy__of_a_topology_file_runs_is_verified_and_listed(
     with Controllers(kubernetes, NAMESPACE, (DEPLOYMENT, STATEFUL_SET)).running():
         asked = _json(capsys, "deploy", "now", shop, "--set", "orders=3", "--set", "prices=2")
     assert asked["state"] == "verified"
-    assert asked["detail"].startswith("runs since ")
+    assert asked["detail"].startswith("in place at ")
     steps = _json(capsys, "plan", "list", shop)["steps"]
     assert [(step["state"], step["parallelism"]) for step in steps] == [
         ("verified", {"orders": 3, "prices": 2, "bills": 1})

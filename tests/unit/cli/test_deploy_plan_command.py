@@ -131,7 +131,7 @@ def test_a_deployed_plan__is_named_once_in_each_answer(settings: Settings, capsy
         assert ended.value.code == 0
         said = " ".join(capsys.readouterr().out.split())
         assert said.count("read 1 · count 7") == 1, said
-        assert "runs since 2026-03-02 06:00:30 UTC" in said.replace(" │ │ │ │ │ ", " ")
+        assert "in place at 2026-03-02 06:00:30 UTC" in said.replace(" │ │ │ │ │ ", " ")
 
 
 def test_a_plan_of_a_job_that_has_just_begun__notes_that_it_is_not_measured_yet(

@@ -1,5 +1,7 @@
 """What a terminal says to whoever wants the plan before back, once and again, after a step was deployed."""
 
+import getpass
+import json
 import re
 import shlex
 from datetime import timedelta
@@ -86,3 +88,16 @@ def test_a_step_that_was_called_off__is_refused_with_who_did_it_and_how_to_deplo
     assert f"step {second.id} ({second.plan.brief()}) is not deployed: it is vetoed (vetoed by ben)" in said
     told(capsys, *command_in(said), code=0)
     assert runs(settings) == dict(second.plan.parallelism)
+
+
+def test_list__says_who_deployed_a_plan_by_hand_and_why_and_of_no_plan_that_is_gone_that_it_runs(
+    settings: Settings, deployed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, "deploy", "now", NAME, "--set=count=8", "--why", "a fair", code=0)
+    steps = {
+        each["step_id"]: each for each in json.loads(told(capsys, "plan", "list", NAME, "--json", code=0))["steps"]
+    }
+    (by_hand,) = (step for step in steps.values() if step["schedule_id"] is None)
+    assert by_hand["reason"].startswith(f"asked for by {getpass.getuser()} (a fair); in place at 2026-03-02 ")
+    assert steps[deployed[0]]["state"] == by_hand["state"] == "verified"
+    assert "runs" not in steps[deployed[0]]["reason"]

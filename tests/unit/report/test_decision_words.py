@@ -153,10 +153,10 @@ CAUSES = {
     "floor work 3 · tail 8 on what runs; work 5 above the floor is not forescale's to lower; planning.max_instances of "
     "14 leaves room for tail 4 of 8": StepCause(Kind.FLOORED, plan=COUNTS, floor={"work": 3, "tail": 8}, bound=14),
     "the job needs what the step would take away": StepCause(Kind.NEEDED),
-    "runs since 2026-03-02 12:00:00 UTC after 25 s of downtime; two containers": StepCause(
+    "in place at 2026-03-02 12:00:00 UTC after 25 s of downtime; two containers": StepCause(
         Kind.RUNS, at=NOON, downtime_s=25.0, detail="two containers"
     ),
-    "work 5 · tail 4 runs since 2026-03-02 12:00:00 UTC; the floor is work 3": StepCause(
+    "work 5 · tail 4 in place at 2026-03-02 12:00:00 UTC; the floor is work 3": StepCause(
         Kind.RUNS, at=NOON, plan=COUNTS, floor={"work": 3}
     ),
     "refused, nothing changed: no slots": StepCause(Kind.REFUSED, detail="no slots"),

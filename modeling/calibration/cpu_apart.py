@@ -233,10 +233,11 @@ class _Use:
     def added_up(self, alike: Sequence[object]) -> "_Use":
         """Rows that are equal in `alike` as one."""
         of = _numbers(alike)
-        tuples = np.stack([np.bincount(of, column) for column in self.tuples.T], axis=1)
-        span_s, total_s = np.bincount(of, self.span_s), np.bincount(of, self.total_s)
-        error_s = np.sqrt(np.bincount(of, self.error_s**2 + self.pace_s**2))
-        return _Use(tuples, span_s, total_s, error_s, np.zeros(len(span_s)), np.arange(len(span_s)))
+        each = (*self.tuples.T, self.span_s, self.total_s, self.error_s**2 + self.pace_s**2)
+        sums: list[Floats] = [np.asarray(np.bincount(of, one), dtype=np.float64) for one in each]
+        *columns, span_s, total_s, square_s2 = sums
+        tuples: Floats = np.stack(columns, axis=1)
+        return _Use(tuples, span_s, total_s, np.sqrt(square_s2), np.zeros(len(span_s)), np.arange(len(span_s)))
 
     def solved(self, prior: _Prior, idle: Measured) -> tuple[Floats, Measured]:
         """CPU seconds per tuple of each operator, and cores without work. idle: what these are taken for before."""

@@ -29,8 +29,13 @@ def proposal_of(
         entry.shadow,
         None if config is None else config.planning.max_lag_s,
         past,
-        reasons={at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED},
+        reasons=state_reasons(steps),
     )
+
+
+def state_reasons(steps: Sequence[StepEntry]) -> dict[int, str]:
+    """Why steps that are no longer proposed are in their states, by index."""
+    return {at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED}
 
 
 def _state_at(step: StepEntry, at: datetime) -> StepState:

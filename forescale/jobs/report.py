@@ -16,6 +16,7 @@ from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
+from forescale.jobs.proposals import state_reasons
 from forescale.jobs.rungs import recorded_basis
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import decision_picture, render_report
@@ -127,7 +128,7 @@ def write_schedule_report(
     outcome: of the decision, once known. last_day: the day before the decision under other policies.
     """
     config, schedule = situation.config, entry.schedule
-    planning = config.planning
+    planning, steps = config.planning, workspace.ledger.steps(schedule_id=entry.id)
     max_utilisation = planning.max_utilisation or 1.0
     profiles, model = situation.profiles, situation.model
     ahead = _outlook(config, schedule, forecasts) if schedule.basis.rung.plans else None
@@ -146,7 +147,8 @@ def write_schedule_report(
         else {index: model.estimate(step.plan, step.load_per_s) for index, step in enumerate(schedule.steps)},
         declared=config.declared_profiles(),
         links={source: workspace.tracker.run_url(one.run_id) for source, one in forecasts.items() if one.run_id},
-        states={number: str(step.state) for number, step in enumerate(workspace.ledger.steps(schedule_id=entry.id))},
+        states={number: str(step.state) for number, step in enumerate(steps)},
+        reasons=state_reasons(steps),
         outcome=outcome,
         shadow_days=_shadow_days(workspace.ledger, entry) if entry.shadow else None,
         past=past_minutes(workspace.ledger, config.topology, schedule.made_at, shadow=entry.shadow),

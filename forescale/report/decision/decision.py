@@ -55,7 +55,8 @@ class DecisionReport:
     now_estimate: the current plan under the planned peak, None if there is no forecast of it. step_estimates: each
     step's plan under its own planned load, by index, empty without a forecast. local: time zone of its times.
     links: MLflow run URL per source. states: of a step in the ledger, by index into the schedule's steps; a step
-    without one is proposed. shadow_days: of a schedule made in shadow mode, those accrued by then; None for any other.
+    without one is proposed. reasons: of these states, by index. shadow_days: of a schedule made in shadow mode, those
+    accrued by then; None for any other.
     past: minutes of the week before it, of the shadow in shadow mode. last_day: the day before it under other policies,
     None if unknown.
     Raises ReportError if parts belong to different topologies or a step index does not exist.
@@ -79,6 +80,7 @@ class DecisionReport:
     past: MinuteCount | None = None
     last_day: LastDay | None = None
     local: LocalTime = UTC_TIME
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"report of schedule {self.schedule_id!r} for topology {self.topology!r}"
@@ -114,6 +116,7 @@ class DecisionReport:
             self.max_lag_s,
             self.past,
             self.outcome is not None,
+            self.reasons,
         )
 
     @property

@@ -76,10 +76,18 @@ def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tupl
             (f"{step.replaces.instances} → {count_of(step.plan.instances, 'instance')}", *_price(step)),
             strong=True,
         ),
-        Cell(step_reason(decision.proposal, index)),
+        Cell(step_reason(decision.proposal, index), _state_reason(decision.proposal, index)),
         Cell(f"{step.bottleneck} {percent(step.utilisation)} busy", (_room(step),)),
         Cell(f"stops for {duration(step.downtime_s)}", () if step.disruption is None else (str(step.disruption),)),
     )
+
+
+def _state_reason(proposal: Proposal, index: int) -> tuple[str, ...]:
+    """Why a step that is no longer proposed is in its state, as a terminal says it."""
+    state, reason = proposal.state(index), proposal.reasons.get(index, "")
+    if proposal.in_shadow or not reason:
+        return ()
+    return (reason if reason.startswith(state) else f"{state}: {reason}",)
 
 
 def _room(step: ScheduledStep) -> str:

@@ -123,6 +123,15 @@ def test_report__asks_only_for_what_is_still_proposed() -> None:
     assert "Nothing: 3 steps verified, 1 step vetoed." in read(done)
 
 
+def test_report__says_why_a_step_was_called_off_as_a_terminal_does() -> None:
+    reason = "work 3 was deployed by hand (step hand-1): decide anew <b>"
+    states, reasons = {2: "vetoed", 3: "superseded"}, {2: "vetoed by ben", 3: reason}
+    details = read(replace(sample_decision(), states=states, reasons=reasons)).partition("Each step in detail")[2]
+    assert f"superseded: {reason}" in details
+    assert details.count("vetoed by ben") == 1
+    assert "vetoed: vetoed" not in details
+
+
 def test_report__shows_how_busy_each_operator_is_with_the_plans_of_the_steps() -> None:
     # transcribe: 2.21/s × 8.12 s / 12 = 1.495; step 1 0.02 × 8.12 / 4 = 0.041; step 2 1.35 × 8.12 / 14 = 0.783; step 3
     # 2.21 × 8.12 / 22 = 0.816; step 4 1.24 × 8.12 / 12 = 0.839.

@@ -1,6 +1,6 @@
 """The outcome of a decision, compared with what it expected."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -30,10 +30,17 @@ def _target(decision: DecisionReport, outcome: DecisionOutcome) -> str:
     if largest_s is None:
         return "Not known: no lag was measured."
     minutes = outcome.lag.violation_minutes(decision.max_lag_s)
-    kept = "Kept" if not minutes else f"Missed for {duration(60 * minutes)}"
+    lag = outcome.lag
+    so_far = _so_far(decision, lag.start + timedelta(seconds=lag.window_s * lag.lag_s.size), lag.window_s)
+    kept = f"Kept{so_far}" if not minutes else f"Missed for {duration(60 * minutes)}{so_far}"
     blind_s = 60 * outcome.lag.unmeasured_minutes
     blind = f"; {duration(blind_s)} not measured" if blind_s else ""
     return f"{kept}; the largest lag was {duration(largest_s)}, {duration(decision.max_lag_s)} allowed{blind}."
+
+
+def _so_far(decision: DecisionReport, known_until: datetime, window_s: float) -> str:
+    """Empty once it is known to the end of the horizon: until then the peak may be still to come."""
+    return "" if known_until + timedelta(seconds=window_s) > decision.schedule.end else " so far"
 
 
 def _peak(decision: DecisionReport, forecast: Forecast, series: ArrivalSeries) -> str:
@@ -47,7 +54,8 @@ def _peak(decision: DecisionReport, forecast: Forecast, series: ArrivalSeries) -
         return f"{forecast.source}: no arrivals were recorded."
     peak_per_s = float(np.nanmax(came_per_s))
     at = arrivals.start + timedelta(seconds=arrivals.window_s * int(np.nanargmax(came_per_s)))
-    came = f"{forecast.source}: {rate(peak_per_s)} at {decision.local.moment(at)}"
+    so_far = _so_far(decision, series.end, series.window_s)
+    came = f"{forecast.source}: {rate(peak_per_s)} at {decision.local.moment(at)}{so_far}"
     planned = decision.now_estimate
     planned_per_s = planned.load_per_s.get(forecast.source, 0.0) if planned else 0.0
     if planned_per_s <= 0:

@@ -1,5 +1,6 @@
 """What a reviewer reads in the report of a decision."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -261,6 +262,16 @@ def test_report__afterwards_sets_what_came_against_what_was_expected() -> None:
     assert "2 proposed 18 instances Fri 06:50 Fri 06:48 1 min 11 s 30 s over 10 min 2 min 25 s" in text
     # Deployed at 12:35, with 250 s of downtime and catch-up expected.
     assert "4 proposed 16 instances not measured Fri 12:39 not measured 30 s" in text
+
+
+def test_outcome__before_the_end_of_the_horizon_is_one_so_far() -> None:
+    whole, noon = outcome(), NOW + timedelta(hours=6)
+    series = {SOURCE: whole.arrivals.series[SOURCE].between(NOW, noon)}
+    early = replace(whole, arrivals=replace(whole.arrivals, series=series), lag=whole.lag.between(NOW, noon))
+    text = read(replace(sample_decision(), outcome=early))
+    assert "Target Kept so far; the largest lag was 2 s" in text
+    assert re.search(r"Peak ingest: \S+ at [^,]* so far, ", text)
+    assert "so far" not in read(replace(sample_decision(), outcome=whole))
 
 
 def test_outcome__without_any_lag_measured_is_not_called_kept() -> None:

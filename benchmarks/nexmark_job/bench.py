@@ -50,6 +50,7 @@ COMPILE_S, SETTLE_S, SPAN_S = 6.0, 14.0, 20.0
 what an earlier plan took in is otherwise fired, kept and snapshotted by this one."""
 STEADY, MAX_SPANS = 0.05, 4
 """A span counts once it takes in as much as the one before, within a share of that; the last of so many at most."""
+EVEN_SPANS = 3
 RISING_SPAN_S = 10.0
 CALIBRATED_SPANS = 2
 """Under each of two loads: the machine's pace, which differs from span to span, is no part of the job."""
@@ -210,7 +211,7 @@ class Query:
         told = self.told(plan, 1.0)
         self._bring(plan, next(iter(told.mst_per_s.values())))
         full = self._full()
-        measured_per_s = sustained_per_s(full.samples, self.topology.sources[0])
+        measured_per_s, steady, full_pace = self._even(full)
         load_per_s = LOAD_SHARE * measured_per_s
         offer(self._folder, {"events": load_per_s})
         self._clock.wait(SETTLE_S)
@@ -237,8 +238,8 @@ class Query:
             told_cores=0.0 if at_load.resources is None else at_load.resources.total_cores,
             measured_cores=sum(by_use[:count]),
             others=full.used.others,
-            steady=full.steady,
-            full_pace=full.pace / self._calibrated_pace,
+            steady=steady,
+            full_pace=full_pace / self._calibrated_pace,
             load_pace=load_pace,
         )
 
@@ -275,6 +276,23 @@ class Query:
                 return span
             before_per_s = now_per_s
         return replace(span, steady=False)
+
+    def _even(self, full: Span) -> tuple[float, bool, float]:
+        """Arrivals a second, shared out evenly, that the plan keeps up with; whether that is sure, and the pace then.
+
+        full: while each source takes what it can. One that shares its cores with a reader of all takes less than the
+        others, of whose tuples that reader then has more than of even arrivals: these are searched between.
+        """
+        span, source = full, self.topology.sources[0]
+        for _ in range(EVEN_SPANS):
+            even_per_s = sustained_per_s(span.samples, source)
+            taken_per_s = sum(each.records_in / each.span_s for each in span.samples if each.operator == source)
+            if taken_per_s <= (1 + STEADY) * even_per_s:
+                return even_per_s, span.steady, span.pace
+            offer(self._folder, {"events": (taken_per_s + even_per_s) / 2})
+            self._clock.wait(SETTLE_S)
+            span = self._span()
+        return sustained_per_s(span.samples, source), False, span.pace
 
     def _span(self) -> Span:
         # With cores of which the machine has room for all task managers: samples name theirs then.

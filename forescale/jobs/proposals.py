@@ -6,7 +6,7 @@ from datetime import datetime
 from forescale.files.topology import TopologyConfig
 from forescale.report.decision.proposal import Proposal
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
-from forescale.report.kit.step_reasons import reason_words
+from forescale.report.kit.step_reasons import state_reasons
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.minute_records import MinuteCount
 from planner.ledger.step_state import WAITING, StepState
@@ -31,11 +31,6 @@ def proposal_of(
         past,
         reasons=state_reasons(steps),
     )
-
-
-def state_reasons(steps: Sequence[StepEntry]) -> dict[int, str]:
-    """Why steps that are no longer proposed are in their states, by index."""
-    return {at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED}
 
 
 def _state_at(step: StepEntry, at: datetime) -> StepState:

@@ -16,12 +16,11 @@ from forescale.files.atomic import write_whole
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.last_day import day_before
-from forescale.jobs.proposals import state_reasons
 from forescale.jobs.rungs import recorded_basis
 from forescale.report.decision.decision import CapacityStep, DecisionOutcome, DecisionReport
 from forescale.report.decision.page import decision_picture, render_report
 from forescale.report.kit.local_time import LocalTime
-from forescale.report.kit.step_reasons import reason_words
+from forescale.report.kit.step_reasons import reason_words, state_reasons
 from forescale.situation.past import accrued_days, past_minutes
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace

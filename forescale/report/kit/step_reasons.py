@@ -1,6 +1,6 @@
 """Why a step is in its state, and why a person is asked about it, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from modeling.wording import count_of
@@ -27,6 +27,11 @@ def reason_words(step: StepEntry) -> str:
     because = step.asked_because if step.review_cause is None else review_cause_words(step.review_cause)
     asked = f"asked because {because}" if because and step.state is StepState.PROPOSED else ""
     return "; ".join(filter(None, (_state_words(step), moved, asked)))
+
+
+def state_reasons(steps: Sequence[StepEntry]) -> dict[int, str]:
+    """Why steps that are no longer proposed are in their states, by index."""
+    return {at: reason_words(step) for at, step in enumerate(steps) if step.state is not StepState.PROPOSED}
 
 
 def review_cause_words(cause: ReviewCause) -> str:

@@ -84,10 +84,8 @@ def _step_row(decision: DecisionReport, index: int, step: ScheduledStep) -> tupl
 
 def _state_reason(proposal: Proposal, index: int) -> tuple[str, ...]:
     """Why a step that is no longer proposed is in its state, as a terminal says it."""
-    state, reason = proposal.state(index), proposal.reasons.get(index, "")
-    if proposal.in_shadow or not reason:
-        return ()
-    return (reason if reason.startswith(state) else f"{state}: {reason}",)
+    reason = proposal.reasons.get(index, "")
+    return (reason,) if reason and not proposal.in_shadow else ()
 
 
 def _room(step: ScheduledStep) -> str:

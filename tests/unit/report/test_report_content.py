@@ -128,9 +128,9 @@ def test_report__says_why_a_step_was_called_off_as_a_terminal_does() -> None:
     reason = "work 3 was deployed by hand (step hand-1): decide anew <b>"
     states, reasons = {2: "vetoed", 3: "superseded"}, {2: "vetoed by ben", 3: reason}
     details = read(replace(sample_decision(), states=states, reasons=reasons)).partition("Each step in detail")[2]
-    assert f"superseded: {reason}" in details
+    assert reason in details
     assert details.count("vetoed by ben") == 1
-    assert "vetoed: vetoed" not in details
+    assert "vetoed by ben" not in read(replace(sample_decision(), states=states))
 
 
 def test_report__shows_how_busy_each_operator_is_with_the_plans_of_the_steps() -> None:

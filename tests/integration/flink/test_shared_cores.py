@@ -65,6 +65,10 @@ def full_samples(cluster: FlinkCluster) -> Sequence[OperatorSample]:
     pytest.fail(f"the machine gave a full container {[f'{share:.0%}' for share in given]} of its {CORES:g} cores")
 
 
+def busy_s(samples: Sequence[OperatorSample]) -> float:
+    return sum(sample.busy_s for sample in samples)
+
+
 def test_computing_operators__get_as_much_through_as_their_cores_allow(
     flink: LocalFlink, running: RunningModeledJob
 ) -> None:
@@ -79,7 +83,8 @@ def test_computing_operators__get_as_much_through_as_their_cores_allow(
         assert {sample.container_cores for sample in full} == {CORES}
         running.offer({"numbers": 0.6 * throughput_per_s(full, "numbers")})
         RealClock().wait(3.0)
-        partly = cluster.operator_samples(SPAN_S)
+        # The one that other programs held up least: time that a host does not give counts as waiting of its own.
+        partly = min((cluster.operator_samples(SPAN_S) for _ in range(MEASURED)), key=busy_s)
         calibrations = [
             calibrated(TOPOLOGY, of, JOB.declared_profiles(), warm_s=3.0).profiles for of in (full, [*full, *partly])
         ]

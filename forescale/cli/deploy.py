@@ -109,11 +109,12 @@ def now(
 
 
 def _deployed(workspace: "Workspace", step_id: str, *, as_json: bool) -> None:
-    from forescale.jobs.deploy import deploy, deploy_now_words
+    from forescale.jobs.deploy import check_runs_on, deploy, deploy_now_words
     from forescale.report.kit.step_reasons import reason_words, why_words
     from planner.ledger.step_state import CALLED_OFF
 
     with console.status(f"deploying step {step_id}"):
+        check_runs_on(workspace, step_id)
         deployment = deploy(workspace, step_id)
     step = workspace.ledger.step(step_id)
     if deployment.state in CALLED_OFF:

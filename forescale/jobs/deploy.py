@@ -60,20 +60,24 @@ def deploy(workspace: Workspace, step_id: str) -> Deployment:
 
     Raises DeploymentFailed when the plan was refused or had to be undone, PlanError when the step is not approved, not
     due or of a topology in shadow mode, DeploymentUnderWay while another process deploys it. StepWithheld (the job
-    needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried. PlanError also
-    for a verified step whose plan another step has replaced: it is not deployed a second time.
+    needs the instances it would remove) and ClusterError (the cluster cannot be reached) may be retried.
     """
-    step = workspace.ledger.step(step_id)  # an unknown step leaves no lock, which tells of a deployment
+    workspace.ledger.step(step_id)  # an unknown step leaves no lock, which tells of a deployment
+    with deployment_lock(workspace, step_id) as alone:
+        if not alone:
+            raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")
+        return _deployed(workspace, step_id)
+
+
+def check_runs_on(workspace: Workspace, step_id: str) -> None:
+    """Raises PlanError, for a person who would deploy it, for a verified step whose plan another step has replaced."""
+    step = workspace.ledger.step(step_id)
     if step.state is StepState.VERIFIED and (other := replaced_since(step, workspace.ledger)) is not None:
         raise PlanError(
             f"step {step_id} is not deployed again: it was verified at {step.updated_at:%Y-%m-%d %H:%M} UTC, and step "
             f"{other.id} has put {other.plan.brief()} in its place; to return: "
             f"`{deploy_now_words(step.plan, other.plan)}`"
         )
-    with deployment_lock(workspace, step_id) as alone:
-        if not alone:
-            raise DeploymentUnderWay(f"step {step_id} is deployed by another process right now; see how that ends")
-        return _deployed(workspace, step_id)
 
 
 def replaced_since(step: StepEntry, ledger: Ledger) -> StepEntry | None:

@@ -90,8 +90,8 @@ def replaced_since(step: StepEntry, ledger: Ledger) -> StepEntry | None:
 def deploy_now_words(plan: PhysicalPlan, running: PhysicalPlan) -> str:
     """The command that puts a plan in place of the one that runs: operators that it does not name keep theirs."""
     other = {name: count for name, count in plan.parallelism.items() if running.parallelism.get(name) != count}
-    options = (f"--set {quote(f'{name}={count}')}" for name, count in (other or plan.parallelism).items())
-    return f"forescale deploy now {plan.topology} {' '.join(options)}"
+    counts = " --set ".join(quote(f"{name}={count}") for name, count in (other or plan.parallelism).items())
+    return f"forescale deploy now {plan.topology} --set {counts}"
 
 
 def _deployed(workspace: Workspace, step_id: str) -> Deployment:

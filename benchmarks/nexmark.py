@@ -6,11 +6,11 @@
 
 For each query: `init` describes the running job, calibration measures it at one plan, other plans are predicted
 (equal and unequal parallelism, more cores a task manager) and then run: full until two spans take in as much, for the
-maximum throughput and the bottleneck, and at .6 of that, for latency and cores used. Eight task managers of one slot,
-each in a control group of its own: on two cores they really scale. Just-in-time compilation gets the machine's cores
-after each rescale, before the quota is set; only the first compiler is on. A task manager more runs q1 all the
-time, always full: what it takes in per CPU second is the pace of a machine that others share. Needs root and cgroup v1.
-Some fifteen minutes a query.
+bottleneck and, where sources took unevenly with even arrivals, for the maximum throughput; and at .6 of that, for
+latency and cores used. Eight task managers of one slot, each in a control group of its own: on two cores they really
+scale. Just-in-time compilation gets the machine's cores after each rescale, before the quota is set; only the first
+compiler is on. A task manager more runs q1 all the time, always full: what it takes in per CPU second is the pace of a
+machine that others share. Needs root and cgroup v1. Some twenty minutes a query.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from forescale.local.flink.local_cluster import LocalFlink, local_flink
 ROWS = TypeAdapter(list[Row])
 TASK_MANAGERS = 8
 REFERENCE = "q1"
-"""Without state and windows, it takes in evenly: what it does per CPU second is the machine's pace alone."""
+"""Without state and windows, it takes in evenly from span to span; queries with these may slow otherwise."""
 OPTIONS = {"execution.checkpointing.interval": "10 s"}
 """Flink's usual checkpoints come every few seconds to minutes."""
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 from certain_forecast import record_certain_forecast
 
 from forecasting.arrivals.arrival_source import Arrivals, Measures, SourceArrivals
@@ -47,6 +48,15 @@ def install(folder: Path, mode: str) -> Settings:
     settings = Settings(home=folder / "home", topologies=folder, mlruns=folder / "mlruns", clock="trace")
     write_arrivals(settings, MONDAY - BEFORE, MONDAY + timedelta(days=DAYS))
     TraceClock(settings.clock_file).start_at(FIRST)
+    return settings
+
+
+def installed_for_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """One that acts, in which commands of this process run."""
+    settings = install(folder, "act")
+    for name, value in (("HOME", settings.home), ("TOPOLOGIES", folder), ("MLRUNS", settings.mlruns)):
+        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
+    monkeypatch.setenv("FORESCALE_CLOCK", "trace")
     return settings
 
 

@@ -79,8 +79,8 @@ class Row:
     p95s and cores used: under LOAD_SHARE of the measured maximum. p95s are None for a query without dated results.
     others: cores that the rest of the machine kept busy meanwhile. again: whether this is the plan of the calibration,
     measured again at the end: what the error is of a measurement alone. steady: whether two spans at full load took
-    in as much. full_pace, load_pace: events that the reference took in per CPU second during the span at full load, and
-    during that at LOAD_SHARE, over those during the calibration.
+    in as much, and all sources kept up with even arrivals. full_pace, load_pace: events that the reference took in per
+    CPU second during the span at full load, and during that at LOAD_SHARE, over those during the calibration.
     """
 
     query: str

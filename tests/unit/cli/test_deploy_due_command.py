@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from shadow_days import FIRST, NAME, install, plan_now
+from shadow_days import FIRST, NAME, installed_for_commands, plan_now
 
 from forescale.cli.main import main
 from forescale.settings import Settings
@@ -16,11 +16,7 @@ from planner.ledger.step_state import StepState
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    settings = install(tmp_path, "act")
-    for name, value in (("HOME", settings.home), ("TOPOLOGIES", tmp_path), ("MLRUNS", settings.mlruns)):
-        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
-    monkeypatch.setenv("FORESCALE_CLOCK", "trace")
-    return settings
+    return installed_for_commands(tmp_path, monkeypatch)
 
 
 def due(capsys: pytest.CaptureFixture[str], *options: str) -> str:

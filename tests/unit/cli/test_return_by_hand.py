@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from shadow_days import FIRST, NAME, install, plan_now
+from shadow_days import FIRST, NAME, installed_for_commands, plan_now
 
 from forescale.cli.main import main
 from forescale.settings import Settings
@@ -20,10 +20,7 @@ BEFORE = {"read": 1, "count": 8}
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    settings = install(tmp_path, "act")
-    for name, value in (("HOME", settings.home), ("TOPOLOGIES", tmp_path), ("MLRUNS", settings.mlruns)):
-        monkeypatch.setenv(f"FORESCALE_{name}", str(value))
-    monkeypatch.setenv("FORESCALE_CLOCK", "trace")
+    settings = installed_for_commands(tmp_path, monkeypatch)
     cluster_of(topology_config(NAME, settings), settings, clock_of(settings)).state()
     return settings
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats, Ints
+from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
@@ -182,7 +182,7 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     used_s = np.maximum(total_s, 1e-9)
     pace_s = _pace_error(tuples @ prior_s / used_s, alike) * used_s
     error_s = np.hypot(ROW_ERROR * used_s, waking_s if apart else 0.0)
-    every = _Use(tuples, span_s, total_s, error_s, pace_s, _numbers([samples[row[0]].began_s for row in rows]))
+    every = _Use(tuples, span_s, total_s, error_s, pace_s, numbered([samples[row[0]].began_s for row in rows]))
     _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
     per_tuple_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
     waking: dict[str, Measured] = {}
@@ -194,15 +194,9 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     return _Fit({name: float(per_tuple_s[at]) for at, name in enumerate(names) if known[at]}, idle, waking)
 
 
-def _numbers(values: Sequence[object]) -> Ints:
-    """An index for each value, equal for equal ones."""
-    known = {each: number for number, each in enumerate(dict.fromkeys(values))}
-    return np.array([known[each] for each in values])
-
-
 def _pace_error(work: Floats, alike: Sequence[object]) -> float:
     """Relative deviation of the work done with a second of CPU, among rows that are equal in `alike`."""
-    of = _numbers(alike)
+    of = numbered(alike)
     count = np.bincount(of)
     mean = np.bincount(of, work) / count
     deviations = np.where(mean[of] > 0, work / np.maximum(mean[of], 1e-300) - 1, 0.0)
@@ -232,7 +226,7 @@ class _Use:
 
     def added_up(self, alike: Sequence[object]) -> "_Use":
         """Rows that are equal in `alike` as one."""
-        of = _numbers(alike)
+        of = numbered(alike)
         each = (*self.tuples.T, self.span_s, self.total_s, self.error_s**2 + self.pace_s**2)
         sums: list[Floats] = [np.asarray(np.bincount(of, one), dtype=np.float64) for one in each]
         *columns, span_s, total_s, square_s2 = sums

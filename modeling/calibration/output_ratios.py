@@ -11,7 +11,7 @@ from modeling.calibration.measured import Measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import counts_by
 from modeling.calibration.sittings import ratio_over_spans
-from modeling.calibration.spans import rate_effect
+from modeling.calibration.spans import RateEffect, rate_effect
 from modeling.inputs.operator_profile import OperatorProfile
 
 
@@ -40,7 +40,7 @@ def output_ratios(
     """
     pooled: dict[str, Measured] = {}
     by_input: dict[str, Mapping[str, Measured]] = {}
-    notes, changes = [], list[str]()
+    notes, effects = [], list[tuple[str, RateEffect | None]]()
     for stream in outputs:
         reporting = [at for at, sample in enumerate(samples) if stream in sample.records_out]
         if tuples[reporting].sum() <= 0:
@@ -53,11 +53,11 @@ def output_ratios(
         if stream in known.windowed:
             continue
         if len(inputs) < 2:
-            changes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
+            effects.append((stream, _effect_of_rate(of, tuples[reporting], out, tuples[reporting])))
             continue
         before = known.input_selectivity.get(stream, {})
         if not counted:
-            changes += _at_other_rates(stream, of, tuples[reporting], out, tuples[reporting])
+            effects.append((stream, _effect_of_rate(of, tuples[reporting], out, tuples[reporting])))
             if scaled := in_proportion(before, inputs, known.selectivity.get(stream, 1.0), pooled[stream]):
                 by_input[stream] = scaled
             continue
@@ -65,32 +65,31 @@ def output_ratios(
         apart = ratios_by_input(of_inputs, out[counted], before)
         seen = tuples[reporting][counted]
         usual = np.sum([ratio.value * of_inputs[name] for name, ratio in apart.ratio.items()], axis=0)
-        changes += _at_other_rates(
-            stream, [of[number] for number in counted], seen, out[counted], usual if apart.ratio else seen
-        )
+        at_work = [of[number] for number in counted]
+        effects.append((stream, _effect_of_rate(at_work, seen, out[counted], usual if apart.ratio else seen)))
         if apart.ratio or apart.alike:
             by_input[stream] = apart.ratio
         if apart.why:
             notes.append(f"output on {stream} cannot be attributed to inputs: {apart.why}")
-    return OutputRatios(pooled, by_input, (*filter(None, changes), *notes), any(changes) if changes else None)
+    known_effects = [(stream, effect) for stream, effect in effects if effect is not None]
+    changed = [_at_other_rates(stream, effect) for stream, effect in known_effects if effect.significant]
+    return OutputRatios(pooled, by_input, (*changed, *notes), bool(changed) if known_effects else None)
 
 
-def _at_other_rates(
-    stream: str, samples: Sequence[OperatorSample], tuples: Floats, out: Floats, usual: Floats
-) -> list[str]:
-    """The note on output that grows more slowly or faster than input: empty if it does neither, none if rates are
-    alike. usual: output if only the mix mattered.
-    """
-    effect = rate_effect(samples, tuples, out, usual, np.minimum(out, tuples))
-    if effect is None or not effect.significant:
-        return [] if effect is None else [""]
+def _effect_of_rate(samples: Sequence[OperatorSample], tuples: Floats, out: Floats, usual: Floats) -> RateEffect | None:
+    """None if rates are alike. usual: output if only the mix mattered."""
+    return rate_effect(samples, tuples, out, usual, np.minimum(out, tuples))
+
+
+def _at_other_rates(stream: str, effect: RateEffect) -> str:
+    """The note on output that grows more slowly or faster than input."""
     verb, cause = (
         ("rises", "a join over time, whose pairs grow with the square of the rate")
         if effect.rises
         else ("falls", "a window or an aggregation that is chained to it")
     )
-    return [
+    return (
         f"output on {stream} {verb} from {effect.slow:.3g} a tuple at {effect.slow_per_s:.4g} tuples a second to "
         f"{effect.fast:.3g} at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for all rates: "
         "declare windowed, or calibrate at the rate that plans are for"
-    ]
+    )

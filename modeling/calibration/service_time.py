@@ -12,7 +12,7 @@ from modeling.calibration.measured import LONE_ERROR, Measured, measured, measur
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.calibration.sittings import ratio_over_spans, with_sittings
-from modeling.calibration.spans import rate_effect
+from modeling.calibration.spans import RateEffect, rate_effect
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
@@ -81,12 +81,13 @@ def service_times(
         error = float(np.hypot(service.error, service.value * anchor_error))
         service = measured(service.value, error, max(1.0, len(samples) - 2.0))
     usual_s = _expected_s(samples, tuples, service.value, apart)
-    changes = _at_other_rates(samples, busy_s * to_anchor, tuples, usual_s, known, inputs)
-    notes += filter(None, changes)
+    effect = _effect_of_rate(samples, busy_s * to_anchor, tuples, usual_s, known)
+    if effect is not None and effect.significant:
+        notes.append(_at_other_rates(effect, inputs))
     if apart.why:
         notes.append(f"service times of its inputs cannot be separated: {apart.why}")
     by_stream = {stream: with_sittings(ratio, samples) for stream, ratio in apart.ratio.items()}
-    dependent = any(changes) if changes else None
+    dependent = None if effect is None else effect.significant
     return ServiceTimes(service, by_stream, efficiency, scale, apart.alike, to_anchor, tuple(notes), dependent)
 
 
@@ -112,43 +113,36 @@ def _by_input(
     return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
 
 
-def _at_other_rates(
-    samples: Sequence[OperatorSample],
-    busy_s: Floats,
-    tuples: Floats,
-    usual_s: Floats,
-    known: OperatorProfile,
-    inputs: Sequence[str],
-) -> list[str]:
-    """The note on a service time that changes with the rate: empty if it does not, none if rates are alike or the
-    operator is idle anyway. usual_s: busy seconds if only the mix of inputs mattered.
+def _effect_of_rate(
+    samples: Sequence[OperatorSample], busy_s: Floats, tuples: Floats, usual_s: Floats, known: OperatorProfile
+) -> RateEffect | None:
+    """None if rates are alike or the operator is idle anyway. usual_s: busy seconds if only the mix of inputs mattered.
+
+    Of what a full container left of busy time, all waiting for cores is taken out, elsewhere what is estimated: samples
+    in full ones are not compared.
     """
-    # Of what a full container left of busy time, all waiting for cores is taken out; elsewhere what is estimated.
     at = [number for number, sample in enumerate(samples) if not in_full_container(sample)]
-    if not at:
-        return []
-    samples, tuples = [samples[number] for number in at], tuples[at]
-    busiest = max(sample.busy_s / sample.span_s for sample in samples)
-    effect = rate_effect(samples, tuples, busy_s[at], usual_s[at], tuples / max(1.0, known.service_cv2), MACHINES)
-    if effect is None or busiest < IDLE:
-        return []
-    if not effect.significant:
-        return [""]
+    there = [samples[number] for number in at]
+    if max((sample.busy_s / sample.span_s for sample in there), default=0.0) < IDLE:
+        return None
+    counts = tuples[at] / max(1.0, known.service_cv2)
+    return rate_effect(there, tuples[at], busy_s[at], usual_s[at], counts, MACHINES)
+
+
+def _at_other_rates(effect: RateEffect, inputs: Sequence[str]) -> str:
+    """The note on a service time that changes with the rate. inputs: none of a source."""
+    verb, besides = "falls", ""
     if effect.rises:
-        verb, cause, besides = (
-            "rises",
-            "a join over time, of state that grows with the rate, or of waiting for a core",
-            "",
-        )
+        verb, cause = "rises", "a join over time, of state that grows with the rate, or of waiting for a core"
     elif inputs:
-        verb, cause, besides = "falls", "timers or windows that work by the clock", _PAUSES
+        cause, besides = "timers or windows that work by the clock", _PAUSES
     else:
-        verb, cause, besides = "falls", "polls that find nothing", ""
-    return [
+        cause = "polls that find nothing"
+    return (
         f"a tuple's service time {verb} from {1000 * effect.slow:.3g} ms at {effect.slow_per_s:.4g} tuples a second to "
         f"{1000 * effect.fast:.3g} ms at {effect.fast_per_s:.4g}, as of {cause}; the mean of the spans is taken for "
         f"all rates: calibrate at the rate that plans are for{besides}"
-    ]
+    )
 
 
 def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile, samples: Sequence[OperatorSample]) -> Measured:

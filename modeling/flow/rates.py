@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from modeling.arrays import Floats, Ints
+from modeling.arrays import Floats, Ints, numbered
 from modeling.flow.kinds import Kinds, kinds_of
 from modeling.flow.routing import POINTWISE, Routing, partition_shares, routing
 from modeling.flow.scenarios import Scenarios
@@ -208,9 +208,9 @@ def _operator_flow(
         before = given[stream.name]
         deciding.append(before.row if stream.grouping in POINTWISE else before.per_s.of)
         if stream.grouping is Grouping.LOCAL_OR_SHUFFLE and plans.container:
-            deciding += [_numbered(list(plans.container[end])) for end in (stream.upstream, name)]
+            deciding += [numbered(list(plans.container[end])) for end in (stream.upstream, name)]
     if name in plans.service_factor:
-        deciding.append(_numbered(list(plans.service_factor[name])))
+        deciding.append(numbered(list(plans.service_factor[name])))
     first, row = rows_of(deciding)
     counts = parallelism[first]
     most = int(counts.max())
@@ -307,7 +307,7 @@ def _outputs(
             # Downstream depends only on the output of instances, whatever its origin.
             per, part = np.stack(rates, axis=1), np.stack(parts, axis=1)
             # Include the parallelism: nothing else distinguishes it if one instance emits all.
-            number = _numbered([(int(c), p.tobytes(), s.tobytes()) for c, p, s in zip(counts, per, part, strict=True)])
+            number = numbered([(int(c), p.tobytes(), s.tobytes()) for c, p, s in zip(counts, per, part, strict=True)])
             _, once = np.unique(number, return_index=True)
             found[stream.name] = StreamOutput(_deduped(row, whole), number[row], per[once], part[once])
         else:
@@ -413,16 +413,9 @@ def rows_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     return first, row
 
 
-def _numbered(values: Sequence[object]) -> Ints:
-    """An index for each value, equal for equal ones; arrays are compared by content."""
-    numbers: dict[object, int] = {}
-    keys = (value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-
-
 def _deduped(of: Ints, rows: Floats) -> ByPlan:
     if rows.shape[0] == 1 or (rows == rows[0]).all():
         return ByPlan(np.zeros_like(of), rows[:1].copy())
-    numbers = _numbered(list(rows))
+    numbers = numbered(list(rows))
     _, first = np.unique(numbers, return_index=True)
     return ByPlan(numbers[of], rows[first])

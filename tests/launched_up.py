@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from live_process import alive
 from server_process import free_ports
 
 FORESCALE = (sys.executable, "-c", "from forescale.cli import main; main()")
@@ -48,7 +49,7 @@ class LaunchedUp:
         self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=PATIENCE_S)
         deadline = time.monotonic() + PATIENCE_S
-        while left := [process for process in services if process.is_running() and process.status() != "zombie"]:
+        while left := [process for process in services if alive(process)]:
             assert time.monotonic() < deadline, left
             time.sleep(0.1)
         return self.process.returncode

@@ -2,12 +2,12 @@ import signal
 import sys
 import time
 
+import psutil
 import pytest
+from live_process import alive
 
 from forescale.local.errors import ServiceError
 from forescale.local.processes import Processes, ended_by_signals, left_of
-
-psutil = pytest.importorskip("psutil")
 
 # A parent whose child leaves the parent's process group, as Airflow's tasks do, and ignores requests to end.
 FAMILY = """
@@ -27,10 +27,6 @@ def child_of(processes, name):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return int(text)
-
-
-def alive(pid):
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 def test_stop__ends_children_in_other_process_groups_that_do_not_listen(tmp_path):

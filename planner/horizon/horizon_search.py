@@ -121,6 +121,27 @@ class Course:
     def _least_parts(self) -> dict[tuple[float, float, float], tuple[Floats, Floats, Floats]]:
         return {}
 
+    def compiled(self, terms: ChangeTerms, prices: Prices) -> CompiledCourse:
+        """As the compiled search takes it. The last is kept, as many turns are judged at the same terms and prices."""
+        if not self._compiled or self._compiled[-1][:2] != (terms, prices):
+            self._compiled[:] = [(terms, prices, _compiled(self, terms, prices))]
+        return self._compiled[-1][2]
+
+    @cached_property
+    def _compiled(self) -> list[tuple[ChangeTerms, Prices, CompiledCourse]]:
+        return []
+
+    @cached_property
+    def apart(self) -> tuple[Floats, Flags, Flags]:
+        """Of a change between each two plans: instances that it starts and stops, and whether any operator gets more,
+        and fewer; each of shape (plans, plans).
+        """
+        counts = self.instances[:, None] if self.counts is None else self.counts
+        more = counts[None, :, :] - counts[:, None, :]
+        grows: Flags = np.any(more > 0, axis=2)
+        shrinks: Flags = np.any(more < 0, axis=2)
+        return np.abs(more).sum(axis=2), grows, shrinks
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -174,7 +195,7 @@ def _best_turns(
     """None if none cost less than ceiling_h. kept: number of ways kept of one plan at a moment: those that stayed, and
     those that turn to it.
     """
-    compiled, parts = _compiled(course, terms, prices), course.least_parts(terms)
+    compiled, parts = course.compiled(terms, prices), course.least_parts(terms)
     # With a reaction, missing instances are added at the price of any other.
     lacking_price = LACKING if terms.react_s == inf else 1.0
     floor_h, stop_h = cost_floors_h(
@@ -201,7 +222,7 @@ def followed_course(course: Course, turns: Sequence[Turn], terms: ChangeTerms, p
     """Cost and violations of given turns; each begins with the step that it falls into."""
     plans = np.array([turn.plan for turn in turns], dtype=np.int64)
     steps = np.searchsorted(course.edges_s, [turn.stop_s + 1e-9 for turn in turns]) - 1
-    compiled, counted = _compiled(course, terms, prices), np.stack([course.instances, course.prices_h])
+    compiled, counted = course.compiled(terms, prices), np.stack([course.instances, course.prices_h])
     instance_hours, paid_h, changes_h, late_s = followed(compiled, counted, steps, plans)
     minutes = late_s / 60.0
     violation_minutes = float(minutes.mean())
@@ -237,21 +258,16 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
 
 def _between(course: Course, terms: ChangeTerms, prices: Prices) -> tuple[Floats, Floats]:
     """Price of a change between each two plans, and its lead time as in `ChangeTerms`, shape (plans, plans)."""
-    counts = course.instances[:, None] if course.counts is None else course.counts
-    more = counts[None, :, :] - counts[:, None, :]
-    apart = np.abs(more).sum(axis=2)
+    apart, grows, _ = course.apart
     change_h = prices.rescale_h + prices.started_h * apart
     if course.moved_gib is not None:
         change_h = change_h + prices.moved_gib_h * course.moved_gib
     change_h = np.where(allowed_changes(course, terms), change_h, inf)
-    return change_h, np.where((more > 0).any(axis=2), terms.lead_s, 0.0)
+    return change_h, np.where(grows, terms.lead_s, 0.0)
 
 
 def allowed_changes(course: Course, terms: ChangeTerms) -> Flags:
     """Whether one change may lead from a plan to another, within max_step and only_out, shape (plans, plans)."""
-    counts = course.instances[:, None] if course.counts is None else course.counts
-    more = counts[None, :, :] - counts[:, None, :]
-    allowed: Flags = np.abs(more).sum(axis=2) <= terms.max_step
-    if terms.only_out:
-        allowed = allowed & ~(more < 0).any(axis=2)
-    return allowed
+    apart, _, shrinks = course.apart
+    allowed: Flags = apart <= terms.max_step
+    return allowed & ~shrinks if terms.only_out else allowed

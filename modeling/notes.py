@@ -17,6 +17,7 @@ from modeling.latency.site_notes import of_cores, of_site
 from modeling.latency.stream_delays import BUFFER_BYTES
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.queues import full_line_throughput
+from modeling.wording import sized
 
 BURSTY_CV2 = 2.0
 """Arrivals with a larger cv² come in bursts, whose duration determines the waits."""
@@ -190,7 +191,7 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         state_gib = sum(profiles[name].state_gib for name in on_disk)
         lines.append(
             f"state of {', '.join(on_disk)} is on disk, and its access slows down as it grows: service times are those "
-            f"with {state_gib:.3g} GiB of it; calibrate again once it has grown"
+            f"with {sized(state_gib)} of it; calibrate again once it has grown"
         )
     return lines
 

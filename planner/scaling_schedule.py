@@ -8,6 +8,7 @@ from math import isinf
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.wording import sized
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import PlanError
 from planner.near_rescale import NearRescale
@@ -36,7 +37,7 @@ class Disruption:
             text = f"{text}, {self.moved} moved"
         if self.moved_key_groups:
             text = (
-                f"{text}; {self.moved_key_groups} key groups with {self.moved_state_gib:.3g} GiB change their instance"
+                f"{text}; {self.moved_key_groups} key groups with {sized(self.moved_state_gib)} change their instance"
             )
         return text
 

@@ -10,6 +10,7 @@ from modeling.estimate import Estimate
 from modeling.flow.limits import ContainerLimit, Limit, OperatorLimit
 from modeling.services.pools import ServiceSaturation
 from modeling.uncertainty.estimate_intervals import Interval
+from modeling.wording import sized
 
 
 def show_evaluation(name: str, evaluation: Evaluation) -> None:
@@ -91,7 +92,7 @@ def _show_estimate(name: str, evaluation: Evaluation) -> None:
         change = estimate.rescale
         plain(
             f"change from the running plan: {seconds(change.downtime_s)} down (p95 {seconds(change.downtime_p95_s)}), "
-            f"{change.restored_gib:.3g} GiB restored, {change.backlog:.4g} tuples behind, caught up after "
+            f"{sized(change.restored_gib)} restored, {change.backlog:.4g} tuples behind, caught up after "
             f"{seconds(change.catch_up_s)}, longest lag {seconds(change.peak_lag_s)}"
         )
     for pressure in estimate.resources.over:

@@ -42,7 +42,7 @@ def application(plans: ServedPlans, requests: Requests, registry: CollectorRegis
         answer = plans.of(name)
         requests.count("http", answer)
         if answer is None:
-            return JSONResponse({"topology": name, "plan": None, "why": "there is no such topology"}, status_code=404)
+            return JSONResponse({"topology": name, "plan": None, "why": plans.unknown(name)}, status_code=404)
         return JSONResponse(answer.document(), status_code=200 if answer.offer is not None else 503)
 
     async def metrics(_: Request) -> Response:

@@ -52,9 +52,11 @@ class ExternalScaler:
         name = await self._metric_name(reference, context)
         count = await self._count(reference, context)
         if count is None:
-            answer = self._plans.of(reference.scalerMetadata["topology"])
-            operator = reference.scalerMetadata["operator"]
-            why = "there is no topology" if answer is None else answer.why or f"the plan has no operator {operator!r}"
+            topology, operator = await _names(reference.scalerMetadata, context)
+            answer = self._plans.of(topology)
+            why = f"the plan has no operator {operator!r}"
+            if answer is None or answer.why:
+                why = self._plans.unknown(topology) if answer is None else answer.why
             await _refuse(context, grpc.StatusCode.UNAVAILABLE, f"no plan is known: {why}")
         return wire.GetMetricsResponse(
             metricValues=[wire.MetricValue(metricName=name, metricValue=count, metricValueFloat=float(count))]
@@ -74,7 +76,7 @@ class ExternalScaler:
         answer = self._plans.of(topology)
         self._requests.count("keda", answer)
         if answer is None:
-            await _refuse(context, grpc.StatusCode.NOT_FOUND, f"there is no topology {topology!r}; see its file")
+            await _refuse(context, grpc.StatusCode.NOT_FOUND, self._plans.unknown(topology))
         if answer.operators and operator not in answer.operators:
             known = ", ".join(answer.operators)
             await _refuse(

@@ -94,6 +94,11 @@ class ServedPlans:
             return known
         return replace(known, at=now, offer=None, why=_WORDS[NoOffer.ENDED])
 
+    def unknown(self, topology: str) -> str:
+        """What to say of a topology that has no file."""
+        known = ", ".join(sorted(self._read)) or "none"
+        return f"there is no topology {topology!r}; known are: {known}; add its file to {self._settings.topologies}"
+
     def _run(self) -> None:
         while not self._stop.is_set():
             begun_at = time.monotonic()

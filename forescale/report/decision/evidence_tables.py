@@ -19,7 +19,7 @@ from forescale.report.kit.wording import (
     shortened,
 )
 from modeling.inputs.operator_profile import OperatorProfile
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 
 
 def peaks_table(forecasts: Mapping[str, Forecast], planned: float | None = None) -> Table | None:
@@ -120,9 +120,12 @@ def _profile_row(profile: OperatorProfile, declared: OperatorProfile) -> tuple[C
 def _against_declared(profile: OperatorProfile, declared: OperatorProfile) -> str:
     if not profile.samples or declared.service_s <= 0:
         return ""
-    off = profile.service_s / declared.service_s - 1
+    times = profile.service_s / declared.service_s
+    off = times - 1
     if abs(off) < 0.005:
         return ", as declared"
+    if times >= 2:
+        return f", {rounded(times, 2)} times as long as declared"
     return f", {percent(abs(off))} {'longer' if off > 0 else 'shorter'} than declared"
 
 

@@ -1,6 +1,7 @@
 """Words for what has drifted since the last calibration, and what to do about it."""
 
 from modeling.calibration.drift import Drift
+from modeling.wording import sized
 from planner.decision_basis import DriftFacts
 
 
@@ -11,7 +12,7 @@ def drift_words(drift: Drift | DriftFacts) -> str:
     >>> drift_words(DriftFacts("split", "service_s", 0.001, 0.018, 7e-40))
     'split: service_s was 0.001, is 0.018 (18 times as much, p below 0.001)'
     >>> drift_words(DriftFacts("count", "service_s", 0.004, 0.005, 0.002, (6.0, 8.0)))
-    'count: service_s was 0.004, is 0.005 (+25%, p 0.002) while its state grew from 6 to 8 GiB (0.0005 a GiB)'
+    'count: service_s was 0.004, is 0.005 (+25%, p 0.002) while its state grew from 6 GiB to 8 GiB (0.0005 a GiB)'
     """
     chance = "p below 0.001" if drift.p < 0.001 else f"p {drift.p:.1g}"
     change = f"{drift.operator}: {drift.parameter} was {drift.old:.4g}, is {drift.new:.4g}"
@@ -19,7 +20,7 @@ def drift_words(drift: Drift | DriftFacts) -> str:
     if drift.state_gib is not None:
         before, now = drift.state_gib
         slope = (drift.new - drift.old) / (now - before)
-        grew = f" while its state grew from {before:.3g} to {now:.3g} GiB ({slope:.2g} a GiB)"
+        grew = f" while its state grew from {sized(before)} to {sized(now)} ({slope:.2g} a GiB)"
     return f"{change} ({_times(drift.new / drift.old) if drift.old else 'from nothing'}, {chance}){grew}"
 
 

@@ -170,7 +170,9 @@ def test_http__gives_the_plan_what_comes_and_metrics_that_say_the_same(at_noon: 
     metrics = httpx.get(f"{serving.http}/metrics", timeout=60).text
     assert 'forescale_planned_parallelism{operator="transcribe",topology="calls"} 8.0' in metrics
     assert 'forescale_plan_known{topology="calls"} 1.0' in metrics
-    assert serving.plan("nope").status_code == 404
+    refused = serving.plan("nope")
+    assert refused.status_code == 404
+    assert "known are: " in refused.json()["why"]
     assert httpx.get(f"{serving.http}/readyz", timeout=60).status_code == 200
 
 

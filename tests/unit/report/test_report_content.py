@@ -188,6 +188,14 @@ def test_report__gives_forecast_and_model_quality() -> None:
     assert "count 10 ms 10 ms declared, not yet measured" in text
 
 
+def test_report__says_how_many_times_as_long_as_a_placeholder_a_service_takes() -> None:
+    decision = sample_decision()
+    # 8.12 s against 1 ms.
+    transcribe = replace(decision.declared["transcribe"], service_s=0.001)
+    text = read(replace(decision, declared={**decision.declared, "transcribe": transcribe}))
+    assert "measured, 240 samples, 8,120 times as long as declared" in text
+
+
 @pytest.mark.parametrize("error_s", [0.0, 1e-12, 0.0041, 0.0043])
 def test_report__never_prints_an_error_of_zero(error_s: float) -> None:
     decision = sample_decision()

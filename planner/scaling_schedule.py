@@ -8,7 +8,6 @@ from math import isinf
 
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.wording import sized
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.errors import PlanError
 from planner.near_rescale import NearRescale
@@ -36,6 +35,8 @@ class Disruption:
         if self.moved is not None:
             text = f"{text}, {self.moved} moved"
         if self.moved_key_groups:
+            from modeling.wording import sized  # the ledger, which starts often, says nothing
+
             text = (
                 f"{text}; {self.moved_key_groups} key groups with {sized(self.moved_state_gib)} change their instance"
             )

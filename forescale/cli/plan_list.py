@@ -57,10 +57,9 @@ def list_steps(
 
 def _why(ledger: "Ledger", step: "StepEntry") -> str:
     """Why it is in its state; of a plan by hand also who asked for it and why, which its later states do not say."""
-    from forescale.report.kit.step_reasons import reason_words, why_words
+    from forescale.report.kit.step_reasons import made_words, reason_words
     from planner.ledger.step_state import Maker, StepState
 
     if step.made_by is not Maker.PERSON or step.state is StepState.APPROVED:
         return reason_words(step)
-    first = ledger.events(step.id)[0]
-    return "; ".join(filter(None, [why_words(first.cause or first.why), reason_words(step)]))
+    return "; ".join(filter(None, [made_words(ledger.events(step.id)[0]), reason_words(step)]))

@@ -15,11 +15,12 @@ from forescale.files.profile import measured_at
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import read_forecast_pages
 from forescale.jobs.past_forecasts import ForecastTopology, PastForecasts, forecasts_of_source, past_forecasts
+from forescale.report.kit.step_reasons import made_words
 from forescale.report.overview.topology_page import Decided
 from forescale.situation.known_profiles import profile_path
 from forescale.situation.workspace import Workspace
 from forescale.standing import SourceStanding, Standing, Standings
-from planner.errors import LedgerError
+from planner.errors import DamagedRowError, LedgerError
 from planner.ledger.entries import ScheduleEntry, StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import UNDER_WAY, WAITING, StepState
@@ -127,9 +128,22 @@ def decided(ledger: Ledger, schedules: Sequence[ScheduleEntry], reports: Mapping
     report.
     """
     return [
-        Decided(made, Counter(str(step.state) for step in ledger.steps(schedule_id=made.id)), reports.get(made.id, ""))
+        Decided(
+            made,
+            Counter(str(step.state) for step in ledger.steps(schedule_id=made.id)),
+            reports.get(made.id, ""),
+            _replaced_words(ledger, made.replaced_by) if made.replaced_by else "",
+        )
         for made in schedules
     ]
+
+
+def _replaced_words(ledger: Ledger, by_step: str) -> str:
+    try:
+        plan, first = ledger.step(by_step).plan, ledger.events(by_step)[0]
+    except (DamagedRowError, IndexError):
+        return "replaced by a plan deployed by hand"
+    return f"replaced by {plan.brief()}, deployed by hand: {made_words(first)}"
 
 
 def _read_or_why(read: Callable[[], Standing], name: str, expected: Expected) -> Standing | str:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from modeling.wording import count_of
 from planner.edit_facts import brief
-from planner.ledger.entries import StepEntry
+from planner.ledger.entries import StepEntry, StepEvent
 from planner.ledger.step_state import Moved, StepState
 from planner.step_cause import ReviewCause, ReviewCauseKind, StepCause, StepCauseKind, Why
 
@@ -27,6 +27,13 @@ def reason_words(step: StepEntry) -> str:
     because = step.asked_because if step.review_cause is None else review_cause_words(step.review_cause)
     asked = f"asked because {because}" if because and step.state is StepState.PROPOSED else ""
     return "; ".join(filter(None, (_state_words(step), moved, asked)))
+
+
+def made_words(first: StepEvent) -> str:
+    """Who asked for a step, and why."""
+    if first.cause is not None:
+        return why_words(first.cause)
+    return f"asked for by {first.by}" + (f" ({first.why})" if first.why else "")
 
 
 def state_reasons(steps: Sequence[StepEntry]) -> dict[int, str]:

@@ -23,11 +23,14 @@ from planner.scaling_schedule import ScalingSchedule
 
 @dataclass(frozen=True)
 class Decided:
-    """A schedule, the number of its steps by state, and the address of its report, empty without one."""
+    """A schedule, the number of its steps by state, and the address of its report, empty without one. replaced: by what
+    step of a person, and who asked for it and why, empty if by none.
+    """
 
     made: ScheduleEntry
     states: Mapping[str, int]
     report: str
+    replaced: str = ""
 
 
 def render_topology_page(
@@ -106,11 +109,10 @@ def _decisions_table(decisions: Sequence[Decided], local: LocalTime) -> Table:
     for each in decisions:
         schedule = each.made.schedule
         states = ", ".join(f"{count_of(count, 'step')} {state}" for state, count in each.states.items())
-        replaced = ("replaced by a plan deployed by hand",) if each.made.replaced_by else ()
         rows.append(
             (
                 Cell(local.moment(schedule.made_at), href=each.report),
-                Cell(states or "hold", (*replaced, _what(schedule))),
+                Cell(states or "hold", (*([each.replaced] if each.replaced else []), _what(schedule))),
                 Cell(late(schedule.violation_minutes)),
                 Cell(f"{schedule.cost_instance_hours:,.1f}"),
             )

@@ -6,17 +6,18 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from ledger_decisions import NOON, after, brought_to, forecast_of, schedule_of
+from ledger_decisions import NOON, after, asked_by_hand, brought_to, forecast_of, schedule_of
 
 from forecasting.drift import ForecastDrift
 from forescale.codec import handed_over
 from forescale.files.file_error import FileError
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.forecast_report import SourcePage, TopologyPages
-from forescale.jobs.standings import shown_standing
+from forescale.jobs.standings import decided, shown_standing
 from forescale.report.overview.alarms import alarms
 from forescale.report.overview.standing_cells import running_cell
 from forescale.settings import Settings
@@ -237,3 +238,13 @@ def test_a_topology_file__is_read_again_though_it_looks_as_old_and_as_long(
         known = known_topologies(settings, ledger)["calls"]
     assert isinstance(known, TopologyConfig)
     assert known.planning.allow == (0.01 if then == CALLS else 0.02)
+
+
+def test_a_schedule_that_a_plan_by_hand_replaced__says_who_asked_for_it_and_why(ledger: Ledger) -> None:
+    schedule_id = ledger.record_schedule(schedule_of(3, 4))
+    brought_to(ledger, f"{schedule_id}-1", StepState.VERIFIED)
+    by_hand = asked_by_hand(ledger)
+    for before, to in pairwise((StepState.APPROVED, StepState.DUE, StepState.DEPLOYING, StepState.VERIFIED)):
+        ledger.transition(by_hand, expected=before, to=to, at=after(9), by="deploy", why="as asked")
+    (of,) = decided(ledger, [ledger.schedule(schedule_id)], {})
+    assert of.replaced == f"replaced by {ledger.step(by_hand).plan.brief()}, deployed by hand: asked for by anna (fair)"

@@ -168,9 +168,9 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         lines.append(
             "checkpoints are unaligned: they hold the tuples in buffers, of which state and downtime here know nothing"
         )
-    changing, uneven = (
+    changing, uneven, beside = (
         ", ".join(name for name in topology.order if feature in profiles[name].features)
-        for feature in (Feature.RATE_DEPENDENT, Feature.UNEVEN_PARTS)
+        for feature in (Feature.RATE_DEPENDENT, Feature.UNEVEN_PARTS, Feature.OTHER_JOBS)
     )
     if changing:
         lines.append(
@@ -181,6 +181,11 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         lines.append(
             f"instances of {uneven} worked on unequal parts when they were measured; even ones are assumed, so "
             "the busiest is full before that is said"
+        )
+    if beside:
+        lines.append(
+            f"containers of {beside} also ran tasks of other jobs when they were measured: every container is taken to "
+            "lose the cores that these used; calibrate again when they use more, or give the job containers of its own"
         )
     on_disk = [
         name

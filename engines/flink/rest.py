@@ -1,6 +1,7 @@
 """Flink's REST interface: one call a method."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar, Unpack
@@ -29,6 +30,7 @@ from engines.flink.answers import (
     Rescale,
     RescaleConfig,
     SnapshotRequest,
+    Subtask,
     TaskManager,
     TaskManagers,
     Triggered,
@@ -41,6 +43,9 @@ Shape = TypeVar("Shape")
 
 POLL_S = 2.0
 """Flink collects metrics only while somebody polls them, every 10 s by default, so poll more often than that."""
+
+MAX_BESIDE = 20
+"""Jobs beside one whose tasks are looked at: each takes a request a vertex."""
 
 _CPU_TIME = "Status.JVM.CPU.Time"
 """In nanoseconds; -1 on a JVM that does not know it."""
@@ -133,6 +138,24 @@ class FlinkRest(JsonServer):
             free += manager.free_slots
             held += sum(slot.job == jid for slot in manager.taken_slots)
         return free, held
+
+    def jobs_beside(self, jid: str, task_managers: Iterable[str]) -> list[Job]:
+        """Other jobs with slots of these task managers, at most MAX_BESIDE; without those that end meanwhile."""
+        seen, found = {jid}, list[Job]()
+        for manager in task_managers:
+            with suppress(RequestRefusedError):
+                slots = self._read(f"/taskmanagers/{manager}", TaskManager).taken_slots
+                for other in sorted({slot.job for slot in slots} - seen)[: MAX_BESIDE - len(found)]:
+                    seen.add(other)
+                    found.append(self._read(f"/jobs/{other}", Job))
+        return found
+
+    def subtasks(self, jid: str, vertex_id: str) -> Sequence[Subtask]:
+        """Of a vertex; none of a job that is gone."""
+        try:
+            return self._read(f"/jobs/{jid}/vertices/{vertex_id}", VertexDetails).subtasks
+        except RequestRefusedError:
+            return []
 
     def task_managers(self) -> Sequence[TaskManager]:
         return self._valid("/taskmanagers", TaskManagers).taskmanagers

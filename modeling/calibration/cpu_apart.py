@@ -2,12 +2,12 @@
 
 An engine's busy time is wall time. It includes waiting for a core and waiting for anything else (a remote call, a
 sleep), and only the first of these depends on the plan. Where containers report their CPU time, it is shared out over
-the instances in them, and what they waited for cores is taken out of their busy time. CPU that a container uses at any
-rate is kept apart.
+the instances in them, those of other jobs too, and what they waited for cores is taken out of their busy time. CPU that
+a container uses at any rate is kept apart, with that of other jobs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -40,6 +40,9 @@ FULL = 0.95
 """Share of its cores above which a container hides what its instances wait for, and of its time above which an instance
 never waits for tuples."""
 
+OTHER_JOB = "of another job: "
+"""Before the name of a task that is none of the job's operators."""
+
 _Row = tuple[str, float | None]
 
 
@@ -63,7 +66,7 @@ class BusyParts:
 @dataclass(frozen=True)
 class CpuApart:
     """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. parts: by
-    operator, of samples with a container's CPU. idle_cores: that a container of these uses without work;
+    operator, of samples with a container's CPU. idle_cores: that a container of these uses without work of the job;
     waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
     source that wakes (it polls, or has a timer), and its readers are woken by full buffers.
     """
@@ -118,15 +121,20 @@ class CpuApart:
 def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) -> CpuApart:
     """Samples without a container's CPU stay as they are. sources: names of operators."""
     rows: dict[_Row, list[int]] = defaultdict(list)
+    every = list(samples)
     for at, sample in enumerate(samples):
         if sample.container is not None and sample.container_cpu_s is not None:
-            rows[sample.container, sample.began_s].append(at)
+            row = rows[sample.container, sample.began_s]
+            if not row and sample.beside:
+                row += range(len(every), len(every) + len(sample.beside))
+                every += _tasks_beside(sample)
+            row.append(at)
     if not rows:
         return CpuApart(tuple(samples), {})
-    apart, parts = list(samples), defaultdict[str, BusyParts](BusyParts)
-    fit = _fit(samples, list(rows.values()), sources)
+    apart, parts = list(every), defaultdict[str, BusyParts](BusyParts)
+    fit = _fit(every, list(rows.values()), sources)
     for row in rows.values():
-        there = [samples[at] for at in row]
+        there = [every[at] for at in row]
         cores, full = there[0].container_cores, in_full_container(there[0])
         cpu_s = _shared_out(there, fit.per_tuple_s)
         waits_s = _waits_s(there, cpu_s, fit.idle_cores.value)
@@ -134,7 +142,41 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
             apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
             waited = None if cores is None else wait
             parts[sample.operator] = parts[sample.operator].plus(sample.busy_s, cpu, waited, full=full)
-    return CpuApart(tuple(apart), dict(parts), fit.idle_cores, fit.waking_cores)
+    own = {sample.operator for sample in samples}
+    idle = (
+        fit.idle_cores
+        if len(every) == len(samples)
+        else fit.idle_cores.plus(_cores_beside(rows.values(), apart, len(samples)))
+    )
+    return CpuApart(
+        tuple(apart[: len(samples)]), {name: of for name, of in parts.items() if name in own}, idle, fit.waking_cores
+    )
+
+
+def _tasks_beside(sample: OperatorSample) -> list[OperatorSample]:
+    """Samples of the tasks of other jobs in its container."""
+    return [
+        replace(
+            sample,
+            operator=f"{OTHER_JOB}{task.name}",
+            index=task.index,
+            busy_s=task.busy_s,
+            backpressured_s=task.backpressured_s,
+            records_in=task.tuples,
+            records_out={},
+            records_in_by={},
+            busy_s_by={},
+            parallelism=None,
+            beside=(),
+        )
+        for task in sample.beside
+    ]
+
+
+def _cores_beside(rows: Iterable[Sequence[int]], apart: Sequence[OperatorSample], own: int) -> Measured:
+    """Cores that the tasks of other jobs used in a container. own: number of samples of the job, which come first."""
+    used = np.array([sum((apart[at].cpu_s or 0.0) / apart[at].span_s for at in row if at >= own) for row in rows])
+    return measured(float(used.mean()), float(used.std(ddof=1) / used.size**0.5) if used.size > 1 else 0.0)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ class Measured:
         low, high = float(np.hypot(self.value - self.low, reach)), float(np.hypot(self.high - self.value, reach))
         return Measured(self.value, float(np.hypot(self.error, error)), max(0.0, self.value - low), self.value + high)
 
+    def plus(self, other: "Measured") -> "Measured":
+        """The sum with an independent one."""
+        both = self.with_error(other.error)
+        return Measured(self.value + other.value, both.error, both.low + other.value, both.high + other.value)
+
 
 def measured(value: float, error: float, freedom: float = np.inf, least: float = 0.0) -> Measured:
     """A number with Student's t interval. freedom: degrees of freedom, infinite for a normal. least: lower bound.

@@ -10,6 +10,24 @@ from modeling.inputs.operator_profile import Feature
 
 
 @dataclass(frozen=True)
+class TaskBeside:
+    """A task of another job in the same container, over the same span: seconds spent working, and waiting for room
+    downstream, and tuples that it worked on. name, index: which it is, equal in all spans.
+    """
+
+    name: str
+    index: int
+    busy_s: float
+    backpressured_s: float
+    tuples: float
+
+    def within(self, span_s: float) -> "TaskBeside":
+        """Of one in a second: as much of it in a span."""
+        parts = span_s * self.busy_s, span_s * self.backpressured_s, span_s * self.tuples
+        return TaskBeside(self.name, self.index, *parts)
+
+
+@dataclass(frozen=True)
 class OperatorSample:
     """Counters of one instance over span_s seconds.
 
@@ -25,7 +43,7 @@ class OperatorSample:
     name of what shares its cores with others, a task manager or a host; container_cpu_s: CPU seconds of all in it,
     over the same span; container_cores: cores that it may use. arrivals: of a source, what it took in from outside,
     where the engine counts that apart from what it emitted: operators chained behind a source may aggregate.
-    features: of its job, that the model leaves out.
+    features: of its job, that the model leaves out. beside: tasks of other jobs in its container.
     """
 
     operator: str
@@ -52,6 +70,7 @@ class OperatorSample:
     arrivals: float | None = None
     gc_pauses: float | None = None
     features: tuple[Feature, ...] = ()
+    beside: tuple[TaskBeside, ...] = ()
 
     @property
     def hides_busy_time(self) -> bool:

@@ -46,13 +46,14 @@ class Feature(StrEnum):
 
     UNALIGNED_CHECKPOINTS: tuples in buffers become part of checkpoints. STATE_ON_DISK: state whose access slows down
     as it grows, as in RocksDB. RATE_DEPENDENT: what a tuple costs or makes changes with the rate. UNEVEN_PARTS:
-    instances work on unequal parts that no key explains.
+    instances work on unequal parts that no key explains. OTHER_JOBS: containers also run tasks of other jobs.
     """
 
     UNALIGNED_CHECKPOINTS = "unaligned_checkpoints"
     STATE_ON_DISK = "state_on_disk"
     RATE_DEPENDENT = "rate_dependent"
     UNEVEN_PARTS = "uneven_parts"
+    OTHER_JOBS = "other_jobs"
 
 
 @dataclass(frozen=True)

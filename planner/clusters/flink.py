@@ -10,6 +10,7 @@ from engines.flink.rest import POLL_S, FlinkRest, RequestRefusedError
 from engines.http import Connection
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.errors import ModelError
+from modeling.inputs.operator_profile import Feature
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Topology
 from modeling.wording import count_of
@@ -132,7 +133,8 @@ class FlinkCluster:
                 job, vertices = self._found()
                 samples = read_samples(self._declared, before, reading, known, self._state_gib(job, vertices))
                 features = reported_features(self._rest.checkpoint_config(job.jid))
-                return [replace(sample, features=features) for sample in samples]
+                others = (*features, Feature.OTHER_JOBS)
+                return [replace(sample, features=others if sample.beside else features) for sample in samples]
             elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from engines.flink.answers import Counters, Job, Vertex, VertexDetails
 from engines.flink.rest import FlinkRest, ProcessTimes
-from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.operator_sample import OperatorSample, TaskBeside
 from modeling.inputs.topology import Grouping, Stream, Topology
 from planner.clusters.flink_processors import Processor, Shared, shared_processors
 
@@ -23,7 +23,7 @@ _READS = 3
 class Read:
     """Counters, and when they were read (seconds since the epoch, by Flink's clock). task_manager: id by instance.
     cpu_s, gc_s: seconds of CPU and of garbage collection of each since its start, if reported; gc_pauses: number of
-    collections.
+    collections. beside: counters of tasks of other jobs, by task manager.
     """
 
     at_s: float
@@ -32,6 +32,7 @@ class Read:
     cpu_s: Mapping[str, float] = field(default_factory=dict)
     gc_s: Mapping[str, float] = field(default_factory=dict)
     gc_pauses: Mapping[str, float] = field(default_factory=dict)
+    beside: Mapping[str, Reading] = field(default_factory=dict)
 
 
 def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> Read | None:
@@ -60,7 +61,21 @@ def read_counters(rest: FlinkRest, job: Job, vertices: Mapping[str, Vertex]) -> 
     cpu_s = {manager: each.cpu_s for manager, each in times.items() if each.cpu_s is not None}
     gc_s = {manager: each.gc_s for manager, each in times.items() if each.gc_s is not None}
     gc_pauses = {manager: each.gc_pauses for manager, each in times.items() if each.gc_pauses is not None}
-    return Read(job.now / 1000, reading, places, cpu_s, gc_s, gc_pauses)
+    beside = _tasks_beside(rest, job.jid, sorted(set(places.values())))
+    return Read(job.now / 1000, reading, places, cpu_s, gc_s, gc_pauses, beside)
+
+
+def _tasks_beside(rest: FlinkRest, jid: str, managers: Sequence[str]) -> Mapping[str, Reading]:
+    """Counters of running tasks of other jobs, by task manager; their names are the ids of job and vertex."""
+    found: dict[str, dict[tuple[str, int], Counters]] = {}
+    for job in rest.jobs_beside(jid, managers):
+        for vertex in job.vertices:
+            for subtask in rest.subtasks(job.jid, vertex.id):
+                counters = subtask.metrics
+                counted = counters.complete and not math.isnan(counters.busy_ms)
+                if subtask.status == "RUNNING" and subtask.task_manager in managers and counted:
+                    found.setdefault(subtask.task_manager, {})[f"{job.jid} {vertex.id}", subtask.index] = counters
+    return found
 
 
 def _process_times(rest: FlinkRest, answers: Mapping[str, VertexDetails]) -> dict[str, ProcessTimes]:
@@ -84,10 +99,38 @@ def read_samples(
     )
     gc_s, gc_pauses = _gained(before.gc_s, after.gc_s), _gained(before.gc_pauses, after.gc_pauses)
     managers = [after.task_manager.get((sample.operator, sample.index), "") for sample in samples]
+    together = {manager: processor.task_managers for processor in known for manager in processor.task_managers}
+    beside = {manager: _beside(before, after, together.get(manager, (manager,))) for manager in {*managers}}
     return [
-        replace(sample, gc_s=gc_s.get(manager), gc_pauses=gc_pauses.get(manager))
+        replace(
+            sample,
+            gc_s=gc_s.get(manager),
+            gc_pauses=gc_pauses.get(manager),
+            beside=tuple(each.within(sample.span_s) for each in beside[manager]),
+        )
         for sample, manager in zip(samples, managers, strict=True)
     ]
+
+
+def _beside(before: Read, after: Read, managers: Sequence[str]) -> list[TaskBeside]:
+    """Tasks of other jobs on these task managers, in both reads, as in one second."""
+    found = []
+    for manager in managers:
+        old, now = before.beside.get(manager, {}), after.beside.get(manager, {})
+        for name, index in sorted(old.keys() & now.keys()):
+            moved = _difference(old[name, index], now[name, index])
+            if moved.elapsed_ms > 0:
+                tuples = moved.records_read or moved.records_written
+                found.append(
+                    TaskBeside(
+                        name,
+                        index,
+                        max(0.0, moved.busy_ms) / moved.elapsed_ms,
+                        moved.backpressured_ms / moved.elapsed_ms,
+                        1000 * tuples / moved.elapsed_ms,
+                    )
+                )
+    return found
 
 
 def _gained(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:

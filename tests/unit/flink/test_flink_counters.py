@@ -1,6 +1,7 @@
 """Samples from accumulated counters: spans, sources, several outputs, restarts, and waiting for fresh numbers."""
 
 import math
+from copy import deepcopy
 from datetime import UTC, datetime
 from itertools import cycle
 from typing import Any
@@ -285,6 +286,36 @@ def test_operator_samples__hold_the_pauses_of_their_task_manager_where_flink_cou
     for sample in measured(ComputingFlink(counts_gc=False)).operator_samples(15.0):
         assert sample.gc_s is sample.gc_pauses is None
         assert sample.container_cpu_s == pytest.approx(0.3 * sample.span_s)
+
+
+class SharedFlink(ComputingFlink):
+    """Its task manager also runs a task of another job, busy for a tenth of each second, and one that has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        other, gone = "a" * 32, "b" * 32
+        self.bodies[f"/taskmanagers/{TASK_MANAGER}"]["allocatedSlots"] += [{"jobId": other}, {"jobId": gone}]
+        vertex = {**self.bodies[f"/jobs/{JOB}"]["vertices"][0], "id": "c" * 32}
+        self.bodies[f"/jobs/{other}"] = {**self.job, "jid": other, "vertices": [vertex]}
+        self.replace("GET", f"/jobs/{other}/vertices/{vertex['id']}", self._of_other)
+
+    def _of_other(self, _: httpx.Request) -> httpx.Response:
+        details = deepcopy(self.bodies[f"/jobs/{JOB}/vertices/{SOURCE}"])
+        busy_ms = 100 * self.collected_s
+        details["subtasks"][0]["metrics"] |= {
+            "accumulated-busy-time": busy_ms,
+            "accumulated-idle-time": 1000 * self.collected_s - busy_ms,
+            "accumulated-backpressured-time": 0.0,
+            "read-records": 7 * self.collected_s,
+        }
+        return httpx.Response(200, json=details)
+
+
+def test_operator_samples__hold_tasks_of_other_jobs_on_their_task_manager() -> None:
+    for sample in measured(SharedFlink()).operator_samples(15.0):
+        (task,) = sample.beside
+        assert (task.busy_s, task.tuples) == pytest.approx((0.1 * sample.span_s, 7 * sample.span_s))
+        assert sample.features == (Feature.OTHER_JOBS,)
 
 
 def test_operator_samples__name_no_container_of_a_flink_that_reports_no_cpu() -> None:

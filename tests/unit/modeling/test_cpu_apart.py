@@ -1,7 +1,7 @@
 """CPU apart from waiting: instances that share cores, simulated, and measured as if each had a core to itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from shared_cores_by_steps import STEP_S, in_shared_cores
 
 from modeling.calibration.calibrated import calibrated
 from modeling.calibration.cpu_apart import cpu_apart
-from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.operator_sample import OperatorSample, TaskBeside
 from modeling.evaluate import evaluate
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import Feature, OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Operator, Stream, Topology
@@ -304,3 +304,46 @@ def test_containers_at_the_same_pace__tell_whose_cpu_it_is() -> None:
     joins = [sample for sample in cpu_apart(samples).samples if sample.operator == "join"]
     per_tuple_s = sum(sample.cpu_s or 0.0 for sample in joins) / sum(sample.records_in for sample in joins)
     assert per_tuple_s == pytest.approx(0.002, rel=0.15)
+
+
+@pytest.mark.slow
+def test_tasks_of_another_job_in_the_container__keep_their_cpu_and_lengthen_no_tuple() -> None:
+    # 100 · 4 ms + 40 · 8 ms = .72 of two cores, and .4 by two instances of another job: 20 tuples a second of 20 ms.
+    works = {"a": Work(0.004, 0.0, 100.0, 1), "b": Work(0.008, 0.0, 40.0, 2), "other": Work(0.02, 0.0, 20.0, 2)}
+    every = samples_of(works, 2.0, 6)
+    beside = {
+        began_s: tuple(
+            TaskBeside("job vertex", of.index, of.busy_s, 0.0, of.records_in)
+            for of in every
+            if of.operator == "other" and of.began_s == began_s
+        )
+        for began_s in {of.began_s for of in every}
+    }
+    shared = {"features": (Feature.OTHER_JOBS,)}
+    own = [replace(of, beside=beside[of.began_s], **shared) for of in every if of.operator != "other"]
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    declared = {name: OperatorProfile(name, 0.001) for name in ("a", "b")}
+    profiles = calibrated(topology, own, declared).profiles
+    for name in ("a", "b"):
+        assert profiles[name].cpu_s == pytest.approx(works[name].cpu_s, rel=0.1)
+        assert profiles[name].service_s == pytest.approx(works[name].cpu_s, rel=0.1)
+    # Loads are .6 to 1.2 times as high, .9 on average.
+    assert profiles["a"].container_idle_cores == pytest.approx(0.9 * 0.4, rel=0.15)
+    # A container of two cores leaves the job the rest: (2 - .36) / (4 ms + 8 ms) if each tuple of a becomes one of b.
+    where = PhysicalPlan(
+        "pair", {"a": 4, "b": 4}, (Container(1, tuple(Instance(n, i) for n in "ab" for i in range(4))),)
+    )
+    known = {name: replace(of, selectivity={"a->b": 1.0} if name == "a" else {}) for name, of in profiles.items()}
+    told = evaluate(topology, known, where, {"a": 1.0}, site=Site(container=ContainerSize(cores=2.0)))
+    assert told.mst_per_s["a"] == pytest.approx(1.64 / 0.012, rel=0.1)
+    assert any("containers of a, b also ran tasks of other jobs" in note for note in told.notes)
+
+
+def test_tasks_of_another_job__in_a_full_container_take_their_part_of_its_cpu_by_their_busy_time() -> None:
+    # One core: the job's instance and another job's were both busy all 10 s, and so waited half of it for a core.
+    beside = (TaskBeside("job vertex", 0, 10.0, 0.0, 100.0),)
+    sample = OperatorSample(
+        "a", 0, 10.0, 10.0, 0.0, 500.0, {}, container="tm", container_cpu_s=10.0, container_cores=1.0, beside=beside
+    )
+    (apart,) = cpu_apart([sample]).samples
+    assert (apart.cpu_s, apart.busy_s) == pytest.approx((5.0, 5.0), rel=0.01)

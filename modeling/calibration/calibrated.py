@@ -8,7 +8,7 @@ import numpy as np
 
 from modeling.arrays import Floats
 from modeling.calibration.call_time import full_while_idle, without_call_waits
-from modeling.calibration.cpu_apart import CpuApart, cpu_apart
+from modeling.calibration.cpu_apart import CpuApart, cpu_apart, wanting
 from modeling.calibration.key_skew import KeySkew, key_skew, uneven_parts
 from modeling.calibration.measured import Measured
 from modeling.calibration.offered_load import OfferedLoad, lacking_note, offered_load
@@ -76,7 +76,7 @@ def calibrated(
     """
     _check(topology, samples)
     apart = cpu_apart(samples, topology.sources)
-    calling = full_while_idle(topology, apart.samples, declared)
+    calling = full_while_idle(topology, wanting(samples, apart), declared)
     samples = without_call_waits(apart.samples, calling, declared)
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
     for sample in samples:

@@ -153,6 +153,16 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
     )
 
 
+def wanting(samples: Sequence[OperatorSample], apart: CpuApart) -> list[OperatorSample]:
+    """Samples in which waiting for a core counts as work, as CPU too: what an instance would do is not what it waits
+    for.
+    """
+    return [
+        replace(one, busy_s=raw.busy_s, cpu_s=None if one.cpu_s is None else one.cpu_s + raw.busy_s - one.busy_s)
+        for raw, one in zip(samples, apart.samples, strict=True)
+    ]
+
+
 def _tasks_beside(sample: OperatorSample) -> list[OperatorSample]:
     """Samples of the tasks of other jobs in its container."""
     return [

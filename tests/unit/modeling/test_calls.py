@@ -182,3 +182,14 @@ def test_waiting_for_a_free_call__is_no_service_although_the_engine_counts_it_as
     assert profile.service_s <= 0.0001 * 1.0001
     estimate = evaluate(CHAIN, {**PROFILES, "enrich": profile}, plan(2), {"read": 1.0})
     assert estimate.mst_per_s["read"] == pytest.approx(200.0)
+
+
+@pytest.mark.parametrize("calls", [None, CALLS])
+def test_an_operator_that_waits_for_a_core_of_a_full_container__is_neither_idle_nor_full_of_calls(
+    calls: Calls | None,
+) -> None:
+    # A tenth of a core, all of it used: of 27 s busy the operator computed at most 3.
+    full = [replace(each, container="one", container_cpu_s=3.0, container_cores=0.1) for each in samples(busy=0.9)]
+    found = calibrated(CHAIN, full, {**PROFILES, "enrich": OperatorProfile("enrich", 0.0002, calls=calls)})
+    assert found.operators["enrich"].profile.calls == calls
+    assert not any("senders waited" in note for note in found.operators["enrich"].notes)

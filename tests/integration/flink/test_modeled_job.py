@@ -9,9 +9,10 @@ from machine import stretched
 
 from forescale.local.demo.flink_measurement import bring_to, throughput_per_s
 from forescale.local.demo.modeled_job import ModeledJob, RunningModeledJob
+from forescale.local.demo.word_count import RunningWordCount
 from forescale.local.flink.local_cluster import LocalFlink
 from modeling.calibration.calibrated import calibrated
-from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.operator_profile import Feature, OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from planner.clock import RealClock
@@ -72,3 +73,14 @@ def test_modeled_job__takes_the_times_and_gives_the_items_that_it_was_told_to(
     assert latencies_s.mean() > 0.009
     assert latencies_s.mean() < 1.0 or stretch.factor > 1.5
     assert float(np.quantile(latencies_s, 0.95)) > 1.5 * float(np.median(latencies_s))
+
+
+def test_samples__hold_the_tasks_of_the_job_beside_it(
+    flink: LocalFlink, running: RunningModeledJob, word_count: RunningWordCount
+) -> None:
+    cluster = FlinkCluster(flink.url, TOPOLOGY.name, TOPOLOGY, warm_s=1.0, timeout_s=60)
+    for sample in cluster.operator_samples(3.0):
+        assert Feature.OTHER_JOBS in sample.features
+        # Split takes 4 ms of each of 100 sentences a second.
+        assert max(task.busy_s for task in sample.beside) > 0.2 * sample.span_s
+        assert len({task.name for task in sample.beside}) >= 3  # sentences, split and count

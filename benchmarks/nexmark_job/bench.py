@@ -118,14 +118,18 @@ class Plan:
 
 
 def plans(topology: Topology, cores: float) -> tuple[Plan, list[Plan]]:
-    """The plan to calibrate at, and plans to predict: equal and unequal, other cores; last the first again."""
+    """The plan to calibrate at, and plans to predict: equal and unequal, other cores; last the first again.
+
+    Of several operators, the first plan has task managers with the source alone, which tell whose CPU it is.
+    """
     first, *rest = (topology.operator(name).max_parallelism for name in topology.order)
 
     def plan(source: int, others: int, of_cores: float = cores) -> Plan:
         return Plan((min(source, first), *(min(others, most) for most in rest)), of_cores)
 
-    unequal = [plan(2, 4), plan(4, 2)] if rest else [plan(4, 0), plan(3, 0)]
-    return plan(2, 2), [plan(1, 1), plan(8, 8), *unequal, plan(2, 2, 2 * cores), plan(2, 2)]
+    if not rest:
+        return plan(2, 0), [plan(1, 0), plan(8, 0), plan(4, 0), plan(3, 0), plan(2, 0, 2 * cores), plan(2, 0)]
+    return plan(4, 2), [plan(1, 1), plan(8, 8), plan(2, 4), plan(2, 2), plan(2, 2, 2 * cores), plan(4, 2)]
 
 
 def sustained_per_s(samples: Sequence[OperatorSample], source: str) -> float:

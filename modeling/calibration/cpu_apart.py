@@ -36,6 +36,8 @@ NOTEWORTHY = 0.02
 
 OTHER_WAITING = 0.3
 """Share of the busy time that is neither CPU nor waiting for the container's cores, and is worth a note."""
+UNSURE = 0.05
+"""Share of the CPU of containers that may be another operator's, and is worth a note."""
 FULL = 0.95
 """Share of its cores above which a container hides what its instances wait for, and of its time above which an instance
 never waits for tuples."""
@@ -68,13 +70,15 @@ class CpuApart:
     """samples: in the order they came in, with cpu_s, and without waiting for cores in their busy times. parts: by
     operator, of samples with a container's CPU. idle_cores: that a container of these uses without work of the job;
     waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
-    source that wakes (it polls, or has a timer), and its readers are woken by full buffers.
+    source that wakes (it polls, or has a timer), and its readers are woken by full buffers. unsure: by operator, share
+    of the CPU of all containers by which its own may be more or less, as these ran the same mix of operators.
     """
 
     samples: tuple[OperatorSample, ...]
     parts: Mapping[str, BusyParts]
     idle_cores: Measured | None = None
     waking_cores: Mapping[str, Measured] = field(default_factory=dict)
+    unsure: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def waited(self) -> Mapping[str, float]:
@@ -115,6 +119,12 @@ class CpuApart:
                 "host took the cores, the service time is too long; if it makes several calls at once (asynchronous "
                 "I/O), latencies are too short: declare calls"
             )
+        if (share := self.unsure.get(operator, 0.0)) >= UNSURE:
+            notes.append(
+                "its CPU is told by its busy time alone, as all containers ran the same mix of operators: "
+                f"{share:.0%} of their CPU and more may be another operator's. Calibrate at a plan with fewer readers "
+                "than sources, or the other way round, if plans are to differ in that"
+            )
         return tuple(notes)
 
 
@@ -149,7 +159,11 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
         else fit.idle_cores.plus(_cores_beside(rows.values(), apart, len(samples)))
     )
     return CpuApart(
-        tuple(apart[: len(samples)]), {name: of for name, of in parts.items() if name in own}, idle, fit.waking_cores
+        tuple(apart[: len(samples)]),
+        {name: of for name, of in parts.items() if name in own},
+        idle,
+        fit.waking_cores,
+        fit.unsure if len({container for container, _ in rows}) > 1 else {},
     )
 
 
@@ -191,11 +205,14 @@ def _cores_beside(rows: Iterable[Sequence[int]], apart: Sequence[OperatorSample]
 
 @dataclass(frozen=True)
 class _Fit:
-    """per_tuple_s, waking_cores: by operator; the second is empty if no load is full. idle_cores: of a container."""
+    """per_tuple_s, waking_cores: by operator; the second is empty if no load is full. idle_cores: of a container.
+    unsure: as in CpuApart.
+    """
 
     per_tuple_s: Mapping[str, float]
     idle_cores: Measured
     waking_cores: Mapping[str, Measured] = field(default_factory=dict)
+    unsure: Mapping[str, float] = field(default_factory=dict)
 
 
 def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sources: Collection[str]) -> _Fit:
@@ -235,15 +252,17 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     pace_s = _pace_error(tuples @ prior_s / used_s, alike) * used_s
     error_s = np.hypot(ROW_ERROR * used_s, waking_s if apart else 0.0)
     every = _Use(tuples, span_s, total_s, error_s, pace_s, numbered([samples[row[0]].began_s for row in rows]))
-    _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
-    per_tuple_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
+    _, _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
+    per_tuple_s, unsure_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
+    unsure = unsure_s * tuples.sum(axis=0) / total_s.sum()
     waking: dict[str, Measured] = {}
     if apart:
         work_s = tuples @ per_tuple_s + idle.value * span_s
         calm = [number for number in range(len(rows)) if waking_s[number] > 0]
         waiting = [[samples[at] for at in rows[number]] for number in calm]
         waking = _waking_cores(names, waiting, (total_s - work_s)[calm], work_s[calm], sources)
-    return _Fit({name: float(per_tuple_s[at]) for at, name in enumerate(names) if known[at]}, idle, waking)
+    told = {name: float(per_tuple_s[at]) for at, name in enumerate(names) if known[at]}
+    return _Fit(told, idle, waking, dict(zip(names, unsure.tolist(), strict=True)))
 
 
 def _pace_error(work: Floats, alike: Sequence[object]) -> float:
@@ -285,8 +304,10 @@ class _Use:
         tuples: Floats = np.stack(columns, axis=1)
         return _Use(tuples, span_s, total_s, np.sqrt(square_s2), np.zeros(len(span_s)), np.arange(len(span_s)))
 
-    def solved(self, prior: _Prior, idle: Measured) -> tuple[Floats, Measured]:
-        """CPU seconds per tuple of each operator, and cores without work. idle: what these are taken for before."""
+    def solved(self, prior: _Prior, idle: Measured) -> tuple[Floats, Floats, Measured]:
+        """CPU seconds per tuple of each operator, their errors, and cores without work. idle: what these are taken for
+        before.
+        """
         count = len(prior.per_tuple_s)
         scale_s = np.where(prior.per_tuple_s > 0, prior.per_tuple_s, 1.0)
         # Unknowns in units of the prior; the idle use of a container in cores.
@@ -295,8 +316,8 @@ class _Use:
         expected = np.where(prior.per_tuple_s > 0, 1 / prior.error, 0.0)
         wanted = np.concatenate([rows[:, -1], expected, [idle.value / idle.error]])
         solution = scipy.optimize.lsq_linear(equations, wanted, bounds=(0, np.inf)).x
-        error = float(np.sqrt(np.linalg.inv(equations.T @ equations)[-1, -1]))
-        return np.asarray(solution[:-1] * scale_s), measured(float(solution[-1]), error)
+        *errors, idle_error = np.sqrt(np.diag(np.linalg.inv(equations.T @ equations))).tolist()
+        return solution[:-1] * scale_s, np.array(errors) * scale_s, measured(float(solution[-1]), idle_error)
 
     def _whitened(self, rows: Floats) -> Floats:
         """In units of errors, and without the part that rows of one span share: (I + qqᵀ)^(-1/2), q the shared error

@@ -347,3 +347,38 @@ def test_tasks_of_another_job__in_a_full_container_take_their_part_of_its_cpu_by
     )
     (apart,) = cpu_apart([sample]).samples
     assert (apart.cpu_s, apart.busy_s) == pytest.approx((5.0, 5.0), rel=0.01)
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+def test_containers_of_different_mixes__tell_whose_cpu_it_is_where_busy_times_do_not(readers: int) -> None:
+    # A tuple costs the source 10 ms and a reader 2, but readers are busy as long: they wait for something. 50 tuples a
+    # second of each of two sources, whose containers have .5 cores of them and .1 for each 50 that a reader gets.
+    def sample(name: str, at: int, per_s: float, container_cores: float) -> OperatorSample:
+        return OperatorSample(
+            name,
+            at,
+            60.0,
+            30.0,
+            0.0,
+            60.0 * per_s,
+            {},
+            container=f"tm {at}",
+            container_cpu_s=60.0 * container_cores,
+            container_cores=2.0,
+            age_s=600.0,
+            parallelism=2 if name == "a" else readers,
+        )
+
+    of_reader = 100.0 / readers
+    used = [0.5 + (0.002 * of_reader if at < readers else 0.0) for at in (0, 1)]
+    samples = [sample("a", at, 50.0, used[at]) for at in (0, 1)]
+    samples += [sample("b", at, of_reader, used[at]) for at in range(readers)]
+    apart = cpu_apart(samples, ["a"])
+    cpu_s = {name: sum(each.cpu_s or 0.0 for each in apart.samples if each.operator == name) / 6000 for name in "ab"}
+    noted = [any("busy time alone" in note for note in apart.notes(name)) for name in "ab"]
+    if readers == 1:
+        assert cpu_s == pytest.approx({"a": 0.010, "b": 0.002}, rel=0.15)
+        assert noted == [False, False]
+    else:
+        assert cpu_s["b"] > 0.004  # nothing says that it is less
+        assert noted == [True, True]

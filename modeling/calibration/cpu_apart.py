@@ -37,7 +37,7 @@ NOTEWORTHY = 0.02
 OTHER_WAITING = 0.3
 """Share of the busy time that is neither CPU nor waiting for the container's cores, and is worth a note."""
 UNSURE = 0.05
-"""Share of the CPU of containers that may be another operator's, and is worth a note."""
+"""Share of the cores of containers whose CPU may be another operator's, and is worth a note."""
 FULL = 0.95
 """Share of its cores above which a container hides what its instances wait for, and of its time above which an instance
 never waits for tuples."""
@@ -71,7 +71,7 @@ class CpuApart:
     operator, of samples with a container's CPU. idle_cores: that a container of these uses without work of the job;
     waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
     source that wakes (it polls, or has a timer), and its readers are woken by full buffers. unsure: by operator, share
-    of the CPU of all containers by which its own may be more or less, as these ran the same mix of operators.
+    of the cores of all containers by which its CPU may be more or less, as these ran the same mix of operators.
     """
 
     samples: tuple[OperatorSample, ...]
@@ -121,9 +121,9 @@ class CpuApart:
             )
         if (share := self.unsure.get(operator, 0.0)) >= UNSURE:
             notes.append(
-                "its CPU is told by its busy time alone, as all containers ran the same mix of operators: "
-                f"{share:.0%} of their CPU and more may be another operator's. Calibrate at a plan with fewer readers "
-                "than sources, or the other way round, if plans are to differ in that"
+                "its CPU is told by its busy time alone, as all containers ran the same mix of operators: what "
+                f"{share:.0%} of their cores do, and more, may be another operator's work. Calibrate at a plan with "
+                "fewer readers than sources, or the other way round, if plans are to differ in that"
             )
         return tuple(notes)
 
@@ -254,7 +254,8 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     every = _Use(tuples, span_s, total_s, error_s, pace_s, numbered([samples[row[0]].began_s for row in rows]))
     _, _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
     per_tuple_s, unsure_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
-    unsure = unsure_s * tuples.sum(axis=0) / total_s.sum()
+    cores_s = [(samples[row[0]].container_cores or 0.0) * samples[row[0]].span_s for row in rows]
+    unsure = unsure_s * tuples.sum(axis=0) / np.maximum(total_s, cores_s).sum()
     waking: dict[str, Measured] = {}
     if apart:
         work_s = tuples @ per_tuple_s + idle.value * span_s

@@ -364,7 +364,7 @@ def test_containers_of_different_mixes__tell_whose_cpu_it_is_where_busy_times_do
             {},
             container=f"tm {at}",
             container_cpu_s=60.0 * container_cores,
-            container_cores=2.0,
+            container_cores=1.0,
             age_s=600.0,
             parallelism=2 if name == "a" else readers,
         )

@@ -16,7 +16,7 @@ from forescale.files.bounded_numbers import MAX_MEASURED
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.json_keys import unique_keys
 from forescale.plain_numbers import is_plain
-from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.operator_sample import OperatorSample, TaskBeside
 from modeling.calibration.sifting import tuples_seen
 from modeling.errors import ModelError
 from modeling.inputs.operator_profile import Feature
@@ -39,6 +39,17 @@ WHOLE = ("index", "parallelism", "threads")
 TEXTS = ("operator", "container")
 
 NotNegative = Annotated[float, Field(ge=0, le=MAX_MEASURED)]
+
+
+class _TaskBesideEntry(BaseModel):
+    """What a task of another job in the same container did over the span; name and index tell which it is."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    index: Annotated[int, Field(ge=0, lt=MAX_INSTANCES)]
+    busy_s: NotNegative
+    backpressured_s: NotNegative
+    tuples: NotNegative
 
 
 class _SampleEntry(BaseModel):
@@ -69,6 +80,7 @@ class _SampleEntry(BaseModel):
     container_cpu_s: NotNegative | None = None
     container_cores: Annotated[float, Field(gt=0, le=MAX_MEASURED)] | None = None
     arrivals: NotNegative | None = None
+    beside: Annotated[tuple[_TaskBesideEntry, ...], Field(strict=False)] = ()
 
 
 REQUIRED = tuple(name for name, field in _SampleEntry.model_fields.items() if field.is_required())
@@ -125,7 +137,8 @@ def _of_json(path: Path, text: str, topology: Topology) -> Iterator[PlacedSample
     if entry.topology != topology.name:
         raise FileError(f"{path}: topology: {entry.topology!r} is not {topology.name!r}; give samples of this topology")
     for number, sample in enumerate(entry.samples):
-        yield f"samples.{number}", OperatorSample(**sample.model_dump())
+        beside = tuple(TaskBeside(**task.model_dump()) for task in sample.beside)
+        yield f"samples.{number}", OperatorSample(**sample.model_dump() | {"beside": beside})
 
 
 def _of_csv(path: Path, text: str) -> Iterator[PlacedSample]:

@@ -41,7 +41,7 @@ from forecasting.trained_file import read_trained, write_trained
 from forescale.files.profile import read_profile_file, write_profile_file
 from forescale.files.samples import read_sample_file
 from forescale.tracking.calibration_files import read_calibration, write_calibration
-from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.operator_sample import OperatorSample, TaskBeside
 from modeling.excuse import Excuse
 from modeling.inputs.calls import Calls
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
@@ -189,6 +189,7 @@ SAMPLE = OperatorSample(
     "split", 1, 60.0, 30.0, 5.0, 1000.0, {"split->count": 5000.0}, 1e9, 600.0, {"lines->split": 1000.0},
     {"lines->split": 30.0}, 0.002, 2, 25.0, 512.0, 0.5, 0.25, 4,
     "tm-1", 40.0, 2.0, 900.0, 12.0, (Feature.UNALIGNED_CHECKPOINTS,),
+    (TaskBeside("job vertex", 2, 6.0, 1.0, 70.0),),
 )  # fmt: skip
 
 SCORE = BacktestScore("ridge", 3600, 1.5, 0.5, 0.9375, 36, True, "it wins")

@@ -143,10 +143,12 @@ class FlinkRest(JsonServer):
         """Other jobs with slots of these task managers, at most MAX_BESIDE; without those that end meanwhile."""
         seen, found = {jid}, list[Job]()
         for manager in task_managers:
+            slots = []
             with suppress(RequestRefusedError):
                 slots = self._read(f"/taskmanagers/{manager}", TaskManager).taken_slots
-                for other in sorted({slot.job for slot in slots} - seen)[: MAX_BESIDE - len(found)]:
-                    seen.add(other)
+            for other in sorted({slot.job for slot in slots} - seen)[: MAX_BESIDE - len(found)]:
+                seen.add(other)
+                with suppress(RequestRefusedError):
                     found.append(self._read(f"/jobs/{other}", Job))
         return found
 

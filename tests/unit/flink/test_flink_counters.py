@@ -293,7 +293,7 @@ class SharedFlink(ComputingFlink):
 
     def __init__(self) -> None:
         super().__init__()
-        other, gone = "a" * 32, "b" * 32
+        gone, other = "a" * 32, "b" * 32
         self.bodies[f"/taskmanagers/{TASK_MANAGER}"]["allocatedSlots"] += [{"jobId": other}, {"jobId": gone}]
         vertex = {**self.bodies[f"/jobs/{JOB}"]["vertices"][0], "id": "c" * 32}
         self.bodies[f"/jobs/{other}"] = {**self.job, "jid": other, "vertices": [vertex]}

@@ -118,6 +118,7 @@ def notes(
         *_of_calls(topology, profiles),
         *_of_batches(topology, profiles, by_name),
         *_of_features(topology, profiles),
+        *_of_busy_time_alone(topology, profiles, plan),
     ]
     return (*found, *of_cores(plan, flows, site, containers), *_small_buffers(topology, profiles, plan, by_name, site))
 
@@ -199,6 +200,17 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
             f"with {sized(state_gib)} of it; calibrate again once it has grown"
         )
     return lines
+
+
+def _of_busy_time_alone(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> Iterator[str]:
+    """Where operators run in another mix than that whose CPU is known only in sum: containers of equal counts hold it."""
+    names = [name for name in topology.order if Feature.BUSY_TIME_ALONE in profiles[name].features]
+    if names and len({plan.parallelism[name] for name in topology.order}) > 1:
+        yield (
+            f"how much CPU {', '.join(names)} take was told by busy time alone, as every container ran the same mix of "
+            "operators: the sum is known, but where parallelisms differ, as here, a container may be full before or "
+            "after that is said; calibrate at a plan where they differ"
+        )
 
 
 def _of_mixes(topology: Topology, profiles: Profiles) -> list[str]:

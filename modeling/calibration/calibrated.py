@@ -104,12 +104,12 @@ def calibrated(
         )
         for name in topology.order
     }
+    uneven = uneven_parts(topology, {name: kept.used for name, kept in sets.items()})
     for name, operator in operators.items():
-        operators[name] = replace(operator, notes=(*operator.notes, *apart.notes(name)))
-    for name, note in uneven_parts(topology, {name: kept.used for name, kept in sets.items()}).items():
-        profile = operators[name].profile
-        profile = replace(profile, features=tuple(sorted({*profile.features, Feature.UNEVEN_PARTS})))
-        operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))
+        seen = {*operator.profile.features, *apart.features(name), *([Feature.UNEVEN_PARTS] if name in uneven else [])}
+        profile = replace(operator.profile, features=tuple(sorted(seen)))
+        noted = (*operator.notes, *apart.notes(name), *([uneven[name]] if name in uneven else []))
+        operators[name] = replace(operator, profile=profile, notes=noted)
     for name, full in calling.items():
         profile, note = full.calibrated(operators[name].profile)
         operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))

@@ -17,6 +17,7 @@ from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen
+from modeling.inputs.operator_profile import Feature
 from modeling.queueing.shared_cores import active_shares, stretches
 
 PRIOR_ERROR = 0.3
@@ -79,6 +80,10 @@ class CpuApart:
     idle_cores: Measured | None = None
     waking_cores: Mapping[str, Measured] = field(default_factory=dict)
     unsure: Mapping[str, float] = field(default_factory=dict)
+
+    def features(self, operator: str) -> frozenset[Feature]:
+        unsure = self.unsure.get(operator, 0.0) >= UNSURE
+        return frozenset({Feature.BUSY_TIME_ALONE} if unsure else ())
 
     @property
     def waited(self) -> Mapping[str, float]:

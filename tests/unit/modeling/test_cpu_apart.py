@@ -382,3 +382,11 @@ def test_containers_of_different_mixes__tell_whose_cpu_it_is_where_busy_times_do
     else:
         assert cpu_s["b"] > 0.004  # nothing says that it is less
         assert noted == [True, True]
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    known = calibrated(topology, samples, {name: OperatorProfile(name, 0.0) for name in "ab"}).profiles
+
+    def warns(of_readers: int) -> bool:
+        told = evaluate(topology, known, PhysicalPlan("pair", {"a": 2, "b": of_readers}), {"a": 1.0})
+        return any("told by busy time alone" in note for note in told.notes)
+
+    assert [warns(1), warns(2)] == [readers == 2, False]

@@ -203,7 +203,7 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
 
 
 def _of_busy_time_alone(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> Iterator[str]:
-    """Where operators run in another mix than that whose CPU is known only in sum: containers of equal counts hold it."""
+    """Where operators run in another mix than that whose CPU is known in sum, which equal parallelisms keep."""
     names = [name for name in topology.order if Feature.BUSY_TIME_ALONE in profiles[name].features]
     if names and len({plan.parallelism[name] for name in topology.order}) > 1:
         yield (

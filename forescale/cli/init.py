@@ -1,6 +1,5 @@
 """`forescale init`: write a topology file from a running job, calibrate it, print the next command."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,6 +114,7 @@ def _measured(workspace: "Workspace", drafted: "DraftedTopology") -> "tuple[Cali
 def _say(
     drafted: "DraftedTopology", calibration: "CalibratedTopology | None", unmeasured: str, *, as_json: bool
 ) -> None:
+    questions = drafted.open_after({} if calibration is None else calibration.made.profiles)
     if as_json:
         body: dict[str, Any] = {
             "topology": drafted.topology,
@@ -123,8 +123,9 @@ def _say(
             "place": drafted.job.place,
             "runs": drafted.job.runs,
             "plan": {each.name: each.parallelism for each in drafted.job.operators},
-            "questions": [asdict(question) for question in drafted.questions],
+            "questions": [{"line": each.line, "text": each.text} for each in questions],
             "profiles": None if calibration is None else str(calibration.path),
+            "notes": {} if calibration is None else {name: of.notes for name, of in calibration.made.operators.items()},
             "not_calibrated": unmeasured,
             "next": drafted.following,
         }
@@ -132,12 +133,14 @@ def _say(
         return
     plan = ", ".join(f"{each.name} {each.parallelism}" for each in drafted.job.operators)
     plain(f"{drafted.path}: {drafted.topology}, {plan}; good")
-    for question in drafted.questions:
+    for question in questions:
         plain(f"{drafted.path}:{question.line}: {question.text}")
     if calibration is not None:
         for name, operator in calibration.made.operators.items():
             service_s = calibration.made.profiles[name].service_s
             plain(f"{name}: {1000 * service_s:.4g} ms a tuple, of {count_of(operator.used, 'sample')}")
+            for note in operator.notes:
+                plain(f"{name}: {note}")
         plain(f"profiles: {calibration.path}")
     elif unmeasured:
         plain(f"not calibrated: {unmeasured}")

@@ -3,8 +3,9 @@
 What is unknown stands on a line marked TODO with the question to answer; the file is valid before all are answered.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import yaml
@@ -20,6 +21,31 @@ _WIDTH = 118
 
 
 @dataclass(frozen=True)
+class OpenQuestion:
+    """text: for a person. operator, measured_by: whose calibrated parameters answer it, any of them, by their names in
+    a profile's `intervals`; none if only a person can. indent: in the file, before it. line: there, counted from 1.
+    """
+
+    text: str
+    operator: str = ""
+    measured_by: Collection[str] = ()
+    indent: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        unless = " unless `forescale model calibrate` measures it" if self.measured_by else ""
+        return f"{self.indent}# {TODO}{unless}: {_one_line(self.text)}"
+
+
+@dataclass(frozen=True)
+class TopologyDraft:
+    """A file's text, and the questions open in it."""
+
+    text: str
+    questions: Sequence[OpenQuestion]
+
+
+@dataclass(frozen=True)
 class DraftSection:
     """A section that the engine or other servers fill. section: None if nothing fits. remarks: the evidence. question:
     what a person must answer, empty if nothing is open. example: lines to adapt, as comments.
@@ -31,8 +57,13 @@ class DraftSection:
     example: Sequence[str] = ()
 
 
-def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str) -> str:
-    """The text of the file. origin: author and time, for its first line.
+_Line = str | OpenQuestion
+
+
+def topology_draft(
+    name: str, job: JobDescription, arrivals: DraftSection, cluster: DraftSection, origin: str
+) -> TopologyDraft:
+    """The file and its questions. origin: author and time, for its first line.
 
     Raises ModelError if the job has a cycle.
     """
@@ -45,7 +76,7 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
     by_name = {each.name: each for each in job.operators}
     mixed = mixed_operators(topology)
     running = ", ".join(f"{each} {by_name[each].parallelism}" for each in topology.order)
-    lines = [
+    lines: list[_Line] = [
         *_comment(origin),
         *_comment(f"Lines with {TODO} hold an open question; their value is assumed."),
         f"topology: {_scalar(name)}",
@@ -71,13 +102,9 @@ def topology_draft(name: str, job: JobDescription, arrivals: DraftSection, clust
         *_packing(job),
         *_section("cluster", cluster),
     ]
-    return "\n".join(lines) + "\n"
-
-
-def open_questions(text: str) -> list[tuple[int, str]]:
-    """Line number and question of each marked line."""
-    marked = ((number, line.partition(f"{TODO}: ")) for number, line in enumerate(text.splitlines(), 1))
-    return [(number, question) for number, (_, mark, question) in marked if mark]
+    begins = accumulate((str(line).count("\n") + 1 for line in lines), initial=1)
+    questions = [replace(each, line=at) for at, each in zip(begins, lines, strict=False) if not isinstance(each, str)]
+    return TopologyDraft("\n".join(map(str, lines)) + "\n", questions)
 
 
 def _ends(job: JobDescription) -> str:
@@ -86,13 +113,13 @@ def _ends(job: JobDescription) -> str:
     return f" Sources: {', '.join(job.sources)}. Sinks: {', '.join(job.sinks)}."
 
 
-def _open_streams(job: JobDescription) -> list[str]:
+def _open_streams(job: JobDescription) -> list[_Line]:
     """If streams are unknown: the question, and example lines for the answer."""
     if not job.streams_question:
         return []
     first, second, *_ = [each.name for each in job.operators]
     example = {"from": first, "to": second, "grouping": str(Grouping.SHUFFLE), "selectivity": 1.0}
-    return [_todo(job.streams_question), "# streams:", f"#   - {_flow(example)}"]
+    return [OpenQuestion(job.streams_question), "# streams:", f"#   - {_flow(example)}"]
 
 
 def _sources(job: JobDescription) -> list[str]:
@@ -110,7 +137,7 @@ def _sources(job: JobDescription) -> list[str]:
     ]
 
 
-def _operator(each: DescribedOperator) -> list[str]:
+def _operator(each: DescribedOperator) -> list[_Line]:
     fields: dict[str, Any] = {"service_s": ASSUMED_SERVICE_S if each.service_s is None else _rounded(each.service_s)}
     if each.max_parallelism is not None:
         fields["max_parallelism"] = each.max_parallelism
@@ -118,56 +145,51 @@ def _operator(each: DescribedOperator) -> list[str]:
         fields["cores"] = _rounded(each.cores)
     if each.memory_mib is not None:
         fields["memory_mib"] = _rounded(each.memory_mib)
-    questions = [each.question] if each.question else []
+    questions = [OpenQuestion(each.question)] if each.question else []
     if each.service_s is None:
-        questions.append(
-            "how long is one instance busy with one tuple? Calibration measures it if the engine reports it"
-        )
+        questions.append(OpenQuestion("how long is one instance busy with one tuple?", each.name, ["service_s"]))
     return _entry(f"  {_scalar(each.name)}: {_flow(fields)}", each.evidence, questions, "    ")
 
 
-def _stream(each: DescribedStream, mixed: Mapping[str, Sequence[str]], *, leaves_a_source: bool) -> list[str]:
+def _stream(each: DescribedStream, mixed: Mapping[str, Sequence[str]], *, leaves_a_source: bool) -> list[_Line]:
     """mixed: by operator whose inputs change their mix, these."""
+    name = Stream(each.upstream, each.downstream, each.grouping, each.label).name
     fields: dict[str, Any] = {"from": each.upstream, "to": each.downstream, "grouping": str(each.grouping)}
     if each.label:
         fields["label"] = each.label
     fields["selectivity"] = 1.0 if each.selectivity is None else _rounded(each.selectivity)
-    questions = [each.question] if each.question else []
-    if each.selectivity is None and leaves_a_source:
+    questions = [OpenQuestion(each.question)] if each.question else []
+    if each.selectivity is None:
+        what = "does the source emit per arrival" if leaves_a_source else "out per tuple in"
         questions.append(
-            "how many tuples does the source emit per arrival? One is assumed; calibration measures it if the engine "
-            "counts what the source takes in"
+            OpenQuestion(f"how many tuples {what}? One is assumed", each.upstream, [f"selectivity[{name}]"])
         )
-    elif each.selectivity is None:
-        questions.append("how many tuples out per tuple in? Calibration measures it")
     if each.upstream in mixed:
-        inputs = " and ".join(mixed[each.upstream])
-        questions.append(
-            f"does {each.upstream} make as many for each tuple of {inputs}? One ratio holds for one mix of them; "
-            "`forescale model calibrate` tells them apart once it has seen another mix"
+        inputs = mixed[each.upstream]
+        text = (
+            f"does {each.upstream} make as many for each tuple of {' and '.join(inputs)}? One ratio holds for one mix "
+            "of them; another mix tells them apart"
         )
+        apart = [f"input_selectivity[{name}][{of_input}]" for of_input in inputs]
+        questions.append(OpenQuestion(text, each.upstream, apart))
     return _entry(f"  - {_flow(fields)}", each.evidence, questions, "    ")
 
 
-def _entry(line: str, evidence: str, questions: Iterable[str], indent: str) -> list[str]:
-    return [line + (f" # {_one_line(evidence)}" if evidence else ""), *(_todo(each, indent) for each in questions)]
+def _entry(line: str, evidence: str, questions: Iterable[OpenQuestion], indent: str) -> list[_Line]:
+    told = line + (f" # {_one_line(evidence)}" if evidence else "")
+    return [told, *(replace(each, indent=indent) for each in questions)]
 
 
-def _todo(question: str, indent: str = "") -> str:
-    """On one line, so that `open_questions` finds all of it."""
-    return f"{indent}# {TODO}: {_one_line(question)}"
-
-
-def _planning(job: JobDescription) -> list[str]:
+def _planning(job: JobDescription) -> list[_Line]:
     """Targets are for people to set: the defaults, except for limits of the cluster."""
-    lines = [
+    lines: list[_Line] = [
         *_comment("Targets, cost of a rescale, and limits; docs/planning.md has the defaults of the other fields."),
         "planning:",
         "  max_lag_s: 180",
-        _todo("how old may waiting tuples become at the sources? 180 s is assumed", "  "),
+        OpenQuestion("how old may waiting tuples become at the sources? 180 s is assumed", indent="  "),
     ]
     for each in job.terms:
-        questions = [each.question] if each.question else []
+        questions = [OpenQuestion(each.question)] if each.question else []
         lines += _entry(f"  {each.name}: {_scalar(_within_partitions(each, job))}", each.evidence, questions, "  ")
     return lines
 
@@ -195,9 +217,9 @@ def _within_partitions(term: DescribedTerm, job: JobDescription) -> str | float 
     return {name: min(most, job.partitions.get(name, most)) for name, most in term.value.items()}
 
 
-def _section(name: str, draft: DraftSection) -> list[str]:
-    remarks = [part for remark in draft.remarks for part in _comment(remark)]
-    remarks += [_todo(draft.question)] if draft.question else []
+def _section(name: str, draft: DraftSection) -> list[_Line]:
+    remarks: list[_Line] = [part for remark in draft.remarks for part in _comment(remark)]
+    remarks += [OpenQuestion(draft.question)] if draft.question else []
     remarks += [f"# {line}" for line in draft.example]
     if draft.section is None:
         return remarks

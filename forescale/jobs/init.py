@@ -11,13 +11,14 @@ from forescale.files.clusters.cluster_entry import ClusterEntry
 from forescale.files.file_error import FileError, field_errors
 from forescale.files.http_access import http_address
 from forescale.files.topology import TopologyConfig, is_topology_path, topology_of_text
-from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
+from forescale.files.topology_draft import DraftSection, OpenQuestion, topology_draft
 from forescale.jobs.arrival_proposal import arrival_proposal, topic_partitions
 from forescale.jobs.calibrate import CalibratedTopology, calibrate
 from forescale.settings import Settings
 from forescale.situation.workspace import Workspace
 from forescale.wiring.engines.engine import DescribedJob, JobRequest, JobsKind
 from forescale.wiring.engines.registry import DESCRIBED, arrivals_kind
+from modeling.inputs.operator_profile import Profiles
 from planner.clusters.job_description import JobDescription, topology_name
 from planner.errors import ClusterError
 
@@ -25,17 +26,9 @@ FIRST_SPANS = 2
 
 
 @dataclass(frozen=True)
-class OpenQuestion:
-    """line: in the file, counted from 1."""
-
-    line: int
-    text: str
-
-
-@dataclass(frozen=True)
 class DraftedTopology:
-    """A written, valid topology file. cluster: its section of that name. questions: still open in it. following: the
-    next command.
+    """A written, valid topology file. cluster: its section of that name. questions: open in it. following: the next
+    command.
     """
 
     topology: str
@@ -44,6 +37,14 @@ class DraftedTopology:
     cluster: ClusterEntry | None
     questions: Sequence[OpenQuestion]
     following: str
+
+    def open_after(self, profiles: Profiles) -> list[OpenQuestion]:
+        """Questions that calibrated profiles, empty if nothing was calibrated, leave open."""
+        return [
+            each
+            for each in self.questions
+            if each.operator not in profiles or not profiles[each.operator].intervals.keys() & set(each.measured_by)
+        ]
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,14 @@ def draft_topology(
     job = described.job
     if kafka is not None and isinstance(arrivals.section, KafkaEntry):  # brokers know all, metrics the assigned ones
         job = replace(job, partitions={**job.partitions, **topic_partitions(arrivals.section)})
-    text = topology_draft(name, job, arrivals, _cluster_draft(described), origin)
-    config = topology_of_text(text, path)
+    draft = topology_draft(name, job, arrivals, _cluster_draft(described), origin)
+    config = topology_of_text(draft.text, path)
     try:
-        write_whole(text, path, anew=not target.force)
+        write_whole(draft.text, path, anew=not target.force)
     except FileExistsError:
         raise FileError(_taken(path)) from None
-    questions = [OpenQuestion(line, question) for line, question in open_questions(text)]
     following = _following(path, config, described.job)
-    return DraftedTopology(name, path, described.job, config.cluster_section, questions, following)
+    return DraftedTopology(name, path, described.job, config.cluster_section, draft.questions, following)
 
 
 def first_calibration(workspace: Workspace, drafted: DraftedTopology) -> CalibratedTopology:

@@ -76,7 +76,9 @@ def test_init__describes_a_job_of_another_shape_whose_plan_is_then_deployed(
         assert profiles["check"].service_s > 0.8 * 0.008
         assert profiles["settle"].service_s > 0.8 * 0.004
         assert profiles["check"].selectivity["check->settle"] == pytest.approx(1.5, rel=0.15)
-        capsys.readouterr()
+        told = capsys.readouterr().out
+        assert "how old may waiting tuples become" in told
+        assert "how long is one instance busy" not in told  # calibration has measured it
         assert command("deploy", "now", OTHER.name, "--set", "check=2") == 0
         assert "verified" in capsys.readouterr().out
         plan = FlinkCluster(flink.url, OTHER.name, OTHER.topology, timeout_s=60).state().plan

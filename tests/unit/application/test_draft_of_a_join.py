@@ -1,6 +1,6 @@
 """The file that `forescale init` writes asks about a join whose inputs change their mix."""
 
-from forescale.files.topology_draft import DraftSection, open_questions, topology_draft
+from forescale.files.topology_draft import DraftSection, topology_draft
 from modeling.inputs.topology import Engine, Grouping
 from planner.clusters.job_description import DescribedOperator, DescribedStream, JobDescription
 
@@ -16,8 +16,8 @@ def questions_of(*streams: tuple[str, str, float]) -> list[str]:
         operators=[DescribedOperator(name, name, 1, service_s=0.001) for name in names],
         streams=[DescribedStream(a, b, Grouping.SHUFFLE, selectivity=ratio) for a, b, ratio in streams],
     )
-    text = topology_draft("shop", job, DraftSection(None), DraftSection(None), "Written by hand.")
-    return [question for _, question in open_questions(text) if "mix" in question]
+    draft = topology_draft("shop", job, DraftSection(None), DraftSection(None), "Written by hand.")
+    return [question.text for question in draft.questions if "mix" in question.text]
 
 
 def test_init__asks_whether_a_join_makes_as_many_for_each_input() -> None:

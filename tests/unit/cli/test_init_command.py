@@ -117,7 +117,7 @@ def test_init__writes_what_flink_tells_and_marks_what_it_does_not(flink: JsonSta
     assert config.cluster.model_dump()["operators"] == {"orders": "Source: orders -> parse"}
     text = path.read_text()
     assert "orders reads shop_orders" in text
-    marked = [line for line in text.splitlines() if "# TODO:" in line]
+    marked = [line for line in text.splitlines() if "# TODO" in line]
     assert len(marked) == 4  # service time of the source, its selectivity, arrivals, max_lag_s
 
 
@@ -175,7 +175,7 @@ def test_init__writes_no_number_from_counts_that_flink_marks_as_incomplete(
     # Busy seconds are complete, but only the read tuples are what they were spent on.
     assert config.operators["check"].service_s == (0.001 if count == "read-records" else 0.002)
     assert "Flink marks its counts as incomplete" in text
-    marked = [line for line in text.splitlines() if "# TODO:" in line]
+    marked = [line for line in text.splitlines() if "# TODO" in line]
     assert len(marked) == (6 if count == "read-records" else 5)
 
 

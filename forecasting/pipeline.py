@@ -260,7 +260,7 @@ def _paths_notes(terms: ForecastTerms) -> tuple[str, ...]:
 
 
 def _history_notes(history: ArrivalSeries) -> tuple[str, ...]:
-    missing = int(np.isnan(history.counts).sum())
-    if not missing:
+    unknown, of = int(np.isnan(history.counts).sum()), history.counts.size
+    if not unknown:
         return ()
-    return (f"{missing} of {history.counts.size} windows ({missing / history.counts.size:.1%}) were missing",)
+    return (f"{unknown} of {of} windows ({unknown / of:.1%}) have no whole count: missing, partial or throttled",)

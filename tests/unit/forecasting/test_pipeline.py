@@ -131,7 +131,7 @@ def test_minutes__are_summed_to_steps() -> None:
 
 def test_gaps__are_told() -> None:
     notes = made(with_gaps(web_requests())).notes
-    assert any("windows" in note and "were missing" in note for note in notes)
+    assert any("windows" in note and "have no whole count" in note for note in notes)
 
 
 def test_one_day__is_forecast_by_persistence_and_says_why_the_others_take_no_part() -> None:

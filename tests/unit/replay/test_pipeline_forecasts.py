@@ -122,7 +122,7 @@ def test_an_outage__is_left_out_once_it_is_over_and_unknown_before(tmp_path: Pat
     during, after = ([each.at(FROM_S + seconds)["ingest"] for each in (silent, told)] for seconds in (300, 3600 + 300))
     assert np.array_equal(during[0].rate_per_s, during[1].rate_per_s)
     # Of three days and an hour, three hours say nothing.
-    missing = "3 of 73 windows (4.1%) were missing"
+    missing = "3 of 73 windows (4.1%) have no whole count: missing, partial or throttled"
     assert [missing in each.notes for each in (*during, *after)] == [False, False, False, True]
     assert [known_events(EventCalendar((outage,)), each[1].issued_at).events for each in (during, after)] == [
         (), (outage,)

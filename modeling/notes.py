@@ -174,9 +174,9 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         lines.append(
             "checkpoints are unaligned: they hold the tuples in buffers, of which state and downtime here know nothing"
         )
-    changing, uneven, beside = (
+    changing, uneven, beside, bundling = (
         ", ".join(name for name in topology.order if feature in profiles[name].features)
-        for feature in (Feature.RATE_DEPENDENT, Feature.UNEVEN_PARTS, Feature.OTHER_JOBS)
+        for feature in (Feature.RATE_DEPENDENT, Feature.UNEVEN_PARTS, Feature.OTHER_JOBS, Feature.MINI_BATCHES)
     )
     if changing:
         lines.append(
@@ -192,6 +192,12 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
         lines.append(
             f"containers of {beside} also ran tasks of other jobs when they were measured: every container is taken to "
             "lose the cores that these used; calibrate again when they use more, or give the job containers of its own"
+        )
+    if bundling:
+        lines.append(
+            f"{bundling} ends mini-batches by the clock: latencies leave out that tuples wait for theirs, up to "
+            "table.exec.mini-batch.allow-latency, and aggregations of them make less per tuple at higher rates; "
+            "calibrate at the rate that plans are for"
         )
     on_disk = [
         name

@@ -47,7 +47,8 @@ class Feature(StrEnum):
     UNALIGNED_CHECKPOINTS: tuples in buffers become part of checkpoints. STATE_ON_DISK: state whose access slows down
     as it grows, as in RocksDB. RATE_DEPENDENT: what a tuple costs or makes changes with the rate. UNEVEN_PARTS:
     instances work on unequal parts that no key explains. OTHER_JOBS: containers also run tasks of other jobs.
-    BUSY_TIME_ALONE: only busy time told its CPU from that of others, as all containers ran the same mix of operators.
+    MINI_BATCHES: tuples wait for bundles that it ends by the clock. BUSY_TIME_ALONE: only busy time told its CPU from
+    that of others, as all containers ran the same mix of operators.
     """
 
     UNALIGNED_CHECKPOINTS = "unaligned_checkpoints"
@@ -55,6 +56,7 @@ class Feature(StrEnum):
     RATE_DEPENDENT = "rate_dependent"
     UNEVEN_PARTS = "uneven_parts"
     OTHER_JOBS = "other_jobs"
+    MINI_BATCHES = "mini_batches"
     BUSY_TIME_ALONE = "busy_time_alone"
 
 

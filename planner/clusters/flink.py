@@ -20,7 +20,7 @@ from planner.clusters.compare_and_set import brief, not_as_assumed
 from planner.clusters.flink_backlog import Queue, queue_reading, source_backlogs
 from planner.clusters.flink_checkpoint import AGAIN_S, RescaleCheckpoint
 from planner.clusters.flink_counters import Read, read_counters, read_samples, shortest_span_s
-from planner.clusters.flink_features import own_scaler_sign, reported_features
+from planner.clusters.flink_features import features_of_chain, own_scaler_sign, reported_features
 from planner.clusters.flink_processors import processors
 from planner.clusters.flink_vertices import bounded_topology, operator_vertices, slots_needed
 from planner.clusters.slots_command import SlotsCommand, await_slots
@@ -134,7 +134,11 @@ class FlinkCluster:
                 samples = read_samples(self._declared, before, reading, known, self._state_gib(job, vertices))
                 features = reported_features(self._rest.checkpoint_config(job.jid))
                 others = (*features, Feature.OTHER_JOBS)
-                return [replace(sample, features=others if sample.beside else features) for sample in samples]
+                of_chains = {name: features_of_chain(vertex.name) for name, vertex in vertices.items()}
+                return [
+                    replace(sample, features=(*(others if sample.beside else features), *of_chains[sample.operator]))
+                    for sample in samples
+                ]
             elif moved_s < 0:
                 raise ClusterError(f"{self._where} was restarted while it was measured; measure again")
         raise ClusterError(

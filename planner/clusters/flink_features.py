@@ -6,6 +6,8 @@ from engines.flink.answers import CheckpointConfig
 from modeling.inputs.operator_profile import Feature
 
 _IN_MEMORY = ("HashMapStateBackend", "MemoryStateBackend", "FsStateBackend")
+_MINI_BATCHES = "MiniBatchAssigner"
+"""Ends the bundles of table.exec.mini-batch by the clock."""
 
 ENABLED, OVERRIDES = "job.autoscaler.enabled", "pipeline.jobvertex-parallelism-overrides"
 SCALING = "job.autoscaler.scaling.enabled"
@@ -23,6 +25,15 @@ def reported_features(config: CheckpointConfig | None) -> tuple[Feature, ...]:
     if config is not None and config.state_backend is not None and config.state_backend not in _IN_MEMORY:
         found.append(Feature.STATE_ON_DISK)
     return tuple(found)
+
+
+def features_of_chain(vertex: str) -> tuple[Feature, ...]:
+    """What the operators chained in a vertex show by their names, which Flink SQL gives them.
+
+    >>> features_of_chain("Source: bid[1] -> Calc[2] -> MiniBatchAssigner[3] -> LocalGroupAggregate[4]")
+    (<Feature.MINI_BATCHES: 'mini_batches'>,)
+    """
+    return (Feature.MINI_BATCHES,) if _MINI_BATCHES in vertex else ()
 
 
 def own_scaler_sign(configuration: Mapping[str, str]) -> str | None:

@@ -318,6 +318,16 @@ def test_operator_samples__hold_tasks_of_other_jobs_on_their_task_manager() -> N
         assert sample.features == (Feature.OTHER_JOBS,)
 
 
+def test_operator_samples__say_which_chain_ends_mini_batches() -> None:
+    flink = RunningFlink()
+    (split,) = (vertex for vertex in flink.job["vertices"] if vertex["name"] == "split")
+    split["name"] = "split -> MiniBatchAssigner[3] -> LocalGroupAggregate[4]"
+    names = {"split": split["name"]}
+    cluster = FlinkCluster("http://flink:8081", "word-count", CHAIN, names, clock=flink, transport=flink.transport())
+    features = {sample.operator: sample.features for sample in cluster.operator_samples(15.0)}
+    assert features == {"sentences": (), "split": (Feature.MINI_BATCHES,), "count": ()}
+
+
 def test_operator_samples__name_no_container_of_a_flink_that_reports_no_cpu() -> None:
     assert {sample.container for sample in measured(RunningFlink()).operator_samples(15.0)} == {None}
 

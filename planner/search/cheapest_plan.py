@@ -5,6 +5,7 @@ them.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from modeling.errors import ModelError
 from modeling.excuse import Excuse
@@ -91,14 +92,24 @@ def cheapest_plans(
     return found
 
 
+class Strongest(NamedTuple):
+    """A plan, and the share of a load in (0, 1] that it carries. late: whether it does so beyond the latency limits,
+    as no plan keeps them.
+    """
+
+    plan: PhysicalPlan
+    share: float
+    late: bool = False
+
+
 def strongest_plan(
     model: PlanModel,
     load_per_s: Mapping[str, float],
     limits: Limits,
     price: Mapping[str, float] = ALIKE,
     known: tuple[float, float] | None = None,
-) -> tuple[PhysicalPlan, float]:
-    """The plan that carries the largest share of the load within the limits, and that share in (0, 1].
+) -> Strongest:
+    """The plan that carries the largest share of the load within the limits.
 
     For a load that no plan carries: bisects the load's scale, to SHARE_ROUNDING. If the latency limits are missed at
     every scale, they are dropped. Raises ModelError when not even one instance of each operator is allowed.
@@ -113,7 +124,7 @@ def strongest_plan(
     if known is None:
         (whole,) = cheapest_plans(model, [load_per_s], limits, price)
         if isinstance(whole, PhysicalPlan):
-            return whole, 1.0
+            return Strongest(whole, 1.0)
     low, high = known or (0.0, 1.0)
     (best,) = cheapest_plans(model, [scaled(low)], limits, price)
     while high - low > SHARE_ROUNDING:
@@ -129,10 +140,10 @@ def strongest_plan(
             else:
                 high = middle
     if isinstance(best, PhysicalPlan):
-        return best, low
+        return Strongest(best, low)
     if not limits.latency_bounds_s:
         raise ModelError(f"no plan of topology {model.topology.name!r} is within the limits: {best}")
-    return strongest_plan(model, load_per_s, limits.with_free_latency(), price)
+    return strongest_plan(model, load_per_s, limits.with_free_latency(), price)._replace(late=True)
 
 
 def _in_whole_slots(model: PlanModel, question: Question, plan: PhysicalPlan, limits: Limits) -> PhysicalPlan:

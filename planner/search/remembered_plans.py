@@ -7,6 +7,7 @@ one, and a cheaper plan would carry the smaller one too. If no plan carries a lo
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -33,6 +34,8 @@ class _Mix:
     # Among loads computed together: the largest that is carried whole, the smallest that no plan carries.
     carried: float = 0.0
     not_carried: float = inf
+    # The largest load of which no share is carried within the latency limits; below 0 if there is none.
+    late: float = -1.0
 
     def between(self, rate_per_s: float) -> PhysicalPlan | None:
         if self.beyond and rate_per_s >= self.beyond[0]:
@@ -60,6 +63,11 @@ class RememberedPlans:
         self._known: dict[tuple[float, ...], PhysicalPlan] = {}
         self._mixes: dict[tuple[float, ...], _Mix] = {}
 
+    @cached_property
+    def _late(self) -> "RememberedPlans":
+        """For loads that no plan carries within the latency limits."""
+        return RememberedPlans(self.model, self.limits.with_free_latency(), self.price)
+
     @property
     def topology(self) -> Topology:
         return self.model.topology
@@ -71,13 +79,20 @@ class RememberedPlans:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
                 self._mixes.clear()
-            self._known[key] = self._mix(key).between(sum(key)) or self._worked_out(load_per_s)
+            self._known[key] = (
+                self._late.plan(load_per_s)
+                if self._is_late(key)
+                else self._mix(key).between(sum(key)) or self._worked_out(load_per_s)
+            )
         return self._known[key]
 
     def work_out(self, loads_per_s: Sequence[Mapping[str, float]]) -> None:
         """Compute plans for several loads together, which is faster than one by one."""
         several = {self._key(load): load for load in loads_per_s}
         new = [key for key in several if key not in self._known and self._mix(key).between(sum(key)) is None]
+        if late := [key for key in new if self._is_late(key)]:
+            self._late.work_out([several[key] for key in late])
+            new = [key for key in new if key not in late]
         found = cheapest_plans(self.model, [several[key] for key in new], self.limits, self.price)
         # Loads that no plan carries whole are computed on demand.
         whole = {key: plan for key, plan in zip(new, found, strict=True) if isinstance(plan, PhysicalPlan)}
@@ -95,6 +110,9 @@ class RememberedPlans:
             if sum(key) < mix.not_carried:
                 mix.carried = max(mix.carried, sum(key))
 
+    def _is_late(self, key: tuple[float, ...]) -> bool:
+        return sum(key) <= self._mix(key).late
+
     def _key(self, load_per_s: Mapping[str, float]) -> tuple[float, ...]:
         return tuple([load_per_s[source] for source in self.topology.sources])
 
@@ -109,7 +127,9 @@ class RememberedPlans:
         known = None
         if self._monotone and rate >= mix.not_carried > mix.carried:
             known = mix.carried / rate, mix.not_carried / rate
-        plan, share = strongest_plan(self.model, load_per_s, self.limits, self.price, known)
+        plan, share, late = strongest_plan(self.model, load_per_s, self.limits, self.price, known)
+        if late and self._monotone:
+            mix.late = max(mix.late, rate)
         if self._monotone and share < 1.0:
             mix.beyond = rate * (share + SHARE_ROUNDING), plan
         elif self._ordered:

@@ -18,7 +18,7 @@ from modeling.inputs.topology import Operator, Stream, Topology
 from planner.limits import Limits
 from planner.plan_model import PlanModel
 from planner.search import remembered_plans
-from planner.search.cheapest_plan import cheapest_plan, strongest_plan
+from planner.search.cheapest_plan import Strongest, cheapest_plan, strongest_plan
 from planner.search.remembered_plans import RememberedPlans
 
 ROUNDING = 1 + 1e-9
@@ -72,7 +72,7 @@ def test_loads_between_two_of_one_plan__are_not_worked_out_again(monkeypatch: py
     profiles = {"a": OperatorProfile("a", 0.0, {"a->b": 1.0}), "b": OperatorProfile("b", 0.01)}
     worked_out: list[float] = []
 
-    def counted(*args: Any) -> tuple[PhysicalPlan, float]:
+    def counted(*args: Any) -> Strongest:
         worked_out.append(args[1]["a"])
         return strongest_plan(*args)
 
@@ -89,7 +89,7 @@ def test_loads_of_one_mix_beyond_all_plans__are_worked_out_once(monkeypatch: pyt
     profiles = {name: OperatorProfile(name, 0.01 if name == "j" else 0.0) for name in "abj"}
     worked_out: list[float] = []
 
-    def counted(*args: Any) -> tuple[PhysicalPlan, float]:
+    def counted(*args: Any) -> Strongest:
         worked_out.append(args[1]["a"])
         return strongest_plan(*args)
 
@@ -98,6 +98,27 @@ def test_loads_of_one_mix_beyond_all_plans__are_worked_out_once(monkeypatch: pyt
     for a, b in ((300.0, 100.0), (240.0, 80.0), (150.0, 50.0), (50.0, 150.0)):
         assert remembered.plan({"a": a, "b": b}).parallelism == {"a": 1, "b": 1, "j": 2}
     assert worked_out == [300.0, 50.0]
+
+
+def test_a_latency_that_no_plan_keeps__is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One tuple alone takes 100 ms, however many instances there are."""
+    model = PlanModel(Topology("one", (Operator("a"),), ()), {"a": OperatorProfile("a", 0.1)})
+    limits = Limits(0.8, max_instances=8, max_latency_s=0.05)
+    looked_for: list[float] = []
+
+    def counted(*args: Any) -> Strongest:
+        if args[2].latency_bounds_s:
+            looked_for.append(args[1]["a"])
+        return strongest_plan(*args)
+
+    monkeypatch.setattr(remembered_plans, "strongest_plan", counted)
+    remembered = RememberedPlans(model, limits)
+    remembered.work_out([{"a": rate} for rate in (60.0, 30.0, 0.0)])
+    for rate in (60.0, 40.0, 30.0, 0.0):
+        assert remembered.plan({"a": rate}) == strongest_plan(model, {"a": rate}, limits).plan
+    assert looked_for == [60.0]
+    # 65 need more than the 8 instances that carry 64 at 80 %.
+    assert remembered.plan({"a": 65.0}).parallelism == {"a": 8}
 
 
 @pytest.mark.slow

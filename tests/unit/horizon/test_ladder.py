@@ -96,7 +96,7 @@ def test_a_ladder_within_a_latency__ends_with_the_plan_that_carries_most() -> No
     assert ladder.instances.tolist() == list(range(1, 9))
     # Poisson to each of eight M/M/1: 1 / (10 − λ) is .15 s at λ = 3.33; loads beyond 8 · 3.33 have the largest plan.
     assert cheapest.plan({"work": 150.0}) == cheapest.plan({"work": 200.0}) == ladder.plans[-1]
-    plan, share = strongest_plan(cheapest.model, {"work": 200.0}, limits, known=(0.1, 0.2))
+    plan, share, _ = strongest_plan(cheapest.model, {"work": 200.0}, limits, known=(0.1, 0.2))
     assert plan == ladder.plans[-1]
     assert share == pytest.approx(8 * 10 / 3 / 200, abs=1e-3)
     assert ladder.capacity_per_s(np.ones((1, 1)))[-1, 0] == pytest.approx(8 * 10 / 3, rel=0.05)

@@ -103,7 +103,7 @@ def test_a_heavy_key__is_excused_because_instances_do_not_help() -> None:
 
 
 def test_strongest_plan__carries_what_the_limits_allow(pair: Topology, pair_profiles: Profiles) -> None:
-    plan, share = strongest_plan(PlanModel(pair, pair_profiles), {"source": 17.0}, Limits(max_instances=11))
+    plan, share, _ = strongest_plan(PlanModel(pair, pair_profiles), {"source": 17.0}, Limits(max_instances=11))
     # 10 of work carry 8.5/s with headroom: half of 17
     assert plan.parallelism["work"] == 10
     assert share == pytest.approx(0.5, abs=2e-3)

@@ -83,7 +83,7 @@ def test_a_load_beyond_every_packed_plan__names_the_container_and_the_largest_sh
     excuse = cheapest_plan(in_slots(0.5), {"in": 16.0}, few)
     assert isinstance(excuse, Excuse)
     assert "container" in str(excuse)
-    plan, share = strongest_plan(in_slots(0.5), {"in": 16.0}, few)
+    plan, share, _ = strongest_plan(in_slots(0.5), {"in": 16.0}, few)
     assert in_slots(0.5).capacity_per_s(plan, {"in": 1.0}) * 0.8 >= 16.0 * share * (1 - 1e-9)
 
 

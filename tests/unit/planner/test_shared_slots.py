@@ -120,6 +120,6 @@ def test_the_search_for_slots__asks_of_few_plans(asked: list[tuple[int, ...]]) -
     """
     assert isinstance(cheapest_plan(in_slots(), {"a": 500.0}, half_full(128)), Excuse)
     assert 0 < len(asked) <= 16
-    plan, share = strongest_plan(in_slots(), {"a": 500.0}, half_full(128))
+    plan, share, _ = strongest_plan(in_slots(), {"a": 500.0}, half_full(128))
     assert plan.instances <= 128
     assert share == pytest.approx(400.0 / 500.0, rel=0.01)

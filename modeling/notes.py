@@ -216,11 +216,11 @@ def _of_features(topology: Topology, profiles: Profiles) -> list[str]:
 def _of_busy_time_alone(topology: Topology, profiles: Profiles, plan: PhysicalPlan) -> Iterator[str]:
     """Where operators run in another mix than that whose CPU is known in sum, which equal parallelisms keep."""
     names = [name for name in topology.order if Feature.BUSY_TIME_ALONE in profiles[name].features]
-    if names and len({plan.parallelism[name] for name in topology.order}) > 1:
+    if len({plan.parallelism[name] for name in names}) > 1:
         yield (
-            f"how much CPU {', '.join(names)} take was told by busy time alone, as every container ran the same mix of "
-            "operators: the sum is known, but where parallelisms differ, as here, a container may be full before or "
-            "after that is said; calibrate at a plan where they differ"
+            f"how much CPU {', '.join(names)} take was told apart by busy time alone, as all containers ran one mix of "
+            "them: the sum is known, but where parallelisms differ, as here, a container may be full before or after "
+            "that is said; calibrate at a plan where they differ"
         )
 
 

@@ -6,7 +6,7 @@ the instances in them, those of other jobs too, and what they waited for cores i
 a container uses at any rate is kept apart, with that of other jobs.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -72,7 +72,8 @@ class CpuApart:
     operator, of samples with a container's CPU. idle_cores: that a container of these uses without work of the job;
     waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
     source that wakes (it polls, or has a timer), and its readers are woken by full buffers. unsure: by operator, share
-    of the cores of all containers by which its CPU may be more or less, as these ran the same mix of operators.
+    of the cores of all containers by which its CPU may be more or less; beside: other operators of which all of these
+    ran as many for each of its instances.
     """
 
     samples: tuple[OperatorSample, ...]
@@ -80,10 +81,11 @@ class CpuApart:
     idle_cores: Measured | None = None
     waking_cores: Mapping[str, Measured] = field(default_factory=dict)
     unsure: Mapping[str, float] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def features(self, operator: str) -> frozenset[Feature]:
-        unsure = self.unsure.get(operator, 0.0) >= UNSURE
-        return frozenset({Feature.BUSY_TIME_ALONE} if unsure else ())
+        alone = self.unsure.get(operator, 0.0) >= UNSURE and self.beside.get(operator)
+        return frozenset({Feature.BUSY_TIME_ALONE} if alone else ())
 
     @property
     def waited(self) -> Mapping[str, float]:
@@ -124,11 +126,17 @@ class CpuApart:
                 "host took the cores, the service time is too long; if it makes several calls at once (asynchronous "
                 "I/O), latencies are too short: declare calls"
             )
-        if (share := self.unsure.get(operator, 0.0)) >= UNSURE:
+        share, beside = self.unsure.get(operator, 0.0), ", ".join(self.beside.get(operator, ()))
+        if share >= UNSURE and beside:
             notes.append(
-                "its CPU is told by its busy time alone, as all containers ran the same mix of operators: what "
-                f"{share:.0%} of their cores do, and more, may be another operator's work. Calibrate at a plan with "
-                "fewer readers than sources, or the other way round, if plans are to differ in that"
+                f"its CPU is told from that of {beside} by busy time alone, as all containers ran them in the same "
+                f"mix: what {share:.0%} of their cores do, and more, may be the work of another. Calibrate at a plan "
+                "with fewer instances of one, if plans are to differ in that"
+            )
+        elif share >= UNSURE:
+            notes.append(
+                f"what {share:.0%} of the cores of all containers do may be its work or another operator's: measure "
+                "more or longer spans, if plans are to differ in how many instances of each they have"
             )
         return tuple(notes)
 
@@ -163,12 +171,14 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
         if len(every) == len(samples)
         else fit.idle_cores.plus(_cores_beside(rows.values(), apart, len(samples)))
     )
+    mixes = {container: Counter(every[at].operator for at in row) for (container, _), row in rows.items()}
     return CpuApart(
         tuple(apart[: len(samples)]),
         {name: of for name, of in parts.items() if name in own},
         idle,
         fit.waking_cores,
-        fit.unsure if len({container for container, _ in rows}) > 1 else {},
+        fit.unsure if len(mixes) > 1 else {},
+        _beside(list(mixes.values()), own),
     )
 
 
@@ -180,6 +190,20 @@ def wanting(samples: Sequence[OperatorSample], apart: CpuApart) -> list[Operator
         replace(one, busy_s=raw.busy_s, cpu_s=None if one.cpu_s is None else one.cpu_s + raw.busy_s - one.busy_s)
         for raw, one in zip(samples, apart.samples, strict=True)
     ]
+
+
+def _beside(mixes: Sequence[Mapping[str, int]], names: Iterable[str]) -> dict[str, list[str]]:
+    """By operator, the others of which all containers run as many for each of its instances.
+
+    >>> _beside([{"a": 2, "b": 1, "c": 2}, {"a": 2, "b": 2, "c": 4}], "abc")
+    {'a': [], 'b': ['c'], 'c': ['b']}
+    """
+    counts = {name: np.array([mix.get(name, 0) for mix in mixes], dtype=np.float64) for name in sorted(names)}
+    parts = {name: count / count.sum() for name, count in counts.items()}
+    return {
+        name: [other for other in parts if other != name and np.allclose(part, parts[other])]
+        for name, part in parts.items()
+    }
 
 
 def _tasks_beside(sample: OperatorSample) -> list[OperatorSample]:

@@ -48,7 +48,7 @@ class Feature(StrEnum):
     as it grows, as in RocksDB. RATE_DEPENDENT: what a tuple costs or makes changes with the rate. UNEVEN_PARTS:
     instances work on unequal parts that no key explains. OTHER_JOBS: containers also run tasks of other jobs.
     MINI_BATCHES: tuples wait for bundles that it ends by the clock. BUSY_TIME_ALONE: only busy time told its CPU from
-    that of others, as all containers ran the same mix of operators.
+    that of others, as all containers ran them in the same mix.
     """
 
     UNALIGNED_CHECKPOINTS = "unaligned_checkpoints"

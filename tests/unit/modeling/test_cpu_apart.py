@@ -387,6 +387,36 @@ def test_containers_of_different_mixes__tell_whose_cpu_it_is_where_busy_times_do
 
     def warns(of_readers: int) -> bool:
         told = evaluate(topology, known, PhysicalPlan("pair", {"a": 2, "b": of_readers}), {"a": 1.0})
-        return any("told by busy time alone" in note for note in told.notes)
+        return any("told apart by busy time alone" in note for note in told.notes)
 
     assert [warns(1), warns(2)] == [readers == 2, False]
+
+
+def test_readers_of_one_mix__are_named_though_their_source_is_told_apart() -> None:
+    # A tuple costs a 2 ms, and a is alone in one of three containers. Beside it b and c, whose tuples cost 2 and 14 ms,
+    # are busy as long as each other, and wait for most of it: 25 and 50 a second take .05 + .1 + .7 cores.
+    def sample(name: str, at: int, per_s: float) -> OperatorSample:
+        return OperatorSample(
+            name,
+            at,
+            60.0,
+            50.0,
+            0.0,
+            60.0 * per_s,
+            {},
+            container=f"tm {at}",
+            container_cpu_s=60.0 * (0.05 if at == 2 else 0.85),
+            container_cores=1.0,
+            age_s=600.0,
+            parallelism=3 if name == "a" else 2,
+        )
+
+    samples = [sample("a", at, 25.0) for at in range(3)]
+    samples += [sample(name, at, 50.0) for name in "bc" for at in range(2)]
+    apart = cpu_apart(samples, ["a"])
+    told = {name: " ".join(apart.notes(name)) for name in "abc"}
+    assert "told from that of c by busy time alone" in told["b"]
+    assert "told from that of b by busy time alone" in told["c"]
+    assert "busy time alone" not in told["a"]
+    readers = {Feature.BUSY_TIME_ALONE}
+    assert [apart.features(name) for name in "abc"] == [set(), readers, readers]

@@ -9,8 +9,9 @@ For each query: `init` describes the running job, calibration measures it at one
 bottleneck and, where sources took unevenly with even arrivals, for the maximum throughput; and at .6 of that, for
 latency and cores used. Eight task managers of one slot, each in a control group of its own: on two cores they really
 scale. Just-in-time compilation gets the machine's cores after each rescale, before the quota is set; only the first
-compiler is on. A task manager more runs q1 all the time, always full: what it takes in per CPU second is the pace of a
-machine that others share. Needs root and cgroup v1. Some twenty minutes a query.
+compiler is on. A task manager more runs the same query all the time, always full, or q1 beside queries with windows:
+what it takes in per CPU second is the pace of a machine that others share. Needs root and cgroup v1. Some twenty
+minutes a query.
 """
 
 import argparse
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).with_name("nexmark_job")))
 
 from bench import Query, Row
-from queries import QUERIES
+from queries import QUERIES, reference_of
 from quotas import Quotas, quotas
 from reference import Reference
 from rows import plans_table, summary_table
@@ -39,8 +40,6 @@ from forescale.local.flink.local_cluster import LocalFlink, local_flink
 
 ROWS = TypeAdapter(list[Row])
 TASK_MANAGERS = 8
-REFERENCE = "q1"
-"""Without state and windows, it takes in evenly from span to span; queries with these may slow otherwise."""
 OPTIONS = {"execution.checkpointing.interval": "10 s"}
 """Flink's usual checkpoints come every few seconds to minutes."""
 
@@ -84,19 +83,19 @@ def quoted_flink(task_managers: int) -> Iterator[tuple[LocalFlink, Quotas]]:
 
 @contextlib.contextmanager
 def queries(names: list[str], cores: float) -> Iterator[Iterator[Query]]:
-    """Each on the task managers, with one more that runs REFERENCE all the time and tells the pace of the machine."""
+    """Each on the task managers, with its reference on one more, which tells the pace of the machine."""
     with quoted_flink(TASK_MANAGERS) as (flink, held), quoted_flink(1) as (beside, one):
-        reference = Reference(Query(REFERENCE, beside, one, cores), one)
-        reference.begin()
 
         def in_turn() -> Iterator[Query]:
             for name in names:
+                reference = Reference(Query(reference_of(name), beside, one, cores), one)
+                reference.begin()
                 query = Query(name, flink, held, cores, reference)
                 yield query
                 query.stop()
+                reference.end()
 
         yield in_turn()
-        reference.end()
 
 
 def measured_rises(names: list[str], cores: float) -> list[Rise]:

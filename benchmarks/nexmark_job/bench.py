@@ -161,7 +161,7 @@ class Query:
         self.name, self._flink, self._held, self._pace = name, flink, held, pace or Unpaced()
         self._cores, self._calibrated_pace = cores, 1.0
         self._folder = flink.folder / name
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)  # a reference runs beside several
         (self._folder / "query.sql").write_text(QUERIES[name], encoding="utf-8")
         self._clock = RealClock()
         offer(self._folder, {"events": OVERLOAD_PER_S})

@@ -13,6 +13,7 @@ _STEPS = ("price < 10000", "price >= 10000 AND price < 1000000", "price >= 10000
 _COUNTS = ", ".join(
     f"COUNT({what}) FILTER (WHERE {step})" for what in ("*", "DISTINCT bidder", "DISTINCT auction") for step in _STEPS
 )
+_CHANNEL_ID = "REGEXP_EXTRACT(url, 'channel-([0-9]+)/', 1)"
 
 QUERIES = {
     "q0": "SELECT auction, bidder, price, url, ts, due FROM bid",
@@ -56,6 +57,11 @@ QUERIES = {
     "q20": (
         "SELECT B.auction, B.bidder, B.price, A.itemName, B.due FROM bid B JOIN auction A ON B.auction = A.id "
         "WHERE A.category = 10"
+    ),
+    "q21": (
+        f"SELECT auction, bidder, price, channel, CASE LOWER(channel) WHEN 'apple' THEN '0' WHEN 'google' THEN '1' "
+        f"WHEN 'facebook' THEN '2' WHEN 'baidu' THEN '3' ELSE {_CHANNEL_ID} END AS channel_id, due FROM bid "
+        f"WHERE LOWER(channel) IN ('apple', 'google', 'facebook', 'baidu') OR {_CHANNEL_ID} IS NOT NULL"
     ),
     "q22": (
         "SELECT auction, bidder, price, SPLIT_INDEX(url, '/', 3) AS dir1, SPLIT_INDEX(url, '/', 4) AS dir2, due "

@@ -68,13 +68,19 @@ def of_cores(
 ) -> Iterator[str]:
     """What sharing cores does to latencies beyond processor sharing."""
     cores = site.container.cores
-    if cores is None or all(flow.core_wait_s is None for flow in flows):
+    if cores is None or not containers:
         return
+    fullest = max(containers.values(), key=lambda each: each.cores)
     if cores != int(cores):
+        threads = max(len(each.instances) for each in plan.packing)
+        still = f" for up to {100 * (1 - cores / threads):.0f} ms" if threads > cores else ""
         yield (
-            f"containers of {cores:g} cores have a quota: Linux grants it in slices of 100 ms, and all instances of a "
-            "container stand still once a slice is used up; latencies leave that out"
+            f"containers of {cores:g} cores have a quota, of which container {fullest.id} uses "
+            f"{fullest.cores / cores:.0%}: Linux grants it in slices of 100 ms, and once a slice is used up all "
+            f"instances of a container stand still{still}; latencies leave that out"
         )
+    if all(flow.core_wait_s is None for flow in flows):
+        return
     crowded = {each.id for each in plan.packing if len(each.instances) > cores}
     shared = [each for each in containers.values() if each.id in crowded and MANY_CORES * cores <= each.cores < cores]
     if shared:

@@ -57,9 +57,17 @@ def test_a_quota_of_half_a_core__bounds_throughput_and_leaves_the_speed() -> Non
     assert estimate.mst_per_s["work"] == pytest.approx(50.0)
 
 
-def test_a_quota_that_instances_share__is_named_as_granted_in_slices() -> None:
-    estimate = evaluate(ALONE, COMPUTES, together(ALONE, {"work": [0, 1]}), {"work": 20.0}, site=site(0.5))
-    assert any("quota" in note for note in estimate.notes)
+@pytest.mark.parametrize(("instances", "still_ms"), [([0], 50), ([0, 1], 75)])
+def test_a_quota__is_named_as_granted_in_slices(instances: list[int], still_ms: int) -> None:
+    # 20 times 10 ms are .2 of .5 cores. One thread uses 50 ms in 50 ms, two in 25, and wait for the rest of 100.
+    plan = together(ALONE, {"work": instances})
+    (note,) = (
+        note
+        for note in evaluate(ALONE, COMPUTES, plan, {"work": 20.0}, site=site(0.5)).notes
+        if "in slices of 100 ms" in note
+    )
+    assert "of which container 1 uses 40%" in note
+    assert f"for up to {still_ms} ms" in note
 
 
 def test_instances_with_a_core_for_each__do_not_wait_for_cores() -> None:

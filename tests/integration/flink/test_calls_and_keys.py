@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from machine import stretched
 
 from forescale.local.demo.flink_measurement import bring_to, measured_bottleneck, throughput_per_s
 from forescale.local.demo.modeled_job import offer
@@ -74,7 +75,8 @@ def test_asynchronous_calls__bound_an_idle_operator_and_are_named(flink: LocalFl
     with running(flink, "AsyncCalls", topology, 5000.0) as cluster:
         RealClock().wait(SETTLE_S)
         for _ in range(SPANS):
-            samples = cluster.operator_samples(SPAN_S)
+            with stretched() as stretch:
+                samples = cluster.operator_samples(SPAN_S)
             undeclared = calibrated(topology, samples, declared, warm_s=1.0)
             told = evaluate(topology, undeclared.profiles, first, {"items": 60.0})
             profiles = calibrated(topology, samples, calling, warm_s=1.0).profiles
@@ -82,10 +84,11 @@ def test_asynchronous_calls__bound_an_idle_operator_and_are_named(flink: LocalFl
             if told.mst_per_s["items"] > 0.95 * 100 and known is not None and known.call_s < 1.05 * 0.1:
                 break
         assert str(told.bottleneck) == "call", (samples, undeclared.operators)
-        assert told.mst_per_s["items"] == pytest.approx(100.0, rel=0.1)
+        # A machine that is late answers late.
+        assert 100 / 1.1 / stretch.factor < told.mst_per_s["items"] < 1.1 * 100
         assert any("declare calls" in note for note in undeclared.operators["call"].notes)
         assert known is not None
-        assert known.call_s == pytest.approx(0.1, rel=0.1)
+        assert 0.1 / 1.1 < known.call_s < 1.1 * stretch.factor * 0.1
         for count in (1, 2):
             plan = PhysicalPlan(topology.name, {"items": 1, "call": count, "store": count})
             told = evaluate(topology, profiles, plan, {"items": 60.0}, percentiles=True)

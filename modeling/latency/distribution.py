@@ -26,6 +26,7 @@ from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, lattice_of_excess, mixture, two_moment_lattice
 from modeling.queueing.pauses import pause_waits
+from modeling.queueing.polls import poll_waits
 from modeling.queueing.queues import klb_waits_s
 from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s
@@ -61,7 +62,7 @@ class Station:
     of work and, where streams have unlike service times, of squared ones, as single values. burst_weight: share of the
     tuples that arrive in bursts, None without bursts; burst_weights: of those of each stream. pauses: of each instance.
     waiting: share of those who would wait for one server that do, by kind; less than 1 where several calls are at once.
-    leaving: of the output streams that inputs make unlike numbers of.
+    leaving: of the output streams that inputs make unlike numbers of. polled_s: interval of a source's polls.
     """
 
     per_s: float
@@ -81,6 +82,7 @@ class Station:
     pauses: tuple[Pauses, ...] = ()
     waiting: Floats | None = None
     leaving: Mapping[str, Leaving] = field(default_factory=dict)
+    polled_s: float = 0.0
 
     def waits(self) -> "list[Kind]":
         """Waits and services at each kind of instance."""
@@ -104,13 +106,24 @@ class Station:
         )
         held_up = [pause_waits(rho, each.share, each.length_s) for each in self.pauses] if rho < 1 else []
         pauses = tuple((float(chance), float(longest_s)) for chance, longest_s in held_up)
-        return Kind(float(self.weights[number]), rho, service_s, self.service_cv2, self.shape, waits, sizes, pauses)
+        return Kind(
+            float(self.weights[number]),
+            rho,
+            service_s,
+            self.service_cv2,
+            self.shape,
+            waits,
+            sizes,
+            pauses,
+            self.polled_s,
+        )
 
 
 @dataclass(frozen=True)
 class Kind:
     """Equal instances. waits: of a tuple or its batch, in and between bursts if there are any. batches: in which tuples
     arrive, with the fields of StationBatches. pauses: share of the tuples held up by each, and the longest wait.
+    polled_s: as of the station.
     """
 
     weight: float
@@ -121,6 +134,7 @@ class Kind:
     waits: tuple[Lattice, ...]
     batches: tuple[tuple[float, float, Batches], ...]
     pauses: tuple[tuple[float, float], ...] = ()
+    polled_s: float = 0.0
 
     @property
     def longest_s(self) -> float:
@@ -131,13 +145,15 @@ class Kind:
         for _, _, sizes in self.batches:
             size, varied = float(sizes.of_tuple), float(sizes.of_tuple - sizes.mean)
             within += (size + 8 * np.sqrt(size) + 12 * varied) * self.service_s
-        return within + sum(longest_s for _, longest_s in self.pauses)
+        return within + self.polled_s + sum(longest_s for _, longest_s in self.pauses)
 
     def passed(self, step_s: float, of: Leaving | None = None) -> list[Transform]:
         """Transforms of wait plus service, one per wait. of: the tuples that pass; None: all."""
         service = self._service(step_s, self.service_s, self.service_cv2)
         spent = service if of is None else self._service(step_s, self.service_s * _one(of.work), _one(of.cv2))
-        if self.batches:
+        if self.polled_s > 0:
+            spent = spent * self._polled(step_s)
+        elif self.batches:
             spent = spent * self._within_batches(service, step_s)
         for chance, longest_s in self.pauses:
             spent = spent * _evenly_within(chance, longest_s, step_s)
@@ -145,6 +161,20 @@ class Kind:
 
     def _service(self, step_s: float, mean_s: float, cv2: float) -> Transform:
         return np.fft.rfft(service_lattice(mean_s, cv2, self.shape, step_s, SIZE).mass)
+
+    def _polled(self, step_s: float) -> Transform:
+        """Waits for a source's next poll, and for the tuples of its batch before it: uniform, unless services vary so
+        much that it could begin below 0.
+        """
+        size = max((float(sizes.of_tuple) for _, _, sizes in self.batches), default=1.0)
+        mean_s, variance_s2 = map(float, poll_waits(self.polled_s, size, self.service_s, self.service_cv2))
+        half_s = np.sqrt(3 * variance_s2)
+        if half_s > mean_s:
+            return np.fft.rfft(two_moment_lattice(mean_s, variance_s2 / mean_s**2, step_s, SIZE).mass)
+        begin, end = (min(round(each / step_s), SIZE - 1) for each in (mean_s - half_s, mean_s + half_s))
+        evenly = np.zeros(SIZE)
+        evenly[begin : end + 1] = 1 / (end + 1 - begin)
+        return np.asarray(np.fft.rfft(evenly))
 
     def _within_batches(self, service: Transform, step_s: float) -> Transform:
         """Waits for members of the tuple's own batch, and waits of other tuples for a regular batch."""
@@ -254,6 +284,7 @@ def stations(
             if (calls := flow.profile.calls) is None
             else of_kinds(calls.waiting_share(flow.profile.service_s, loads.by_plan(loads.busy))),
             leaving(flow, loads),
+            arriving.polled_s,
         )
     return found
 

@@ -28,6 +28,7 @@ from modeling.queueing.batches import firing_waits
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.queueing.pauses import pause_waits
+from modeling.queueing.polls import poll_waits
 from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, EvenTimes, ThreeMoments
@@ -260,7 +261,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     )
     shape = flow.profile.shape
     queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
-    waits = _of_kinds(queues, flow.profile, arriving, slice(None))
+    waits = _of_kinds(queues, flow.profile, replace(arriving, polled_s=0.0), slice(None))
     for each in flow.profile.all_pauses:
         waits = [wait + _evenly_within(*pause_waits(queues.busy, each.share, each.length_s)) for wait in waits]
     ages = _Ages(tuple(waits), arriving.burst_weight)
@@ -405,7 +406,9 @@ def _of_kinds(queues: _Queues, profile: OperatorProfile, arriving: Arriving, at:
         share = profile.calls.waiting_share(profile.service_s, queues.busy)
         waits = [wait * share for wait in waits]
     if arriving.batches:
-        within = _within_batches(queues, shape, arriving, at)
+        within = (
+            _polled(queues, arriving, at) if arriving.polled_s > 0 else _within_batches(queues, shape, arriving, at)
+        )
         waits = [wait + within for wait in waits]
     if queues.service_s.shape[1] > 1:
         one = two_moment(queues.service_s, queues.cs2, shape)
@@ -416,6 +419,14 @@ def _of_kinds(queues: _Queues, profile: OperatorProfile, arriving: Arriving, at:
 def _evenly_within(chance: Floats, longest_s: Floats) -> Moments:
     """Of a wait that `chance` of the tuples have, uniform between 0 and longest_s."""
     return Moments(chance * longest_s / 2, chance * longest_s**2 / 3, chance * longest_s**3 / 4)
+
+
+def _polled(queues: _Queues, arriving: Arriving, at: slice) -> Moments:
+    """Waits for a source's next poll, and for the tuples of its batch before it."""
+    (batches,) = arriving.batches
+    size = batches.at(at, queues.thin).of_tuple
+    mean_s, variance_s2 = poll_waits(arriving.polled_s, size, queues.service_s, queues.cs2)
+    return Moments(mean_s, mean_s**2 + variance_s2, mean_s**3 + 3 * mean_s * variance_s2)
 
 
 def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> Moments:

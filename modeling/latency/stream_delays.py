@@ -1,4 +1,4 @@
-"""Delays added by a site, by stream: network, buffers, serialisation; and before polling sources."""
+"""Delays added by a site, by stream: network, buffers, serialisation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.placed import Placed
 from modeling.inputs.site import Site
 from modeling.inputs.topology import Grouping, Stream, Topology
-from modeling.latency.delay import Delay, buffer_timeout_delay
+from modeling.latency.delay import Delay
 
 BUFFER_BYTES = 32 * 1024
 """Default size of Flink's network buffers: a full one is sent before its timeout."""
@@ -70,10 +70,7 @@ class StreamDelays:
         crossed = dict(crossings)
         found = {s.name: self._of_stream(s, flow, crossed.get(s.name)) for s in self._topology.inputs(flow.name)}
         if not found:
-            polling = flow.profile.polling
             before = self._added.get(flow.name, Delay())
-            if polling is not None and polling.interval_s > 0:
-                before += buffer_timeout_delay(polling.interval_s)
             found[flow.name] = ManyDelays(*(np.full((1, 1), each) for each in (before.mean_s, before.variance_s2)))
         if self._calls and (calls := flow.profile.calls) is not None:
             called_s = calls.beside_s(flow.profile.service_s)

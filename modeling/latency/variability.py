@@ -85,7 +85,8 @@ class Arriving:
     of long spans over short ones; the variability of short spans due to batches is in `batches`. several: number of
     merging streams, less one. levels: of the fluctuating rate at which work arrives, None if constant; of_tuples and
     of_squares: likewise of tuples, and of their squared service times, which differ where streams have unlike ones.
-    burst_weight: share of the tuples in bursts; burst_weights: of each stream's.
+    burst_weight: share of the tuples in bursts; burst_weights: of each stream's. polled_s: interval at which instances
+    of a source poll for their batches, 0 if tuples are pushed.
     """
 
     hashed: Floats | None = None
@@ -97,6 +98,7 @@ class Arriving:
     of_squares: Levels | None = None
     burst_weight: Floats | None = None
     burst_weights: dict[str, Floats] = field(default_factory=dict)
+    polled_s: float = 0.0
 
     def plain(self) -> "Arriving":
         """The same without terms that are 0 everywhere: hashed Poisson arrivals stay Poisson, whatever their sender."""
@@ -122,6 +124,7 @@ class Arriving:
             [each.taken(plans) for each in self.batches],
             _levels_of(self.levels, plans),
             of_squares=_levels_of(self.of_squares, plans),
+            polled_s=self.polled_s,
         )
 
     def burst_waits(self, plans: slice, busy: Floats, wait_s: Floats) -> BurstWaits | None:
@@ -245,6 +248,7 @@ class Variability:
             sizes = Batches.sized(loads.by_plan(flow.entering_per_s) / loads.parallelism * polling.interval_s)
             ones = np.ones((1, 1))
             arriving.batches.append(StreamBatches(ones, sizes, ones, ones))
+            arriving.polled_s = polling.interval_s
             train = _Train(sizes, loads.apart_s * loads.parallelism, ones, frozenset({flow.name}))
         return arriving, Carried.arriving([[1 + more]]), Carried.arriving(1 + more / loads.parallelism), train
 

@@ -34,6 +34,9 @@ LOSS = 0.05
 ALIKE = 0.3
 """Utilisation from which the waits that a batch has at one operator after the other lengthen its p95."""
 
+POLLED_TOGETHER = 2.0
+"""Tuples a poll from which they wait for each other behind the source."""
+
 PAUSING = 0.01
 """Share of the time in garbage collection from which pauses lengthen latencies noticeably: pauses of .5 s every 10 s
 made the mean twice and p95 five times as long."""
@@ -121,6 +124,7 @@ def notes(
         *_of_joins(topology, profiles),
         *_of_calls(topology, profiles),
         *_of_batches(topology, profiles, by_name),
+        *_of_polls(topology, profiles, by_name),
         *_of_routes(topology, profiles),
         *_of_features(topology, profiles),
         *_of_busy_time_alone(topology, profiles, plan),
@@ -272,6 +276,24 @@ def _of_batches(topology: Topology, profiles: Profiles, flows: dict[str, Operato
             yield (
                 f"tuples that {name} makes of one wait at {pairs[0][0]} and then at {pairs[0][1]}, long or short at "
                 "both: p95 up to a fifth too short"
+            )
+
+
+def _of_polls(topology: Topology, profiles: Profiles, flows: dict[str, OperatorFlow]) -> Iterator[str]:
+    """Batches of polls that wait at a reader: what waits long for the poll waits short there."""
+    for name in topology.sources:
+        polling, flow = profiles[name].polling, flows[name]
+        if (
+            polling is None
+            or float(flow.entering_per_s[0, 0] / flow.parallelism[0]) * polling.interval_s < POLLED_TOGETHER
+        ):
+            continue
+        readers = [stream.downstream for stream in topology.outputs(name)]
+        busy = [reader for reader in readers if float(flows[reader].busiest[0, 0]) >= ALIKE]
+        if busy:
+            yield (
+                f"what {name} takes in soon after a poll waits long for the next one and then short at "
+                f"{', '.join(busy)}: p95 up to a third too long"
             )
 
 

@@ -8,7 +8,7 @@ from modeling.evaluate_many import evaluate_many
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.polling import Polling
-from modeling.inputs.topology import Operator, Topology
+from modeling.inputs.topology import Operator, Stream, Topology
 
 EVERY_S = 0.1
 ALONE = Topology("polls", (Operator("in"),), ())
@@ -53,3 +53,22 @@ def test_a_full_instance_that_polls__answers_within_a_little_more_than_the_inter
     told = evaluate(ALONE, {"in": profile}, ONE, {"in": 10_000.0}, percentiles=True).latency
     assert told is not None
     assert 0.9 * EVERY_S < told.p50_s < told.p99_s < 1.1 * EVERY_S
+
+
+@pytest.mark.parametrize("used", [0.5, 0.8])
+def test_batches_of_polls_at_a_reader__are_told_up_to_a_third_too_long_with_a_note(used: float) -> None:
+    per_s = 200.0
+    latencies_s = simulated_s(per_s, used / per_s, 0.5)
+    topology = Topology("line", (Operator("in"), Operator("work")), (Stream("in", "work"),))
+    profiles = {
+        "in": OperatorProfile("in", 1e-6, {"in->work": 1.0}, polling=Polling(EVERY_S, 1_000_000)),
+        "work": OperatorProfile("work", used / per_s, service_cv2=0.5),
+    }
+    plan = PhysicalPlan("line", {"in": 1, "work": 1})
+    told = evaluate(topology, profiles, plan, {"in": per_s}, percentiles=True)
+    assert told.latency is not None
+    assert 1.1 < told.latency.p95_s / float(np.quantile(latencies_s, 0.95)) < 1.34
+    assert any("p95 up to a third too long" in note for note in told.notes)
+    # One tuple a poll waits for no other.
+    alone = evaluate(topology, profiles, plan, {"in": 10.0}, percentiles=True)
+    assert not any("too long" in note for note in alone.notes)

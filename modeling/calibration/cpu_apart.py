@@ -133,7 +133,7 @@ class CpuApart:
                 f"mix: what {share:.0%} of their cores do, and more, may be the work of another. Calibrate at a plan "
                 "with fewer instances of one, if plans are to differ in that"
             )
-        elif share >= UNSURE:
+        elif share >= UNSURE and len(self.parts) > 1:
             notes.append(
                 f"what {share:.0%} of the cores of all containers do may be its work or another operator's: measure "
                 "more or longer spans, if plans are to differ in how many instances of each they have"

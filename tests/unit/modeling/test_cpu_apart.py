@@ -8,7 +8,7 @@ import pytest
 from shared_cores_by_steps import STEP_S, in_shared_cores
 
 from modeling.calibration.calibrated import calibrated
-from modeling.calibration.cpu_apart import cpu_apart
+from modeling.calibration.cpu_apart import BusyParts, CpuApart, cpu_apart
 from modeling.calibration.operator_sample import OperatorSample, TaskBeside
 from modeling.evaluate import evaluate
 from modeling.inputs.operator_profile import Feature, OperatorProfile
@@ -390,6 +390,14 @@ def test_containers_of_different_mixes__tell_whose_cpu_it_is_where_busy_times_do
         return any("told apart by busy time alone" in note for note in told.notes)
 
     assert [warns(1), warns(2)] == [readers == 2, False]
+
+
+def test_a_job_of_one_operator__shares_its_cpu_with_no_other() -> None:
+    one = BusyParts(busy_s=50.0, cpu_s=45.0)
+    alone = CpuApart((), {"a": one}, unsure={"a": 0.11})
+    assert alone.notes("a") == ()
+    beside = CpuApart((), {"a": one, "b": one}, unsure={"a": 0.11})
+    assert [note[:8] for note in beside.notes("a")] == ["what 11%"]
 
 
 def test_readers_of_one_mix__are_named_though_their_source_is_told_apart() -> None:

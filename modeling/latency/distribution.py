@@ -21,12 +21,11 @@ from modeling.latency.delay import Delay
 from modeling.latency.kind_loads import KindLoads
 from modeling.latency.leaving import Leaving, leaving
 from modeling.latency.variability import Variability
-from modeling.queueing.batches import Batches, as_customers, firing_waits
+from modeling.queueing.batches import Batches, as_customers, firing_waits, poll_waits
 from modeling.queueing.bursts import Arrivals, BurstWaits, Levels, burst_waits
 from modeling.queueing.exact_wait import exact_wait
 from modeling.queueing.lattice import Lattice, lattice_of_excess, mixture, two_moment_lattice
 from modeling.queueing.pauses import pause_waits
-from modeling.queueing.polls import poll_waits
 from modeling.queueing.queues import klb_waits_s
 from modeling.queueing.service_shape import ServiceShape, service_lattice
 from modeling.queueing.two_moments import tail_s

@@ -24,11 +24,10 @@ from modeling.latency.leaving import Leaving, leaving
 from modeling.latency.sink_times import CELLS, SinkTimes
 from modeling.latency.stream_delays import ManyDelays
 from modeling.latency.variability import Arriving, Variability, kinds_of_plans
-from modeling.queueing.batches import firing_waits
+from modeling.queueing.batches import firing_waits, poll_waits
 from modeling.queueing.bursts import Arrivals
 from modeling.queueing.ladder_heights import even_heights, poisson_heights
 from modeling.queueing.pauses import pause_waits
-from modeling.queueing.polls import poll_waits
 from modeling.queueing.queues import NEARLY_FULL, UNSTABLE
 from modeling.queueing.service_shape import ServiceShape
 from modeling.queueing.three_moments import TINY, EvenTimes, ThreeMoments

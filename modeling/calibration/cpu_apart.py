@@ -178,7 +178,7 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
         idle,
         fit.waking_cores,
         fit.unsure if len(mixes) > 1 else {},
-        _beside(list(mixes.values()), own),
+        _beside(list(mixes.values()), own.intersection(parts)),
     )
 
 

@@ -29,12 +29,3 @@ class Delay:
     @property
     def cv2(self) -> float:
         return self.variance_s2 / self.mean_s / self.mean_s if self.mean_s > 0 else 0.0
-
-
-def buffer_timeout_delay(timeout_s: float) -> Delay:
-    """Delay in a buffer that is flushed every timeout_s before it is full: uniform from 0 to timeout_s.
-
-    >>> buffer_timeout_delay(0.1).mean_s
-    0.05
-    """
-    return Delay(timeout_s / 2, timeout_s**2 / 12)

@@ -428,3 +428,11 @@ def test_readers_of_one_mix__are_named_though_their_source_is_told_apart() -> No
     assert "busy time alone" not in told["a"]
     readers = {Feature.BUSY_TIME_ALONE}
     assert [apart.features(name) for name in "abc"] == [set(), readers, readers]
+
+
+def test_an_operator_without_a_container__runs_beside_no_other() -> None:
+    placed = [
+        OperatorSample("a", at, 60.0, 30.0, 0.0, 600.0, {}, container=f"tm {at}", container_cpu_s=30.0) for at in (0, 1)
+    ]
+    apart = cpu_apart([*placed, OperatorSample("b", 0, 60.0, 30.0, 0.0, 600.0, {})])
+    assert apart.beside == {"a": []}

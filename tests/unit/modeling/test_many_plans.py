@@ -15,7 +15,7 @@ from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import Site
 from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
-from modeling.latency.delay import Delay, buffer_timeout_delay
+from modeling.latency.delay import Delay
 from modeling.latency.distribution import latency_distribution, stations
 from modeling.latency.moments import two_moment
 from modeling.latency.sink_times import ManyLatencies
@@ -265,7 +265,7 @@ def test_a_delay_before_a_source__makes_all_tuples_older(
 ) -> None:
     plans, loads = [PhysicalPlan("chain", {"a": 1, "b": 2, "c": 3})], {"a": [50.0]}
     at_once = evaluate_many(chain, chain_profiles, plans, loads).latency
-    polled = evaluate_many(chain, chain_profiles, plans, loads, delays={"a": buffer_timeout_delay(2.0)}).latency
+    polled = evaluate_many(chain, chain_profiles, plans, loads, delays={"a": Delay(1.0, 1 / 3)}).latency
     assert at_once is not None
     assert polled is not None
     assert polled.mean_s == pytest.approx(at_once.mean_s + 1.0)

@@ -10,7 +10,7 @@ from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
-from modeling.latency.delay import Delay, buffer_timeout_delay
+from modeling.latency.delay import Delay
 from modeling.latency.distribution import LatencyDistribution, latency_distribution, stations
 
 Profiles = dict[str, OperatorProfile]
@@ -81,7 +81,7 @@ def test_delays__of_streams_add_mean_and_variance(chain: Topology) -> None:
     plain = jackson(chain)
     profiles = {n: OperatorProfile(n, s) for n, s in (("a", 0.5), ("b", 0.8), ("c", 0.6))}
     # a time-out of 12 s: uniform, mean 6, variance 12; network 1 s with a jitter of 0.5 s
-    delays = {"a->b": buffer_timeout_delay(12.0) + Delay(1.0, 0.25)}
+    delays = {"a->b": Delay(6.0, 12.0) + Delay(1.0, 0.25)}
     told = latency(chain, profiles, {"a": 1.0}, delays)
     assert told.of_tuples.mean_s - plain.of_tuples.mean_s == pytest.approx(7.0, rel=1e-3)
     assert told.of_tuples.variance_s2 - plain.of_tuples.variance_s2 == pytest.approx(12.25, rel=0.01)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class KafkaClient:
         self._background_errors: list[Any] = []  # the client's background errors, the latest last
         try:
             self._admin = confluent_kafka.admin.AdminClient(
-                {**settings, "bootstrap.servers": servers, "error_cb": self._remember},
+                {**settings, "bootstrap.servers": servers, "error_cb": partial(_remember, self._background_errors)},
                 logger=_silent_logger(),
             )
         except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
@@ -246,11 +247,6 @@ class KafkaClient:
         error = self._error(without_secrets(message, self._secrets))
         return _UnsettledError(error) if "LEADER" in code or "COORDINATOR" in code else error
 
-    def _remember(self, error: Any) -> None:
-        # "All brokers are down" follows each failed connection and says less.
-        if error.name() != "_ALL_BROKERS_DOWN":
-            self._background_errors.append(error)
-
     def _reason(self, error: Exception) -> str:
         detail = error.args[0] if error.args else error
         return without_secrets(detail.str() if hasattr(detail, "str") else str(detail), self._secrets)
@@ -264,6 +260,15 @@ class _UnsettledError(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def _remember(errors: list[Any], error: Any) -> None:
+    """Adds the error. Not a method: with a cycle of references to it, a client would be destroyed by whichever thread
+    collects garbage, and librdkafka aborts the process where that is a thread of the client's own.
+    """
+    # "All brokers are down" follows each failed connection and says less.
+    if error.name() != "_ALL_BROKERS_DOWN":
+        errors.append(error)
 
 
 def _topic(name: str, partitions: tuple[Partition, ...], settings: Mapping[str, Any]) -> Topic:

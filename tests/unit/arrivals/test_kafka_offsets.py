@@ -1,6 +1,8 @@
 """What a reading of a Kafka partition tells, and what is refused before any broker is asked."""
 
+import gc
 import sys
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -116,3 +118,15 @@ def test_client__names_the_extra_to_install_where_the_library_is_lacking(monkeyp
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)  # as Python marks what cannot be imported
     with pytest.raises(HistoryError, match=r"Kafka at home:9092 needs confluent-kafka, .* with the extra `kafka`"):
         KafkaOffsets("home:9092", {"orders": "orders"}).first_moment()
+
+
+def test_client__is_destroyed_when_it_is_dropped_and_not_by_the_garbage_collector() -> None:
+    """The collector runs in any thread, and librdkafka aborts the process if it is one of the client's own."""
+    gc.disable()
+    try:
+        client = KafkaClient("127.0.0.1:1", {}, 1.0, "a broker", HistoryError)
+        kept = weakref.ref(client)
+        del client
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -74,13 +74,14 @@ class Messages:
         settings = {"bootstrap.servers": self.broker.servers, "group.id": "truth", "enable.partition.eof": True}
         consumer = Consumer(settings)
         consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-        found, ended = [], 0
-        while ended < partitions:
+        found, ended = [], set()
+        while len(ended) < partitions:
             message = consumer.poll(10)
             assert message is not None
             if error := message.error():
-                # The end of a partition is told as an error too; of others the consumer tries again by itself.
-                ended += error.code() == KafkaError._PARTITION_EOF
+                # The end of a partition is told as an error too, at times twice; of others the consumer tries again.
+                if error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
             else:
                 found.append(message.timestamp()[1])
         consumer.close()

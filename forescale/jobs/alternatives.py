@@ -71,10 +71,11 @@ def _alternative(
 
 
 def beside_reactive(
-    ledger: Ledger, situation: Situation, made: ScheduleEntry, forecasts: Mapping[str, Forecast]
+    ledger: Ledger, situation: Situation, made: ScheduleEntry, forecasts: Mapping[str, Forecast], waiting: float = 0.0
 ) -> ScheduleEntry:
     """The recorded schedule with the cost of a reactive scaler among its alternatives, which is recorded; without, with
-    the reason in the log, if that cannot be simulated. A decision neither waits for it nor depends on it.
+    the reason in the log, if that cannot be simulated. A decision neither waits for it nor depends on it. waiting:
+    tuples at the sources when it was made.
     """
     schedule = made.schedule
     if not schedule.basis.rung.plans or AlternativeKind.REACTIVE in {each.kind for each in schedule.alternatives}:
@@ -87,6 +88,7 @@ def beside_reactive(
             situation.model,
             day_terms(situation),
             schedule.current.parallelism,
+            waiting,
         )
     except (PlanError, ModelError) as error:
         logger.warning("the schedule of %s is not compared with a reactive scaler: %s", schedule.topology, error)

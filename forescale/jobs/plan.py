@@ -92,7 +92,7 @@ def plan(workspace: Workspace, topology: str, candidates: Mapping[str, PhysicalP
         if made is None:
             situation, case, schedule = _new_schedule(workspace, request, forecasts)
             made = kept(request, schedule, ledger)
-    made = beside_reactive(ledger, situation, made, forecasts)
+    made = beside_reactive(ledger, situation, made, forecasts, case.present.waiting if case is not None else 0.0)
     if case is not None:
         joined = joint_forecasts(request.situation, ledger, forecasts)
         made = beside_acting_guard(ledger, situation, case, made, joined.forecasts)

@@ -110,8 +110,16 @@ def last_day(
     )
 
 
-def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[str, int]) -> DayCost:
-    """A reactive scaler that begins with the first plan and knows nothing of what comes. Raises as `last_day`."""
+def guard_alone(
+    load: Load,
+    model: PlanModel,
+    terms: DayTerms,
+    first: Mapping[str, int],
+    waiting: Mapping[str, float] | None = None,
+) -> DayCost:
+    """A reactive scaler that begins with the first plan and these waiting tuples, and knows nothing of what comes.
+    Raises as `last_day`.
+    """
     limits, topology = terms.guard.limits, model.topology
     guarded = replay(
         Guard(topology, terms.guard),
@@ -120,6 +128,7 @@ def guard_alone(load: Load, model: PlanModel, terms: DayTerms, first: Mapping[st
         first,
         most={name: limits.max_parallelism.get(name, most) for name, most in topology.max_parallelism.items()},
         max_instances=limits.max_instances,
+        waiting=waiting,
     )
     track = track_of(guarded, terms.guard.max_lag_s)
     return DayCost(

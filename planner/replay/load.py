@@ -13,6 +13,7 @@ from planner.clusters.arrival_trace import ArrivalTrace, CountedArrivals
 from planner.errors import PlanError
 
 MINUTE_S = 60
+DAY_MINUTES = 1440
 MAX_MISSING = 0.1
 """Largest share of a trace that may be filled in; with more, the replay would rest on guesses."""
 MAX_MINUTES = 4 * 366 * 24 * 60
@@ -54,6 +55,21 @@ class Load:
 
     def scaled(self, factor: float) -> "Load":
         return replace(self, rate_per_s={source: rates * factor for source, rates in self.rate_per_s.items()})
+
+    def behind(self, waiting: Mapping[str, float]) -> "Load":
+        """The same after minutes in which the waiting tuples of each source came, at the rates of the first minute; in
+        a day at most.
+        """
+        first_per_s = {source: float(rates[0]) for source, rates in self.rate_per_s.items()}
+        took_s = (count / first_per_s[source] if first_per_s[source] else 0.0 for source, count in waiting.items())
+        minutes = min(DAY_MINUTES, max(1, math.ceil(max(took_s, default=0.0) / MINUTE_S)))
+        rates = {
+            source: np.concatenate(
+                [np.full(minutes, max(first_per_s[source], waiting.get(source, 0.0) / (minutes * MINUTE_S))), rates]
+            )
+            for source, rates in self.rate_per_s.items()
+        }
+        return replace(self, start_s=self.start_s - minutes * MINUTE_S, rate_per_s=rates)
 
     @property
     def mean_per_s(self) -> dict[str, float]:

@@ -22,15 +22,16 @@ def reactive_alternative(
     model: PlanModel,
     terms: DayTerms,
     first: Mapping[str, int],
+    waiting: float = 0.0,
 ) -> Alternative | None:
     """The mean over paths from the lowest to the highest. forecasts: by source, in the same steps; paths of several
-    sources are paired as they come. first: the plan that runs. None if they do not reach into the horizon. Raises as
-    `last_day`.
+    sources are paired as they come. first: the plan that runs; waiting: tuples at all sources now. None if they do not
+    reach into the horizon. Raises as `last_day`.
     """
     loads = [load.between(start.timestamp(), end.timestamp()) for load in _loads(forecasts)]
     if not loads or loads[0].minutes < 1:
         return None
-    costs = [guard_alone(load, model, terms, first) for load in loads]
+    costs = [guard_alone(load, model, terms, first, _shared(waiting, load)) for load in loads]
     prices = [cost.price for cost in costs if cost.price is not None]
     return Alternative(
         "",
@@ -41,6 +42,15 @@ def reactive_alternative(
         kind=AlternativeKind.REACTIVE,
         sample_paths=len(costs),
     )
+
+
+def _shared(waiting: float, load: Load) -> dict[str, float]:
+    """Tuples over the sources as they come."""
+    coming = {source: float(rates[0]) for source, rates in load.rate_per_s.items()}
+    total_per_s = sum(coming.values())
+    return {
+        source: waiting * (rate / total_per_s if total_per_s else 1 / len(coming)) for source, rate in coming.items()
+    }
 
 
 def _loads(forecasts: Mapping[str, Forecast]) -> list[Load]:

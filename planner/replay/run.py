@@ -76,15 +76,21 @@ def replay(
     metrics_delay_s: float = 60.0,
     most: Mapping[str, int] | None = None,
     max_instances: int = 10_000,
+    waiting: Mapping[str, float] | None = None,
 ) -> Replayed:
     """Run a policy on a load. first: the plan at the start, unless the policy has its own.
 
     past: arrivals before the start that the policy knows. metrics_delay_s: age from which a minute is visible. most:
     maximum instances of each operator; max_instances: of all together. A plan beyond them is followed as far as they
-    allow. Raises PlanError for a plan that does not fit the topology, with the name of the policy.
+    allow. waiting: tuples at each source at the start. Raises PlanError for a plan that does not fit the topology, with
+    the name of the policy.
     """
     world = _Run(policy, load, reality, past, metrics_delay_s)
-    state = started(reality.network(policy.first or first, load.start_s), dict(policy.first or first), load.start_s)
+    network = reality.network(policy.first or first, load.start_s)
+    state = started(network, dict(policy.first or first), load.start_s)
+    if waiting and any(waiting.values()):
+        world.traces = load.behind(waiting).traces()
+        state = replace(state, content=tuple(waiting.get(name, 0.0) for name in network.sources))
     asked_for: list[tuple[float, Mapping[str, int], str]] = []
     effects: list[float | None] = []
     at_s, end_s = float(load.start_s), float(load.end_s)

@@ -26,12 +26,20 @@ TERMS = DayTerms(EngineTerms(30.0, lead_s=300.0), GuardTerms(), {}, 0.0)
 HOURS = 2
 
 
-def on(paths_per_s: list[list[float]], terms: DayTerms = TERMS) -> Alternative | None:
+def on(paths_per_s: list[list[float]], terms: DayTerms = TERMS, waiting: float = 0.0) -> Alternative | None:
     """Paths in steps of five minutes for two hours, from three instances of work."""
     paths = np.array([np.resize(path, 12 * HOURS) for path in paths_per_s])
     one: Forecast = replace(forecast("ingest"), rate_per_s=forecast().rate_per_s[: 12 * HOURS], paths_per_s=paths)
     end = NOW + timedelta(hours=HOURS)
-    return reactive_alternative({"ingest": one}, NOW, end, PlanModel(TOPOLOGY, PROFILES), terms, plan(3))
+    return reactive_alternative({"ingest": one}, NOW, end, PlanModel(TOPOLOGY, PROFILES), terms, plan(3), waiting)
+
+
+def test_what_waits_now__is_late_until_it_has_drained() -> None:
+    # 6,000 tuples came in the last 6000 ÷ 19 = 316 s, and drain at 30 − 19 = 11/s: within drain_s (600), so nothing is
+    # done. The oldest has waited 180 s while more than 180 · 19 = 3,420 wait: for 2580 ÷ 11 = 235 s, in four minutes.
+    assert on([[19.0]] * 7, waiting=6000.0) == Alternative(
+        "", 8.0, 0, 4.0, kind=AlternativeKind.REACTIVE, sample_paths=PATHS
+    )
 
 
 def test_a_steady_load__costs_what_runs_and_no_minute() -> None:

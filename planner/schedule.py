@@ -122,7 +122,7 @@ class _Explanation:
         load = self.load_per_s(turn.plan, first, last)
         usual_per_s = float(np.median(self.planned.course.rate_per_s[first]))
         capacity_per_s, warm_up = self.capacity_per_s(turn.plan, first), self.planned.terms.warm_up
-        drain_s = catch_up_s(usual_per_s, capacity_per_s, downtime_s, warm_up)
+        drain_s = catch_up_s(usual_per_s, capacity_per_s, downtime_s, warm_up, self.waiting_before(number))
         drain_s = min(drain_s, max(0.0, until_s - turn.stop_s - downtime_s))
         needed_s = self.needed_s(running, turn, first, last)
         model = self.cheapest.model
@@ -153,6 +153,24 @@ class _Explanation:
             busy_before=busy_before,
             busy_most=busy_most,
         )
+
+    def waiting_before(self, number: int) -> float:
+        """Tuples that wait when the job stops for a turn: those of now, with what the median load adds and the plans
+        before drain.
+        """
+        course, before = self.planned.course, self.turns[:number]
+        stop_s, stops_s = self.turns[number].stop_s, [turn.stop_s for turn in before]
+        edges_s = self.edges_s[self.edges_s < stop_s]
+        waiting, plan, up_s = course.waiting, course.running, 0.0
+        for from_s, to_s in pairwise(sorted({0.0, *edges_s.tolist(), *stops_s, stop_s})):
+            for turn in before:
+                if turn.stop_s == from_s:
+                    up_s, plan = from_s + self.planned.downtime_s(plan, turn.plan), turn.plan
+            step = self.planned.ahead.step_at(from_s)
+            came = float(np.median(course.rate_per_s[step])) * (to_s - from_s)
+            taken = self.capacity_per_s(plan, step) * max(0.0, to_s - max(from_s, up_s))
+            waiting = max(0.0, waiting + came - taken)
+        return waiting
 
     def running_before(self, number: int) -> int:
         return self.turns[number - 1].plan if number else self.planned.course.running

@@ -35,9 +35,11 @@ class Recovery:
         return self.downtime_s + self.catch_up_s
 
 
-def catch_up_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float, warm_up: WarmUp = WARM) -> float:
-    """Seconds to drain the arrivals of the downtime: λ·D / (μ − λ); infinite if capacity does not exceed arrivals.
-    A warm-up is as in `recovery`.
+def catch_up_s(
+    arrival_rate_per_s: float, capacity_per_s: float, downtime_s: float, warm_up: WarmUp = WARM, backlog: float = 0.0
+) -> float:
+    """Seconds to drain the backlog and the arrivals of the downtime: (B + λ·D) / (μ − λ); infinite if capacity does not
+    exceed arrivals. Backlog and warm-up are as in `recovery`.
 
     >>> catch_up_s(10.0, 15.0, 30.0)  # 300 waiting, drained at 5 a second
     60.0
@@ -48,12 +50,13 @@ def catch_up_s(arrival_rate_per_s: float, capacity_per_s: float, downtime_s: flo
             "none may be negative or NaN"
         )
     if warm_up.takes_time:
-        return float(recovery(arrival_rate_per_s, capacity_per_s, downtime_s, warm_up=warm_up).catch_up_s)
-    backlog = arrival_rate_per_s * downtime_s
-    if backlog == 0:
+        terms = (arrival_rate_per_s, capacity_per_s, downtime_s)
+        return float(recovery(*terms, backlog=backlog, warm_up=warm_up).catch_up_s)
+    waiting = backlog + arrival_rate_per_s * downtime_s
+    if waiting == 0:
         return 0.0
     spare_per_s = capacity_per_s - arrival_rate_per_s
-    return backlog / spare_per_s if spare_per_s > 0 else math.inf
+    return waiting / spare_per_s if spare_per_s > 0 else math.inf
 
 
 def recovery(

@@ -46,6 +46,23 @@ def test_a_ramp__is_met_before_it_comes() -> None:
     assert schedule.violation_minutes < 0.5
 
 
+def test_a_backlog_of_now__is_part_of_what_is_caught_up() -> None:
+    """3,600 wait, and 2/s come to an instance that does 1/s: at the stop after 300 s of lead 3,900 wait, after 30 s of
+    downtime 3,960, and what the plan has above 2/s drains them.
+    """
+    step = schedule_of(level([2.0] * 48), pair(1), waiting=3600.0).steps[0]
+    drain_s = 3960 / (step.plan.parallelism["work"] - 2)
+    assert step.catch_up_s == pytest.approx(drain_s, rel=0.02)
+    assert step.in_place_at == START + timedelta(seconds=300 + 30 + step.catch_up_s)
+
+
+def test_a_step_into_an_overload__catches_up_with_what_waited_before_it() -> None:
+    """2/s come and 1/s is done until the stop, ten minutes or more from now; then 2/s wait for 30 s of downtime."""
+    step = schedule_of(level([2.0] * 48), pair(1), free_at=START + timedelta(seconds=600)).steps[0]
+    stop_s = (step.stops_at - START).total_seconds()
+    assert step.catch_up_s == pytest.approx((stop_s + 60) / (step.plan.parallelism["work"] - 2), rel=0.02)
+
+
 def test_scaling_down__waits_until_the_load_has_gone_and_has_what_it_saves() -> None:
     schedule = schedule_of(level([8.5] * 24 + [0.4] * 48), pair(9))
     (step,) = schedule.steps

@@ -32,6 +32,8 @@ from planner.search.remembered_plans import RememberedPlans
 
 BEYOND = 1.3
 """The ladder's largest plan carries this multiple of the highest rate on any path."""
+DRAINS = (1.0, 2.0, 4.0)
+"""Multiples of drain_s within which plans of the ladder drain what waits now."""
 MAX_BEYOND = 1.5
 """The ladder is rebuilt if it reaches this multiple of what it must: the search time grows with the number of plans."""
 FIRST_PRICE_H = 3.0
@@ -220,7 +222,8 @@ class HorizonPlanner:
             return None
         announced = [each for each in present.announced if self._fits(each.plan)]
         proposed = [plan for plan in candidates if self._fits(plan)]
-        wanted = [present.running, *(each.plan for each in announced), *proposed]
+        draining = self._draining(ahead, present.waiting)
+        wanted = [present.running, *(each.plan for each in announced), *proposed, *draining]
         ladder = self._climbed(ahead, wanted)
         spans = [each for each in rules.bounded if each.overlaps(ahead.start_s, ahead.start_s + ahead.edges_s[-1])]
         if spans:
@@ -234,11 +237,16 @@ class HorizonPlanner:
         turn_h[:, list(unpacked)] = inf
         course = self._course(ahead, ladder, present, turn_h, prices_h, rules.closed)
         course = replace(course, announced=self._turns_of(announced, ladder, ahead))
+        # What waits now is drained once: a rescue of later stays until the load is gone, and would hold that plan.
+        ordinary = min((sum(plan.values()) for plan in draining), default=inf)
+        rescuers = int((ladder.instances < ordinary).sum())
+        course = replace(course, rescuers=rescuers)
         allowed, own = budget.minutes(60 * ahead.hours), budget.own_minutes(60 * ahead.hours)
         judged, by = course, ahead
         unseen = outlook(forecasts, self.topology.sources, present.at_s, self.terms.lead_s, unseen=True)
         if unseen is not None:
             judged, by = self._course(unseen, ladder, present, turn_h, prices_h, rules.closed), unseen
+            judged = replace(judged, rescuers=rescuers)
         instead = as_within(ladder, ahead, spans) if spans else None
         may_stop = np.isfinite(turn_h)
         rungs = Rungs(ahead, ladder, course, self.terms, may_stop, self._prices.rescale_h, instead)
@@ -490,6 +498,18 @@ class HorizonPlanner:
             return []
         moments = [np.unravel_index(int(rates[source].argmax()), rates.shape[1:]) for source in range(len(sources))]
         return [dict(zip(sources, (BEYOND * rates[:, step, path]).tolist(), strict=True)) for step, path in moments]
+
+    def _draining(self, ahead: Outlook, waiting: float) -> list[Mapping[str, int]]:
+        """Plans that drain what waits now within drain_s, and within multiples of it, where that takes more than the
+        ladder carries.
+        """
+        most = BEYOND * ahead.rate_per_s.max(axis=(1, 2))
+        now = ahead.rate_per_s[:, 0].max(axis=1)
+        lags = (waiting + float(now.sum()) * self.terms.downtime_s) / np.array(DRAINS) / self.terms.drain_s
+        loads = [(1 + lag / now.sum()) * now for lag in lags.tolist()] if now.any() and waiting > 0 else []
+        beyond = [load for load in loads if load.sum() > most.sum()]
+        plans = [self.cheapest.plan(dict(zip(self.topology.sources, load.tolist(), strict=True))) for load in beyond]
+        return [plan.parallelism for plan in plans if self._fits(plan.parallelism)]
 
     def _climbed(self, ahead: Outlook, wanted: Sequence[Mapping[str, int]]) -> Ladder:
         """The ladder that reaches beyond all paths and includes the wanted plans."""

@@ -41,6 +41,7 @@ class Course:
     to the one after it, within which a change is requested and over, shape (steps, 2); negative within one. announced:
     turns of an earlier plan that are still to come; they give the search an early bound. up_s: when the running plan
     began to run, in seconds from the start. weighed_h: as price_h, what decides between plans; None: the price does.
+    rescuers: number of plans, from the smallest on, that a rescue may use; None: all.
     """
 
     edges_s: Floats
@@ -59,6 +60,7 @@ class Course:
     announced: "tuple[Turn, ...]" = ()
     up_s: float = -inf
     weighed_h: Floats | None = None
+    rescuers: int | None = None
 
     def __post_init__(self) -> None:
         plans, (steps, paths) = self.instances.size, self.rate_per_s.shape
@@ -253,6 +255,7 @@ def _compiled(course: Course, terms: ChangeTerms, prices: Prices) -> CompiledCou
         recourse=(*terms.recourse, float(worth.changes_s), float(worth.hour_s), float(worth.most_s)),
         violation_h=float(prices.violation_h),
         rescale_h=float(prices.rescale_h),
+        rescuers=course.rescuers or course.instances.size,
     )
 
 

@@ -37,7 +37,8 @@ class CompiledCourse(NamedTuple):
     rate_per_s, capacity_per_s, running, waiting, free_s, up_s, edges_s, room_s: as in Course. price_h, turn_h: as in
     cost_floors_h. change_h: price of a change between each two plans; lead_s, down_s: its lead time and its downtime;
     each of shape (plans, plans). apart_s: between two changes. lost_by_s: as in speeds_in. violation_h: price of a
-    minute; rescale_h: of a change besides the schedule's.
+    minute; rescale_h: of a change besides the schedule's. rescuers: number of plans, from the smallest on, that a
+    rescue may use.
     """
 
     rate_per_s: Floats
@@ -58,6 +59,7 @@ class CompiledCourse(NamedTuple):
     recourse: Recourse
     violation_h: float
     rescale_h: float
+    rescuers: int
 
 
 class CostBounds(NamedTuple):
@@ -143,9 +145,9 @@ def _advanced(
     capacity that runs in place of the plan's, 0 for none; negative if a step that would take it away is withheld.
     told: workspace of shape (4, paths); its first row gets the late seconds that count: half a minute is added if the
     step is not late as a whole, as a minute counts that is partly late. carried_per_s: of each plan, shape (plans,
-    paths); strongest_per_s: of the strongest. down_s: of a change of the schedule, at the beginning of the step;
-    speeds: of the schedule's plan in the step, after that; rescue_down_s: downtime of any other change, with what its
-    warm-up loses; price_h: of the plan, as in cost_floors_h. Returns means over the paths: late seconds; instances
+    paths); strongest_per_s: of the strongest rescuer. down_s: of a change of the schedule, at the beginning of the
+    step; speeds: of the schedule's plan in the step, after that; rescue_down_s: downtime of any other change, with what
+    its warm-up loses; price_h: of the plan, as in cost_floors_h. Returns means over the paths: late seconds; instances
     added and instances missing, as shares of the plan's; and number of changes besides the schedule's.
 
     The law of recourse. A path is rescued once its load has exceeded the capacity for react_s (its window, and the time
@@ -385,7 +387,7 @@ def best_turns(course: CompiledCourse, bounds: CostBounds, stayed: int, turned: 
     from_h, from_waits = np.empty(plans * stayed), np.empty(plans * stayed)
     chosen, unmet_per_s = np.full(turned, -1), np.zeros(plans)
     late_h = course.violation_h / 60.0
-    strongest_per_s = _strongest_per_s(capacity_per_s)
+    strongest_per_s = _strongest_per_s(capacity_per_s[: course.rescuers])
     shortest_s, longest_s = shortest_to_s(down_s), _longest_s(down_s) + course.lost_by_s[-1]
     for at in range(steps):
         here, step_s = at % kept, edges_s[at + 1] - edges_s[at]
@@ -633,7 +635,8 @@ def followed(
     state[0] = course.waiting
     hours, paid_h, changes_h, plan, next_turn = 0.0, 0.0, 0.0, course.running, 0
     stop_s, downtime_s, until, up_s = -np.inf, 0.0, 0, course.up_s
-    strongest_per_s, longest_s = _strongest_per_s(capacity_per_s), _longest_s(down_s) + course.lost_by_s[-1]
+    strongest_per_s = _strongest_per_s(capacity_per_s[: course.rescuers])
+    longest_s = _longest_s(down_s) + course.lost_by_s[-1]
     for at in range(steps):
         if next_turn < turned_at.size and at >= turned_at[next_turn] and at >= until:
             to = turned_to[next_turn]

@@ -56,6 +56,25 @@ def test_a_backlog_of_now__is_part_of_what_is_caught_up() -> None:
     assert step.in_place_at == START + timedelta(seconds=300 + 30 + step.catch_up_s)
 
 
+def test_what_waits_now__is_drained_by_more_than_the_load_to_come_needs() -> None:
+    """6,000 wait, and 2/s come to an instance that does 1/s. After 300 s of lead and 30 s of downtime 6,360 wait; with
+    drain_s of 600, ⌈2 + 6060 ÷ 600⌉ = 13 instances bring them to 180 s of arrivals in 6000 ÷ 11 = 545 s: 14.6 min late,
+    where 1.3 times the load, three instances, would take 100.
+    """
+    terms = replace(TERMS, react_s=600.0)
+    schedule = schedule_of(level([2.0] * 48), pair(1), waiting=6000.0, terms=terms)
+    first, *others = schedule.steps
+    assert first.plan.parallelism["work"] == 13
+    assert schedule.violation_minutes == pytest.approx((300 + 30 + 6000 / 11) / 60, abs=1.5)
+    # Of 600 s and less, and then the load's own plan follows.
+    assert first.needed_until <= START + timedelta(seconds=330 + 600 + 300)
+    assert [step.plan.parallelism["work"] for step in others] == [3]
+    # A rescue stays while the load does, so it never holds the plan that drains, but three times what runs for four
+    # hours at most: 3 · 2 · 4.
+    held = next(each for each in schedule.alternatives if each.kind is AlternativeKind.HOLD)
+    assert held.cost_instance_hours < 24
+
+
 def test_a_step_into_an_overload__catches_up_with_what_waited_before_it() -> None:
     """2/s come and 1/s is done until the stop, ten minutes or more from now; then 2/s wait for 30 s of downtime."""
     step = schedule_of(level([2.0] * 48), pair(1), free_at=START + timedelta(seconds=600)).steps[0]

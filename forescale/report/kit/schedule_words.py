@@ -155,8 +155,9 @@ def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
         moments = " and ".join(f"{moment:%a %H:%M}" for moment in other.chosen_from)
         return f"is chosen from {moments} on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
     rescued = rescued_words(schedule, other)
-    # After a price, a bare number would be one.
-    unit = "" if schedule.instance_price_per_hour is None else " instance-hours"
+    # A bare number would be of what stands before it: a price, or minutes.
+    named = schedule.instance_price_per_hour is None and other.more_h > NEARLY_H
+    unit = "" if named else " instance-hours"
     added = f": {instance_hours(other.cost_instance_hours)}{unit} in all, {rescued}" if rescued else ""
     return f"{excuse if verb == 'means' else f'{verb} {excuse}'}{added} ({brief(other.parallelism)})"
 

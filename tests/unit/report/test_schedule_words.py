@@ -143,6 +143,10 @@ def test_todays_plan__says_what_of_its_cost_is_added_once_it_falls_behind() -> N
         "117 min more in violation are expected, for 58 instance-hours more: 130 in all, 34.0 of them once it falls "
         "behind (work 3)"
     )
+    # Where no instance-hours stand before them, they would be read as minutes.
+    assert alternative_words(SCHEDULE, replace(rescued, more_h=-5.0)) == (
+        "117 min more in violation are expected: 130 instance-hours in all, 34.0 of them once it falls behind (work 3)"
+    )
     # With prices they are not an amount of money, which stands before them: 58 at 0.5 an hour.
     assert alternative_words(replace(SCHEDULE, instance_price_per_hour=0.5), rescued) == (
         "117 min more in violation are expected, for a price of 29 more: 130 instance-hours in all, 34.0 of them once "

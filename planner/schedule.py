@@ -10,7 +10,7 @@ import numpy as np
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.disruption import disruptions
 from planner.horizon.capacity_use import CapacityUse
@@ -111,8 +111,8 @@ class _Explanation:
         """The weighed cost in words: a price if there is one."""
         pricing = self.planned.pricing
         if pricing is None:
-            return f"{paid_h:.3g} instance-hours"
-        return f"a price of {paid_h * pricing.instance_per_hour:.3g}"
+            return f"{rounded(paid_h)} instance-hours"
+        return f"a price of {rounded(paid_h * pricing.instance_per_hour)}"
 
     def step(self, number: int, before: PhysicalPlan) -> ScheduledStep:
         turn, until_s = self.turns[number], self.ends_s[number]
@@ -307,7 +307,7 @@ class _Explanation:
         if value - bound < NEARLY_MINUTES and used > most:
             reason = f"it would be {used:.0%} busy, and at most {most:.0%} is aimed for"
             return Excuse(plan, HEADROOM, "", used, most, reason, f"give {give}", change)
-        reason = f"{value:.2g} min in violation are expected instead of {bound:.2g}, " + (
+        reason = f"{rounded(value, 2)} min in violation are expected instead of {rounded(bound, 2)}, " + (
             f"for {self.amount(hours)} less"
             if (hours := chosen.paid_h - found.paid_h) > 0
             else f"and it costs {self.amount(-hours)} more with what the guard adds"

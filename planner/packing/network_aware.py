@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from modeling.wording import rounded
 from planner.errors import PlanError
 from planner.packing.node_moves import moved, put, swapped, with_room
 from planner.packing.offer import Offer
@@ -58,8 +59,8 @@ class NetworkAware:
                 transit.put(at, transit.nodes.index(filled.nodes[number]))
         if over := transit.overloaded():
             raise PlanError(
-                f"link from {over[0]} to {over[1]}: the instances that stay send {over[2]:.4g} Mbit/s, it has "
-                f"{over[3]:.4g}; give it more bandwidth, lower the load, or pack from scratch"
+                f"link from {over[0]} to {over[1]}: the instances that stay send {rounded(over[2], 4)} Mbit/s, it has "
+                f"{rounded(over[3], 4)}; give it more bandwidth, lower the load, or pack from scratch"
             )
         order = in_turns(work, added)
         for at in order:

@@ -7,7 +7,7 @@ import numpy as np
 
 from modeling.arrays import Flags, Floats, Ints
 from modeling.inputs.physical_plan import Container
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 from planner.errors import PlanError
 from planner.packing.offer import UNITS, Offer
 from planner.packing.packer import Packing
@@ -141,9 +141,10 @@ class OpenContainers:
         for number, (used, count) in enumerate(zip(self.used, self.count, strict=True)):
             for at, unit in enumerate(UNITS.values()):
                 if used[at] > self._room[at]:
+                    need, has = rounded(used[at], 4), rounded(self._room[at], 4)
                     raise PlanError(
-                        f"container {self.ids[number]}: {what} need {used[at]:.4g} {unit}, it has {self._room[at]:.4g} "
-                        f"for them ({self._largest_in(number, at)}); {remedy}"
+                        f"container {self.ids[number]}: {what} need {need} {unit}, it has {has} for them "
+                        f"({self._largest_in(number, at)}); {remedy}"
                     )
             if limit is not None and count > limit:
                 raise PlanError(
@@ -175,11 +176,11 @@ class OpenContainers:
 
     def _largest_in(self, number: int, resource: int) -> str:
         largest = max(self.held[number], key=lambda at: float(self.work.sizes[at][resource]))
-        return f"{self.work.instances[largest]} needs {self.work.sizes[largest][resource]:.4g}"
+        return f"{self.work.instances[largest]} needs {rounded(self.work.sizes[largest][resource], 4)}"
 
     def _exhausted(self, position: int) -> str:
         instance, sizes = self.work.instances[position], self.work.sizes[position]
-        parts = [f"{size:.4g} {unit}" for size, unit in zip(sizes, UNITS.values(), strict=True) if size > 0]
+        parts = [f"{rounded(size, 4)} {unit}" for size, unit in zip(sizes, UNITS.values(), strict=True) if size > 0]
         return (
             f"no room for {instance} ({', '.join(parts) or 'which needs nothing'}): {len(self)} containers are the "
             f"maximum; allow more, give larger ones, or lower the parallelism of {instance.operator!r}"
@@ -194,10 +195,11 @@ def _check_each_fits(offer: Offer, work: Workload) -> None:
                 continue
             positions = work.positions(name)
             worst = max(positions, key=lambda position: float(work.sizes[position][at]))
-            kept = f" beside its padding of {offer.kept[at]:.4g}" if offer.kept[at] else ""
+            kept = f" beside its padding of {rounded(offer.kept[at], 4)}" if offer.kept[at] else ""
             raise PlanError(
-                f"{work.instances[worst]} needs {needed[at]:.4g} {unit}, a container has {offer.room[at]:.4g}{kept}; "
-                f"raise the parallelism of {name!r}, or give containers {needed[at] + offer.kept[at]:.4g}"
+                f"{work.instances[worst]} needs {rounded(needed[at], 4)} {unit}, a container has "
+                f"{rounded(offer.room[at], 4)}{kept}; raise the parallelism of {name!r}, or give containers "
+                f"{rounded(needed[at] + offer.kept[at], 4)}"
             )
 
 

@@ -16,7 +16,7 @@ from modeling.least_on_site import fewest_on_site, in_whole_slots
 from modeling.least_parallelism import ROUNDING, Question, fewest_instances_each, least_count, least_instances
 from modeling.least_within_latency import Begun, each_within_latency
 from modeling.remedies import beyond_parallelism
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 from planner.limits import Limits
 from planner.plan_model import PlanModel
 
@@ -189,9 +189,8 @@ def _excuse(
     change: Mapping[str, int] | None = None,
 ) -> Excuse:
     of = f"of {operator}" if operator else "of the whole plan"
-    return Excuse(
-        plan, target, operator, value, bound, f"{target} {value:.3g} {of} is beyond {bound:.3g}", remedy, change or {}
-    )
+    reason = f"{target} {rounded(value)} {of} is beyond {rounded(bound)}"
+    return Excuse(plan, target, operator, value, bound, reason, remedy, change or {})
 
 
 def _too_late(question: Question, plan: PhysicalPlan, limits: Limits) -> Excuse:

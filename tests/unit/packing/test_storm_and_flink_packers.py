@@ -122,6 +122,10 @@ def test_a_task_manager_without_room__is_an_error() -> None:
     offer = Offer(Site(ContainerSize(None, 1000.0)), slots=2)
     with pytest.raises(PlanError, match=r"container 1: the slots of it need 1200 MiB .*fewer slots"):
         FlinkSlots(offer).pack(loaded_chain({"a": 2, "b": 2, "c": 2}))
+    # ten slots of them: no amount is 1.2e+04
+    large = Offer(Site(ContainerSize(None, 11_000.0)), slots=20)
+    with pytest.raises(PlanError, match=r"container 1: the slots of it need 12,000 MiB of memory, it has 11,000 for"):
+        FlinkSlots(large).pack(loaded_chain({"a": 20, "b": 20, "c": 20}))
 
 
 def test_workers_of_an_even_spread__differ_by_one_executor_at_most() -> None:

@@ -35,5 +35,7 @@ def _reviewed(workspace: "Workspace", schedule: str, *, approve: bool, why: str,
     if as_json:
         say_json(reviewed)
         return
+    if not reviewed.steps:
+        plain(f"schedule {schedule} keeps the running plan: it has no step to approve or veto")
     for step_id, state in reviewed.steps.items():
         plain(f"{step_id}: {state}")

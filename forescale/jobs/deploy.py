@@ -14,7 +14,8 @@ from forescale.report.kit.step_reasons import why_words
 from forescale.situation.known_guard import known_guard
 from forescale.situation.workspace import Workspace
 from forescale.wiring.backlogs import recorded_backlogs
-from modeling.inputs.physical_plan import PhysicalPlan
+from forescale.wiring.planning_terms import planned_limits_of
+from modeling.inputs.physical_plan import PhysicalPlan, adds_instances
 from planner.clusters.cluster import Cluster
 from planner.clusters.offered_cluster import OfferedCluster
 from planner.deployment import Deployment, Patience, deploy_step
@@ -22,6 +23,7 @@ from planner.errors import DeploymentFailed, DeploymentUnderWay, PlanError, Step
 from planner.ledger.entries import StepEntry
 from planner.ledger.ledger import Ledger
 from planner.ledger.step_state import TO_DEPLOY, UNDER_WAY, WAITING, Maker, StepState
+from planner.limits import too_many
 from planner.withheld_steps import withheld_because, withhold
 
 
@@ -156,15 +158,34 @@ def approved_steps(workspace: Workspace, schedule_id: str) -> tuple[StepToDeploy
 
 
 def _withheld_because(config: TopologyConfig, step: StepEntry) -> str:
-    """Why a step is not deployed in shadow mode; empty if it is. A deployment that has begun is finished, and a plan
-    that a person requested is deployed.
+    """Why a step is not deployed in shadow mode, or with more instances than its file allows by now; empty if it is. A
+    deployment that has begun is finished, and a plan that a person requested is deployed in shadow mode, too.
     """
-    of_person = step.made_by is Maker.PERSON
-    if not config.planning.shadow or of_person or step.state not in WAITING:
+    if step.state not in WAITING:
+        return ""
+    if beyond := beyond_now(config, step):
+        return f"step {step.id} is not deployed: {beyond}"
+    if not config.planning.shadow or step.made_by is Maker.PERSON:
         return ""
     return (
         f"step {step.id} is not deployed: topology {config.topology!r} is in shadow mode; set "
         "planning.mode: act in its file, or deploy a plan of yours with `forescale deploy now`"
+    )
+
+
+def beyond_now(config: TopologyConfig, step: StepEntry) -> str:
+    """Which hard limit of its file a step that adds instances exceeds by now, as that file was changed after it was
+    planned, and the remedy; empty if none. In floor mode a step leaves out what exceeds them.
+    """
+    before, plan = step.replaces.parallelism, step.plan.parallelism
+    if config.planning.floor or before.keys() != plan.keys() or not adds_instances(before, plan):
+        return ""
+    excess = next(too_many(step.plan, planned_limits_of(config.planning)), None)
+    if excess is None:
+        return ""
+    return (
+        f"{step.plan.brief()} has {excess.value:g} instances{f' of {excess.operator}' if excess.operator else ''}, and "
+        f"{excess.field} of its file is {excess.bound:g} by now; plan again: `forescale plan {config.topology}`"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forescale.jobs.deploy import deploy_now_words, replaced_since
+from forescale.jobs.deploy import beyond_now, deploy_now_words, replaced_since
 from forescale.situation.workspace import Workspace
 from planner.errors import PlanError
 from planner.ledger.entries import StepEntry
@@ -23,8 +23,9 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
     """Approve the schedule's proposed steps, instead of waiting steps of earlier schedules, or veto its waiting steps.
 
     Idempotent. Raises LedgerError for an unknown schedule and for one made in shadow mode, PlanError for an approval
-    that comes too late for every step, for that of any other while the topology is in shadow mode, and for a veto that
-    stops nothing while a newer schedule waits in place of this one, or its steps have begun.
+    that comes too late for every step or has more instances than the topology file allows by now, for that of any other
+    while the topology is in shadow mode, and for a veto that stops nothing while a newer schedule waits in place of
+    this one, or its steps have begun.
     """
     ledger, now = workspace.ledger, workspace.clock.now()
     made = ledger.schedule(schedule_id)
@@ -35,6 +36,10 @@ def review(workspace: Workspace, schedule_id: str, *, approve: bool, by: str, wh
                 "planning.mode: act in its file and plan again"
             )
         ledger.expire_steps(now, by=by, topology=made.schedule.topology)
+        config = workspace.config(made.schedule.topology)
+        for step in ledger.steps(schedule_id=schedule_id, states=(StepState.PROPOSED,)):
+            if beyond := beyond_now(config, step):
+                raise PlanError(f"schedule {schedule_id} is not approved: {beyond}")
         ledger.approve_schedule(schedule_id, at=now, by=by, why=why)
         _check_approved(ledger, schedule_id, made.schedule.topology)
     else:

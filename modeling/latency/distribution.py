@@ -103,7 +103,9 @@ class Station:
             (each.part, each.regular, Batches(each.sizes.mean[number], each.sizes.of_tuple[number]))
             for each in self.batches
         )
-        held_up = [pause_waits(rho, each.share, each.length_s) for each in self.pauses] if rho < 1 else []
+        held_up = [
+            pause_waits(rho, each.share, each.length_s, service_s, self.service_cv2) for each in self.pauses if rho < 1
+        ]
         pauses = tuple((float(chance), float(longest_s)) for chance, longest_s in held_up)
         return Kind(
             float(self.weights[number]),

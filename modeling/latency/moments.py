@@ -18,6 +18,7 @@ from modeling.arrays import Floats, Ints
 from modeling.flow.kinds import ALIKE
 from modeling.flow.rates import OperatorFlow, rows_of
 from modeling.inputs.operator_profile import OperatorProfile
+from modeling.inputs.pauses import Pauses
 from modeling.inputs.topology import Topology
 from modeling.latency.kind_loads import KindLoads
 from modeling.latency.leaving import Leaving, leaving
@@ -262,7 +263,7 @@ def busiest_wait_s(flow: OperatorFlow, loads: KindLoads, arriving: Arriving) -> 
     queues = _Queues(busy, cs2, service, part, all_of_it, shape=shape)
     waits = _of_kinds(queues, flow.profile, replace(arriving, polled_s=0.0), slice(None))
     for each in flow.profile.all_pauses:
-        waits = [wait + _evenly_within(*pause_waits(queues.busy, each.share, each.length_s)) for wait in waits]
+        waits = [wait + _evenly_within(*queues.held_up(each)) for wait in waits]
     ages = _Ages(tuple(waits), arriving.burst_weight)
     return float(ages.mixed().first.flat[0])
 
@@ -333,6 +334,9 @@ class _Queues:
                 setattr(some, name, tuple(e[row] for e in each) if isinstance(each, tuple) else each[row])
         return some
 
+    def held_up(self, pauses: Pauses) -> tuple[Floats, Floats]:
+        return pause_waits(self.busy, pauses.share, pauses.length_s, self.service_s, self.cs2)
+
 
 def _waited(
     loads: KindLoads,
@@ -361,7 +365,7 @@ def _waited(
         for state, waits in enumerate(_of_kinds(queues, profile, given, at)):
             others = waits.certain()
             for each in pauses:
-                chance, longest_s = pause_waits(queues.busy, each.share, each.length_s)
+                chance, longest_s = queues.held_up(each)
                 waits, others = waits + _evenly_within(chance, longest_s), others * (1 - chance)
             _over_kinds(waits, queues.weight, found[state, :, at])
             if pauses:

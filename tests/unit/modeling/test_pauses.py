@@ -58,6 +58,25 @@ def test_latencies__contain_recurring_pauses(utilisation: float, pauses: Pauses)
     assert many.latency.p95_s[0, 0] == pytest.approx(np.quantile(took_s, 0.95), rel=0.15)
 
 
+@pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8, 0.9])
+@pytest.mark.parametrize("pauses", [Pauses(30, 1.5), Pauses(20, 3)], ids=str)
+def test_mean_latency__with_long_pauses_is_that_of_simulations(utilisation: float, pauses: Pauses) -> None:
+    load_per_s = utilisation / SERVICE_S
+    took_s = _simulated_s(load_per_s, pauses, np.random.default_rng(1))
+    told = _told(_profiles(pauses=pauses), load_per_s)
+    assert told.latency is not None
+    assert told.latency.mean_s == pytest.approx(took_s.mean(), rel=0.05)
+    assert told.latency.p95_s == pytest.approx(np.quantile(took_s, 0.95), rel=0.1)
+
+
+def test_mean_latency__with_pauses_and_hardly_a_queue_is_that_of_a_fluid() -> None:
+    # Services of 1 µs: at ρ = .8 · (1 - .1) = .72 a pause of 2 s holds up all that comes within 2 / (1 - .72) s, 1 s on
+    # average, of every 20 s.
+    short = {"work": OperatorProfile("work", 1e-6, pauses=Pauses(20, 2))}
+    told = _told(short, 0.8e6)
+    assert told.latency_s == pytest.approx(2 / 0.28 / 20 * 1.0, rel=1e-3)
+
+
 @pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8])
 def test_many_plans__wait_for_pauses_of_several_operators_as_one_plan_does(utilisation: float) -> None:
     arms = (Stream("in", "left"), Stream("in", "right"), Stream("left", "out"), Stream("right", "out"))

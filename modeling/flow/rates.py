@@ -7,7 +7,7 @@ has equal input share one row. Utilisation, containers and links are weighted su
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -64,7 +64,8 @@ class OperatorFlow:
     instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
     bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for which nobody
     queues, as calls bound the instance. own_s: of service_s, what is spent working and not for calls to end; None if
-    there are no calls.
+    there are no calls. partners: of streams that prefer a container, in rows with a packing: from how many instances a
+    tuple's reader takes, and to how many its sender gives, shape (rows,) each.
     """
 
     profile: OperatorProfile
@@ -84,6 +85,7 @@ class OperatorFlow:
     core_wait_s: Floats | None = None
     core_wait_beside_s: Floats | None = None
     own_s: Floats | None = None
+    partners: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -218,6 +220,7 @@ def _operator_flow(
     rates: list[Floats] = []
     shares: list[Floats] = []
     bounds: list[str] = []
+    partners: dict[str, tuple[Floats, Floats]] = {}
     for stream in streams:
         before = given[stream.name]
         routed = [known.of(stream, plans, int(plan)) for plan in first]
@@ -225,6 +228,10 @@ def _operator_flow(
             up = before.row[first]
             parts = [before.shares[r, :, : d.shares.shape[0]] @ d.shares for r, d in zip(up, routed, strict=True)]
             rates += list(before.term_per_s[up].transpose(1, 0, 2))
+            if stream.grouping is Grouping.LOCAL_OR_SHUFFLE and plans.container:
+                sent = np.einsum("rtn,rtu->ru", before.term_per_s[up], before.shares[up])
+                pairs = np.array([_partners(s, each.shares) for s, each in zip(sent, routed, strict=True)])
+                partners[stream.name] = pairs[:, 0], pairs[:, 1]
         else:
             parts = [each.shares[None] for each in routed]
             rates.append(before.per_s.rows[before.per_s.of[first]])
@@ -269,7 +276,22 @@ def _operator_flow(
         tuple(bounds),
         _outputs(topology, profile, scenarios, row, counts, terms, entering, senders),
         own_s=None if profile.calls is None else own,
+        partners=partners,
     )
+
+
+def _partners(sent_per_s: Floats, shares: Floats) -> tuple[float, float]:
+    """From how many instances the reader of a tuple takes, and to how many its sender gives: harmonic means over
+    tuples, in which uneven shares count for fewer. sent_per_s: by each sender. shares: of its output, by reader.
+
+    >>> _partners(np.ones(3), np.full((3, 4), 1 / 4)), _partners(np.ones(3), np.eye(3))
+    ((3.0, 4.0), (1.0, 1.0))
+    """
+    sent = sent_per_s[: shares.shape[0]] if sent_per_s.any() else np.ones(shares.shape[0])
+    given = sent[:, None] * shares
+    taken = given.sum(axis=0)
+    of_readers = (given**2 / np.where(taken > 0, taken, 1.0)).sum()
+    return float(sent.sum() / of_readers), float(sent.sum() / (given * shares).sum())
 
 
 def _outputs(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from modeling.arrays import Floats, Ints
 from modeling.flow.rates import OperatorFlow, rows_of
+from modeling.flow.routing import POINTWISE
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Grouping, Stream, Topology
 from modeling.latency.kind_loads import KindLoads
@@ -28,8 +29,7 @@ Plans = slice | Ints
 Mixed = TypeVar("Mixed", Carried, Levels)
 
 ONE_BY_ONE = (Grouping.FORWARD, Grouping.RESCALE)
-"""Groupings under which an instance reads from only some upstream instances. LOCAL_OR_SHUFFLE is treated as a shuffle:
-streams routed only within containers arrive slightly more evenly than estimated."""
+"""Groupings under which an instance reads from only some upstream instances, whatever the packing."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Variability:
         """Arrivals at the operator's instances, and an index for each plan, equal if all of that is equal."""
         name = flow.name
         streams, outputs = self._topology.inputs(name), self._topology.outputs(name)
-        one_by_one = any(stream.grouping in ONE_BY_ONE for stream in outputs)
+        one_by_one = any(stream.grouping in POINTWISE for stream in outputs)
         if streams:
             arriving, arrivals, alone, train = self._arriving(streams, flow, loads, one_by_one)
         else:
@@ -269,9 +269,12 @@ class Variability:
             out = loads.by_plan(flow.stream_per_s[stream.name])
             made = np.where(before.taken > 0, out / np.where(before.taken > 0, before.taken, 1.0), 1.0)
             whole = _selected(before.together, made, before.profile.selectivity_cv2.get(stream.name))
-            senders, receivers = senders_and_receivers(stream.grouping, before.senders, loads.parallelism)
+            if stream.name in flow.partners:
+                senders, receivers = (loads.by_plan(each[:, None]) for each in flow.partners[stream.name])
+            else:
+                senders, receivers = senders_and_receivers(stream.grouping, before.senders, loads.parallelism)
             given = whole
-            if before.alone is not None and stream.grouping in ONE_BY_ONE:
+            if before.alone is not None and stream.grouping in POINTWISE:
                 some = (senders - 1) / np.maximum(before.senders - 1, 1.0)
                 of_some = before.alone.together(before.together, some)
                 given = _selected(of_some, made, before.profile.selectivity_cv2.get(stream.name))
@@ -326,7 +329,7 @@ class Variability:
         cs2 = loads.by_plan(loads.cv2[:, 0])
         if alone and (cs2 < _NEARLY_CONSTANT).any() and (given.even_ca2 < _NEARLY_CONSTANT).any():
             one = (senders == 1) & (receivers == 1)
-            line = one if stream.grouping in ONE_BY_ONE else one & (before.senders == 1) & (loads.parallelism == 1)
+            line = one if stream.grouping in POINTWISE else one & (before.senders == 1) & (loads.parallelism == 1)
             if line.any():
                 in_line = given.ca2_in_line(loads.used, loads.memory_s, cs2)
                 return np.where(line, in_line, given.ca2(loads.used, loads.memory_s))

@@ -7,8 +7,8 @@ from modeling.evaluate_many import evaluate_many
 from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
-from modeling.inputs.physical_plan import PhysicalPlan
-from modeling.inputs.topology import Grouping, Operator, Stream, Topology
+from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import stations
 from modeling.queueing.batches import as_customers
 from modeling.queueing.queues import klb_waits_s
@@ -107,6 +107,32 @@ def test_wait_behind_several_senders__is_the_simulated_one(senders: int, receive
         waits.append(worked + np.maximum.accumulate(own - worked + service_s) - own - service_s)
     told = float(klb_waits_s(busy, 1.0, ca2_at_c((1, senders, receivers), busy), 1.0))
     assert told == pytest.approx(float(np.concatenate(waits).mean()), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("workers", "spouts", "bolts", "ca2"),
+    [
+        # One spout deals to the bolts of its worker alone: each of n gets every n-th of a Poisson stream, Erlang-n.
+        (8, 1, 1, 1.0),
+        (4, 1, 4, 1 / 4),
+        # Two spouts of a worker, each Erlang-2 to two bolts: at ρ = ½ and cs² 1 of two streams
+        # 1/(1 + 1·½·(½/4 + ½·½)) = 16/19 of -½ are left.
+        (8, 2, 2, 1 - 16 / 19 / 2),
+    ],
+)
+def test_tuples_that_stay_in_their_worker__come_from_its_instances_alone(
+    workers: int, spouts: int, bolts: int, ca2: float
+) -> None:
+    stream = Stream("spout", "bolt", Grouping.LOCAL_OR_SHUFFLE)
+    topology = Topology("local", (Operator("spout"), Operator("bolt")), (stream,), Engine.STORM)
+    profiles = {"spout": OperatorProfile("spout", 0.0), "bolt": OperatorProfile("bolt", 1.0)}
+    counts = {"spout": workers * spouts, "bolt": workers * bolts}
+    packing = tuple(
+        Container(at, tuple(Instance(n, k) for n, count in counts.items() for k in range(at, count, workers)))
+        for at in range(workers)
+    )
+    flows = plan_flows(topology, profiles, PhysicalPlan("local", counts, packing), {"spout": counts["bolt"] / 2})
+    assert float(stations(topology, flows)["bolt"].ca2[0]) == pytest.approx(ca2)
 
 
 @pytest.mark.parametrize("made", [0.5, 1.0, 4.0])

@@ -21,8 +21,11 @@ STAND_IN = "persistence"
 ASKED = ("time_of_week", "ridge_fourier", "harmonic_arima", "prophet")
 """The forecaster used is the first of these that is present. They differ little here."""
 SPANS_S = (3600, DAY_S)
-"""How far before now forecasts are asked for what was to be expected; the second only if the first was exceeded in
-every window."""
+"""How far before now forecasts are asked for what was to be expected."""
+LONG_S = 21600
+"""An excess over what was expected a day ago that counts by itself: the p99 of an hour ago has an excess of hours on
+some of its paths. A shorter one may be a day a little above its forecast, and counts if the last hour exceeded its p99.
+"""
 MIN_S, MIN_STEPS = 900, 2
 """A shorter excess counts as noise; 15 minutes are also what persistence takes for the present load."""
 LEVEL = 0.99
@@ -41,15 +44,15 @@ def excess_s(fitted: Mapping[str, FittedForecaster], recent: ArrivalSeries, seed
     least = max(MIN_STEPS, MIN_S // recent.window_s)
     if name is None:
         return 0.0
-    lasted = 0
+    lasted, exceeded = 0, True
     for span_s in SPANS_S:
         steps = max(least, min(span_s // recent.window_s, MAX_STEPS))
-        if recent.counts.size <= 2 * steps:
+        if recent.counts.size <= 2 * steps or not (exceeded or steps * recent.window_s >= LONG_S):
             break
         run = _exceeded(fitted[name], recent, steps, seed)
-        lasted = max(lasted, run)
-        if run < steps:
-            break
+        if exceeded or run * recent.window_s >= LONG_S:
+            lasted = max(lasted, run)
+        exceeded = run == steps
     return float(lasted * recent.window_s) if lasted >= least else 0.0
 
 

@@ -198,9 +198,14 @@ class CorrectedForecaster:
         """
         record, event = self._past
         now = self.errors.size + round((start - self.errors_end).total_seconds() / self.window_s)
-        origins, length = alike_origins(self.errors.size, ahead, self.window_s, now=now, hourly=self._hourly)
-        if length > self.errors.size:
-            record = ErrorRecord(run_round(self.errors, length, self.window_s), self.window_s, self.memory)
+        if 0 < now < self.errors.size:
+            # It is asked what was to be expected at an earlier moment: no error after it was known.
+            record = ErrorRecord(self.errors[:now], self.window_s, self.memory)
+            event = lone_event(record.errors, self.window_s)
+        size = record.errors.size
+        origins, length = alike_origins(size, ahead, self.window_s, now=now, hourly=self._hourly)
+        if length > size:
+            record = ErrorRecord(run_round(record.errors, length, self.window_s), self.window_s, self.memory)
         kept = origins[most_complete(record.known, origins, is_open)]
         if not event.any():
             return record, kept, None

@@ -8,6 +8,7 @@ import pytest
 from arrival_series import web_requests
 
 from forecasting.arrivals.history import ArrivalSeries
+from forecasting.models.residual_correction import CorrectedForecaster
 from forecasting.models.time_of_week_forecaster import TimeOfWeekForecaster
 from forecasting.pipeline import SURPRISE, issue, train
 from forecasting.surprise import excess_s, lasting
@@ -98,3 +99,24 @@ def test_an_excess__is_held_on_each_path_for_a_time_of_its_own() -> None:
     assert (np.diff(held, axis=1) <= 0).all()
     for hours in range(7):
         assert (held[:, 6 * hours] > 0).mean() == pytest.approx(1 / (1 + hours), abs=0.005)
+
+
+@pytest.mark.slow
+def test_a_load_that_tripled_yesterday__is_held_after_a_training_within_it() -> None:
+    series = risen(3, 18)
+    learnt = train(series, issued_at=series.end, terms=TERMS)
+    made = issue(learnt, series, issued_at=series.end)
+    # What was learnt from these hours is not what was to be expected before them.
+    assert sum("the last 1080 min" in note for note in made.notes) == 1  # 18 h
+    now = float(series.rate_per_s()[-1])
+    assert made.peak_quantile_per_s(900, 0.5) >= now
+
+
+def test_what_was_to_be_expected__is_asked_without_any_later_error() -> None:
+    series = risen(3, 5)
+    before = series.between(series.start, series.end - timedelta(hours=5))
+    fitted = TimeOfWeekForecaster().fit(before)
+    assert isinstance(fitted, CorrectedForecaster)
+    later = replace(fitted, errors=np.append(fitted.errors, np.full(20, 30.0)), errors_end=series.end)
+    then, now = (each.paths_per_s(before, 8, 50, np.random.default_rng(1)) for each in (fitted, later))
+    assert np.array_equal(then, now)

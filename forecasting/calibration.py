@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from forecasting.arrays import Floats
+from forecasting.peaks import EXACT
 
 STEP = 0.05
 MIN_SPREAD = 0.05
 """Minimum spread of a forecast's quantiles, as a log ratio, so that a forecast without any spread can be moved, too."""
-_EXACT = 1e-9
 MIN_FLOOR_PER_S = 1e-9
 """One event in thirty years."""
 MAX_OFFSET = 1.1
@@ -78,7 +78,7 @@ def calibration(
     informative, log_peaks, ratios = informative[rows, :, None], log_peaks[rows], ratios[rows]
     spread = spreads(np.where(informative, log_peaks, 0.0), quantiles)[:, :, None]
     steps = STEP * informative
-    for step, ratio, exact in zip(steps, np.where(informative, ratios, 0.0) / spread, _EXACT / spread, strict=True):
+    for step, ratio, exact in zip(steps, np.where(informative, ratios, 0.0) / spread, EXACT / spread, strict=True):
         # A peak exactly as forecast counts as neither above nor below.
         below = (ratio < offsets - exact).astype(float)
         offsets += step * np.where(ratio > offsets + exact, levels, (levels - 1) * below)

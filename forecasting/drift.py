@@ -15,6 +15,7 @@ import scipy
 from forecasting.arrays import Floats, Ints
 from forecasting.forecast import BacktestScore, Forecast
 from forecasting.models.time_grid import DAY_S
+from forecasting.peaks import exceeds
 from forecasting.scoring import COVERAGE_QUANTILE, loss_ratio
 from forecasting.selection import DEPLOYED
 from forecasting.track_record import TrackRecord, in_order
@@ -127,7 +128,7 @@ def _tested(record: TrackRecord, horizon: int, rows: Ints) -> Ints:
 
 def _uncovered(record: TrackRecord, horizon: int, rows: Ints) -> str:
     """One-sided binomial test of how many peaks exceeded the p95."""
-    exceeded = int((record.actual_per_s[rows, horizon] > p95_per_s(record, horizon)[rows]).sum())
+    exceeded = int(exceeds(record.actual_per_s[rows, horizon], p95_per_s(record, horizon)[rows]).sum())
     chance = float(scipy.special.bdtrc(exceeded - 1, rows.size, 1 - COVERAGE_QUANTILE))
     if not rows.size or chance >= LEVEL:
         return ""
@@ -145,7 +146,7 @@ def _bound_alarm(record: TrackRecord, horizon: int) -> str:
     least_per_s, p99_per_s = record.least_per_s[:, horizon], quantile_per_s(record, horizon, BOUND_QUANTILE)
     unknown = np.isnan(record.actual_per_s[:, horizon]) & np.isfinite(least_per_s) & np.isfinite(p99_per_s)
     rows = _tested(record, horizon, np.flatnonzero(unknown))
-    above = rows[least_per_s[rows] > p99_per_s[rows]]
+    above = rows[exceeds(least_per_s[rows], p99_per_s[rows])]
     if not above.size or float(scipy.special.bdtrc(above.size - 1, rows.size, 1 - BOUND_QUANTILE)) >= BOUND_LEVEL:
         return ""
     worst = above[np.argmax(least_per_s[above] / np.maximum(p99_per_s[above], 1e-12))]

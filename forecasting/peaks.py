@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forecasting.arrays import Floats
+from forecasting.arrays import Flags, Floats
+
+EXACT = 1e-9
+"""Relative difference below which a peak is exactly as forecast: what rounding leaves of a constant load."""
 
 
 def peak_quantiles_per_s(paths_per_s: Floats, horizon_steps: Sequence[int], quantiles: Sequence[float]) -> Floats:
@@ -46,10 +49,16 @@ def actual_peak_per_s(rates_per_s: Floats, most_missing: float = 0.2) -> float:
     return float(rates_per_s[known].max())
 
 
+def exceeds(actual: Floats, forecast: Floats) -> Flags:
+    """Whether peaks lie above their forecasts by more than rounding; False where either is NaN."""
+    return np.asarray(actual > forecast * (1 + EXACT), dtype=np.bool_)
+
+
 def pinball(actual: Floats | float, forecast: Floats, quantiles: Floats | float) -> Floats:
     """Pinball loss in the unit of what is forecast: quantile × shortfall, or (1 - quantile) × excess.
 
     Shapes broadcast. At quantile 0.95 each unit too low costs 19 times as much as each unit too high.
     """
     off = actual - forecast
+    off = np.where(np.abs(off) <= EXACT * np.abs(forecast), 0.0, off)
     return np.asarray(np.maximum(quantiles * off, (quantiles - 1) * off), dtype=np.float64)

@@ -14,7 +14,7 @@ from forecasting.arrivals.history import ArrivalSeries
 from forecasting.backtest import known_peaks_per_s
 from forecasting.local_time import windows_before
 from forecasting.models.time_grid import DAY_S, WEEK_S
-from forecasting.peaks import pinball
+from forecasting.peaks import exceeds, pinball
 from forecasting.prequential import Predicted
 from forecasting.scoring import loss_ratio
 
@@ -77,7 +77,7 @@ def prequential_scores(
             ratios = [float("nan")] * 2
             if bound is not None:
                 ratios = [loss_ratio(*pair) for pair in zip(own[known].mean(axis=0), bound, strict=True)]
-            below = actual[known, horizon] <= peaks_by_name[name][known, horizon, columns[0]]
+            below = ~exceeds(actual[known, horizon], peaks_by_name[name][known, horizon, columns[0]])
             scores.append(
                 PrequentialScore(
                     name,

@@ -8,7 +8,7 @@ import numpy as np
 from forecasting.arrays import Flags, Floats
 from forecasting.backtest import BacktestTable
 from forecasting.forecast import BacktestScore
-from forecasting.peaks import pinball
+from forecasting.peaks import exceeds, pinball
 
 MIN_ORIGINS = 4
 SCORED_QUANTILES = (0.9, 0.95, 0.99)
@@ -115,4 +115,4 @@ def _coverage(table: BacktestTable, horizon: int, peaks_per_s: Floats, rows: Fla
     if not rows.any() or COVERAGE_QUANTILE not in table.quantiles:
         return float("nan")
     column = table.quantiles.index(COVERAGE_QUANTILE)
-    return float((table.actual_per_s[rows, horizon] <= peaks_per_s[rows, column]).mean())
+    return float((~exceeds(table.actual_per_s[rows, horizon], peaks_per_s[rows, column])).mean())

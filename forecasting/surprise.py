@@ -14,7 +14,7 @@ from forecasting.arrays import Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.forecaster import FittedForecaster
 from forecasting.models.time_grid import DAY_S, oldest
-from forecasting.peaks import path_quantiles
+from forecasting.peaks import exceeds, path_quantiles
 
 STAND_IN = "persistence"
 """The forecaster of the load that was just measured."""
@@ -61,7 +61,7 @@ def _exceeded(forecaster: FittedForecaster, recent: ArrivalSeries, steps: int, s
     before = oldest(recent, recent.counts.size - steps)
     paths_per_s = forecaster.paths_per_s(before, steps, PATHS, np.random.default_rng(seed))
     # A missing rate exceeds nothing.
-    above = recent.rate_per_s()[-steps:] > path_quantiles(paths_per_s, [LEVEL])[:, 0]
+    above = exceeds(recent.rate_per_s()[-steps:], path_quantiles(paths_per_s, [LEVEL])[:, 0])
     return steps if above.all() else int(above[::-1].argmin())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from forecasting.arrays import Flags, Floats, Ints
-from forecasting.peaks import pinball
+from forecasting.peaks import exceeds, pinball
 from forecasting.scoring import COVERAGE_QUANTILE, SCORED_QUANTILES, loss_ratio
 from forecasting.track_record import TrackRecord
 
@@ -86,7 +86,7 @@ def apart_windows(issued: tuple[datetime, ...], rows: Ints, horizon_s: int) -> I
 def _score(record: TrackRecord, horizon: int) -> TrackScore:
     horizon_s = record.horizons_s[horizon]
     rows = np.flatnonzero(completed_windows(record, horizon))
-    held = int((record.actual_per_s[rows, horizon] <= p95_per_s(record, horizon)[rows]).sum())
+    held = int((~exceeds(record.actual_per_s[rows, horizon], p95_per_s(record, horizon)[rows])).sum())
     apart = int(apart_windows(record.issued, rows, horizon_s).size)
     coverage = held / rows.size if rows.size else float("nan")
     low, high = _interval(coverage * apart, apart) if apart else (float("nan"), float("nan"))

@@ -242,3 +242,12 @@ def test_a_lower_bound_above_the_p99__is_an_alarm(least_per_s: float, alarmed: b
     assert drift.alarmed is alarmed
     if alarmed:
         assert "at least 10/s came where the p99 was 2/s" in drift.reason
+
+
+def test_a_constant_load__is_no_alarm_where_rounding_puts_it_above_its_forecast() -> None:
+    # A hundred events in 300 s, forecast by logarithms: 5.6e-17 lower. Its backtest has no loss either.
+    load = np.full(60, 100 / 300)
+    constant = drift_of(load, np.full((60, 4), np.nextafter(100 / 300, 0)), 0.0)
+    assert (constant.alarmed, constant.coverage, constant.loss_ratio_to_backtest) == (False, 1.0, 1.0)
+    # A thousandth more than forecast is more.
+    assert drift_of(load * 1.001, np.full((60, 4), 100 / 300), 0.0).alarmed

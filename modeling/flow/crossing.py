@@ -36,6 +36,14 @@ class Crossing:
         weight = np.where(total[:, None] > 0, rates / np.where(total > 0, total, 1.0)[:, None], 1 / rates.shape[1])
         return np.asarray((of_term[:, :, None] * weight).sum(axis=1))
 
+    def of_first_plan(self) -> Floats:
+        """Share of its tuples from node to node under the first scenario, shape (nodes, nodes)."""
+        if self.part.shape[1] == 1:
+            return np.asarray(self.part[0, 0])
+        rates = self.term_per_s()[0, :, 0]
+        weight = rates / rates.sum() if rates.sum() > 0 else np.full(rates.size, 1 / rates.size)
+        return np.asarray(np.einsum("t,tnm->nm", weight, self.part[0]))
+
 
 def crossing(
     stream: Stream, plans: Placed, senders: Mapping[str, StreamOutput], reader: OperatorFlow, known: KnownRouting

@@ -365,7 +365,8 @@ def _mixed(parts: Sequence[tuple[tuple[float, ...], list[Transform]]]) -> list[T
 def _delayed(way: Transform, delay: Delay | None, step_s: float) -> Transform:
     if delay is None or delay.mean_s == 0:
         return way
-    return np.asarray(way * np.fft.rfft(two_moment_lattice(delay.mean_s, delay.cv2, step_s, SIZE).mass))
+    parts = [(share, two_moment_lattice(each.mean_s, each.cv2, step_s, SIZE)) for share, each in delay.ways]
+    return np.asarray(way * np.fft.rfft(mixture(parts).mass))
 
 
 def _longest_s(topology: Topology, own: Mapping[str, list[Kind]], delays: Mapping[str, Delay]) -> float:
@@ -384,9 +385,11 @@ def _longest_s(topology: Topology, own: Mapping[str, list[Kind]], delays: Mappin
         reached_s = before.mean_s
         tails.append(14 * tail_s(before.mean_s, max(before.cv2, 1.0)))
         for stream in topology.inputs(name):
-            delay = delays.get(stream.name, Delay())
-            reached_s = max(reached_s, means[stream.upstream] + delay.mean_s)
-            tails.append(14 * tail_s(delay.mean_s, max(delay.cv2, 1.0)) if delay.cv2 > 0 else delay.mean_s / 100)
+            for _, delay in delays.get(stream.name, Delay()).ways:
+                reached_s = max(reached_s, means[stream.upstream] + delay.mean_s)
+                # That of a gamma, which is as short as a normal one's where delays hardly vary.
+                spread = 6 * delay.cv2**0.5 + 14 * delay.cv2 if delay.cv2 < 1 else 14 * tail_s(1.0, delay.cv2)
+                tails.append(delay.mean_s * max(spread, 0.01))
         means[name] = reached_s + wait_s + max(kind.service_s for kind in own[name])
     # Independent tails add up in squares; the largest dominates.
     return max(means.values()) + max(max(tails), float(np.sqrt(np.sum(np.square(tails))))) + 1e-9

@@ -22,15 +22,25 @@ from modeling.latency.delay import Delay
 BUFFER_BYTES = 32 * 1024
 """Default size of Flink's network buffers: a full one is sent before its timeout."""
 
+HOPS = 32
+"""Number of classes of delays between nodes."""
+
 
 @dataclass(frozen=True)
 class ManyDelays:
     """Delay of many plans under many scenarios: mean in seconds and variance in seconds², shape (plans or 1, scenarios
-    or 1).
+    or 1). parts: of `first`.
     """
 
     mean_s: Floats
     variance_s2: Floats
+    parts: tuple[tuple[float, Delay], ...] = ()
+
+    def plus(self, mean_s: Floats, variance_s2: Floats) -> "ManyDelays":
+        """With a further delay that all tuples have."""
+        more = Delay(float(mean_s.flat[0]), float(variance_s2.flat[0]))
+        parts = tuple((share, each + more) for share, each in self.parts)
+        return ManyDelays(self.mean_s + mean_s, self.variance_s2 + variance_s2, parts)
 
     @property
     def cv2(self) -> Floats:
@@ -39,7 +49,7 @@ class ManyDelays:
 
     def first(self) -> Delay:
         """The delay of the first plan under the first scenario."""
-        return Delay(float(self.mean_s.flat[0]), float(self.variance_s2.flat[0]))
+        return Delay(float(self.mean_s.flat[0]), float(self.variance_s2.flat[0]), self.parts)
 
 
 class StreamDelays:
@@ -71,31 +81,29 @@ class StreamDelays:
         found = {s.name: self._of_stream(s, flow, crossed.get(s.name)) for s in self._topology.inputs(flow.name)}
         if not found:
             before = self._added.get(flow.name, Delay())
-            found[flow.name] = ManyDelays(*(np.full((1, 1), each) for each in (before.mean_s, before.variance_s2)))
+            found[flow.name] = ManyDelays(np.full((1, 1), before.mean_s), np.full((1, 1), before.variance_s2))
         if self._calls and (calls := flow.profile.calls) is not None:
             called_s = calls.beside_s(flow.profile.service_s)
             variance_s2 = calls.beside_variance_s2(flow.profile.service_s, flow.profile.service_cv2)
             waited_s = _beside_s(flow)
-            found = {
-                name: ManyDelays(each.mean_s + called_s + waited_s, each.variance_s2 + variance_s2 + waited_s**2)
-                for name, each in found.items()
-            }
+            found = {name: each.plus(called_s + waited_s, variance_s2 + waited_s**2) for name, each in found.items()}
         return {name: each for name, each in found.items() if (each.mean_s > 0).any()}
 
     def _of_stream(self, stream: Stream, flow: OperatorFlow, crossed: Crossing | None) -> ManyDelays:
         site = self._site
         fixed = self._added.get(stream.name, Delay()) + Delay(site.serialisation_s.get(stream.name, 0.0))
-        mean_s, variance_s2 = np.full((1, 1), fixed.mean_s), np.full((1, 1), fixed.variance_s2)
+        found = ManyDelays(np.zeros((1, 1)), np.zeros((1, 1)))
         if crossed is not None and site.network is not None:
             # Variance over tuples: from the choice of node pair, and from the jitter of each.
             delay_s, jitter_s = site.network.delay_ms / 1e3, site.network.jitter_ms / 1e3
             hop_s = crossed.mean(delay_s)
-            mean_s = mean_s + hop_s
-            variance_s2 = variance_s2 + np.maximum(crossed.mean(delay_s**2 + jitter_s**2) - hop_s**2, 0.0)
+            variance_s2 = np.maximum(crossed.mean(delay_s**2 + jitter_s**2) - hop_s**2, 0.0)
+            found = ManyDelays(hop_s, variance_s2, _hops(crossed.of_first_plan(), delay_s, jitter_s))
+        found = found.plus(np.full((1, 1), fixed.mean_s), np.full((1, 1), fixed.variance_s2))
         if site.buffer_timeout_s > 0:
             waits_s = self._buffered_s(stream, flow)
-            mean_s, variance_s2 = mean_s + waits_s / 2, variance_s2 + waits_s**2 / 12
-        return ManyDelays(mean_s, variance_s2)
+            found = found.plus(waits_s / 2, waits_s**2 / 12)
+        return found
 
     def _buffered_s(self, stream: Stream, flow: OperatorFlow) -> Floats:
         """Seconds until a buffer is sent."""
@@ -114,6 +122,25 @@ class StreamDelays:
         bytes_per_s = flow.stream_per_s[stream.name][flow.row] * size / channels[:, None]
         with np.errstate(divide="ignore"):
             return np.minimum(site.buffer_timeout_s, BUFFER_BYTES / bytes_per_s)
+
+
+def _hops(share: Floats, delay_s: Floats, jitter_s: Floats) -> tuple[tuple[float, Delay], ...]:
+    """Delays of tuples by their pairs of nodes, in classes of about the same delay; none if all are in one."""
+    used = share > 0
+    if not used.any():
+        return ()
+    weight, mean_s = share[used], delay_s[used]
+    width_s = np.ptp(mean_s) / HOPS
+    at = np.minimum((mean_s - mean_s.min()) / (width_s or 1.0), HOPS - 1).astype(np.int64)
+    total, first_s, second_s2 = (
+        np.bincount(at, weight * each) for each in (1.0, mean_s, mean_s**2 + jitter_s[used] ** 2)
+    )
+    parts = [
+        (float(part), Delay(float(first / part), max(float(second / part - (first / part) ** 2), 0.0)))
+        for part, first, second in zip(total, first_s, second_s2, strict=True)
+        if part > 0
+    ]
+    return tuple((part / float(total.sum()), each) for part, each in parts) if len(parts) > 1 else ()
 
 
 def _beside_s(flow: OperatorFlow) -> Floats:

@@ -81,7 +81,7 @@ class SiteUse:
     """The loads' use of containers and links of plans, operator by operator, in topological order.
 
     Containers come first, then links from node to node, then network cards out and in, if any is known; the use of an
-    unbounded one is zero. links: number of links and cards.
+    unbounded one is zero. links: number of links and cards; streams of unknown size do not use them.
     """
 
     def __init__(self, topology: Topology, plans: Placed, site: Site) -> None:
@@ -89,7 +89,7 @@ class SiteUse:
         self._plans = plans
         self._site = site
         self._containers = plans.containers if site.container.cores is not None and plans.container else 0
-        sized = all(stream.name in site.bytes_per_tuple for stream in topology.streams)
+        sized = any(stream.name in site.bytes_per_tuple for stream in topology.streams)
         cards = [site.card_mbit_per_s.get(node, np.inf) for node in plans.nodes]
         self._cards = np.array(cards if np.isfinite(cards).any() else [])
         self.links = len(plans.nodes) ** 2 + 2 * self._cards.size if plans.nodes and sized else 0
@@ -120,6 +120,8 @@ class SiteUse:
         if self.links and self._site.network is not None:
             between = ~np.eye(len(self._plans.nodes), dtype=bool)
             for name, crossed in crossings:
+                if name not in self._site.bytes_per_tuple:
+                    continue
                 stream = next(each for each in self._topology.inputs(flow.name) if each.name == name)
                 mbit = self._site.bytes_per_tuple[name] * 8 / 1e6
                 sent = crossed.part * (between * mbit)

@@ -26,10 +26,18 @@ def of_site(topology: Topology, plan: PhysicalPlan, flows: Sequence[OperatorFlow
     """What is left out of nodes and links."""
     if (site.network is not None or site.service_factor) and not plan.places_nodes:
         return ["the plan does not name the node of every container: node speeds and network are left out"]
-    lacking = [stream.name for stream in topology.streams if stream.name not in site.bytes_per_tuple]
-    if site.network is not None and lacking:
-        return [f"bytes_per_tuple of {lacking[0]} is unknown: limits of links are left out"]
-    return [] if site.network is None else list(_of_far_nodes(topology, plan, flows, site.network))
+    if site.network is None:
+        return []
+    at = _nodes(plan, site.network)
+    lacking = [
+        stream.name
+        for stream in topology.streams
+        if stream.name not in site.bytes_per_tuple and len({*at[stream.upstream], *at[stream.downstream]}) > 1
+    ]
+    found = []
+    if lacking:
+        found.append(f"bytes_per_tuple of {', '.join(lacking)} is unknown: what it takes of links is left out")
+    return [*found, *_of_far_nodes(topology, plan, flows, site.network)]
 
 
 def _of_far_nodes(

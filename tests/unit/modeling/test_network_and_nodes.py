@@ -91,6 +91,21 @@ def test_links__carry_what_each_pair_of_nodes_is_sent(grouping: Grouping, far_mb
     assert told.other_limits == pytest.approx({LinkLimit("hub", "near"): 1000 / near_mbit})
 
 
+def test_links__are_bounded_by_streams_of_known_size_and_others_that_cross_are_named() -> None:
+    topology, profiles, plan = _job(Grouping.SHUFFLE)
+    streams = (*topology.streams, Stream("source", "log"), Stream("work", "sum"))
+    whole = replace(topology, operators=(*topology.operators, Operator("log"), Operator("sum")), streams=streams)
+    profiles |= {name: OperatorProfile(name, 0.0) for name in ("log", "sum")}
+    first = replace(plan.packing[0], instances=(*plan.packing[0].instances, Instance("log", 0), Instance("sum", 0)))
+    packed = PhysicalPlan("job", {**plan.parallelism, "log": 1, "sum": 1}, (first, *plan.packing[1:]))
+    site = Site(network=NEAR_FAR, bytes_per_tuple={"source->work": 5000.0})
+    told = evaluate(whole, profiles, _on(NODE_OF, packed), {"source": 1000.0}, site=site)
+    # As above 10 of 100 Mbit/s to far; what source and log, both on hub, say to each other takes no link.
+    assert told.other_limits == pytest.approx({LinkLimit("hub", "far"): 100 / 10})
+    (note,) = [note for note in told.notes if "bytes_per_tuple" in note]
+    assert note == "bytes_per_tuple of work->sum is unknown: what it takes of links is left out"
+
+
 def test_a_network_card__is_shared_by_all_links_of_its_node() -> None:
     topology, profiles, plan = _job(Grouping.SHUFFLE)
     site = Site(network=NEAR_FAR, bytes_per_tuple={"source->work": 5000.0})

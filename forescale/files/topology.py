@@ -95,6 +95,11 @@ class OperatorEntry(_Strict):
     memory_mib: Amount | None = None
     price_per_hour: Amount | None = None
 
+    @model_validator(mode="after")
+    def _keys_fit(self) -> "OperatorEntry":
+        self.keys()
+        return self
+
     def keys(self) -> KeyHistogram | None:
         known = self.key_shares or self.distinct_keys is not None
         return KeyHistogram(self.key_shares or {}, {}, self.distinct_keys, self.key_type) if known else None

@@ -103,6 +103,13 @@ def test_shares__add_up_to_one(tmp_path: Path, body: dict[str, Any]) -> None:
         read_topology_file(written(tmp_path, body))
 
 
+def test_key_shares__beyond_one_name_their_operator(tmp_path: Path, body: dict[str, Any]) -> None:
+    name = next(iter(body["operators"]))
+    body["operators"][name] |= {"key_shares": {"de": 0.7, "fr": 0.6}}
+    with pytest.raises(FileError, match=rf"operators\.{name}: key histogram: shares add up to 1\.3"):
+        read_topology_file(written(tmp_path, body))
+
+
 def test_cluster_parallelism__names_every_operator_and_no_other(tmp_path: Path, body: dict[str, Any]) -> None:
     del body["cluster"]["parallelism"]["count"]
     with pytest.raises(FileError, match="nothing for operator 'count'"):

@@ -209,6 +209,12 @@ def select(table: BacktestTable, able: Collection[str], refusals: Mapping[str, s
             what = mixture_name(ensemble.weights[horizon])
             why = "no forecaster beats the naive rivals" if rival else "nothing to judge by yet"
             notes.append(f"{horizon_s} s: {why}; {what} is deployed")
+        known = int(np.isfinite(table.actual_per_s[:, horizon]).sum())
+        if known < MIN_ORIGINS:
+            notes.append(
+                f"{horizon_s} s: not judged, since {known} of {len(table.origins)} origins of the backtest have a "
+                f"known peak and {MIN_ORIGINS} are needed; it is as uncertain as its forecasters expect, uncalibrated"
+            )
     return Selection(ensemble, tuple(scores), tuple(notes))
 
 

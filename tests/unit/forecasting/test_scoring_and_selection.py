@@ -161,3 +161,13 @@ def test_log_average__is_the_weighed_geometric_mean_and_keeps_zero() -> None:
     # sqrt(4 × 9) = 6; 4^(3/4) × 9^(1/4) = 2.828 × 1.732 = 4.899.
     assert log_average(said, {"a": 0.5, "b": 0.5}, 1e-9) == pytest.approx([6.0, 0.0])
     assert log_average(said, {"a": 0.75, "b": 0.25}, 1e-9) == pytest.approx([4.899, 0.0], abs=1e-3)
+
+
+def test_a_horizon_that_nothing_judged__is_named() -> None:
+    backtest = table({"prophet": 10.0, "persistence": 11.0})
+    # A third of the windows is missing, so that of twelve peaks three are known.
+    backtest.actual_per_s[3:] = np.nan
+    (note,) = selected(backtest).notes
+    assert note.startswith("1 s: not judged, since 3 of 12 origins of the backtest have a known peak and 4 are needed")
+    backtest.actual_per_s[3] = 10.0
+    assert selected(backtest).notes == ()

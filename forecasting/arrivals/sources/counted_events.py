@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -41,6 +41,8 @@ class CountedEvents:
     spark: "SparkSession"
     files: EventFiles
     now: datetime
+    _damaged: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The number of damaged rows, once a read has met one."""
 
     @property
     def place(self) -> str:
@@ -74,7 +76,6 @@ class CountedEvents:
 
     def read(self, start: datetime, end: datetime, window_s: int) -> Arrivals:
         from forecasting.arrivals.counting.spark_count import count
-        from forecasting.arrivals.counting.spark_rows import row_problem
 
         files = self.files
         if whole_windows(start, end, window_s) != (start, end):
@@ -92,13 +93,10 @@ class CountedEvents:
             arrivals=files.columns.arrived is not None,
         )
         counted = count(self.spark, lambda: self._raw, self._row_groups, files, rules)
-        damaged = 0
-        if counted.unusable:
-            problem = row_problem(self._raw, files)
-            if problem.damaged > MAX_DAMAGED * problem.rows:
-                raise HistoryError(problem.text)
-            log.warning("%s; they are set aside", problem.text)
-            damaged = problem.damaged
+        if counted.unusable and not self._damaged:
+            self._damaged.append(self._set_aside())
+        # A row whose time is readable is met by one of several reads alone, and told by the last of them.
+        damaged = sum(self._damaged)
         found = by_source(counted.tally, rules.bins, weighted=files.columns.weight is not None)
         if coverage is None:
             alive = {name: tallied.alive(rules.bins, files.span_s) for name, tallied in found.items()}
@@ -122,6 +120,16 @@ class CountedEvents:
             name = max(sources, key=lambda each: int(sources[each].counts.sum()))
             sources[name] = _with_damaged(sources[name], int(newest), damaged)
         return Arrivals(start, end, window_s, self.measures, sources, key_histograms(counted.keys))
+
+    def _set_aside(self) -> int:
+        """The number of damaged rows in all files. Raises HistoryError if they are too many."""
+        from forecasting.arrivals.counting.spark_rows import row_problem
+
+        problem = row_problem(self._raw, self.files)
+        if problem.damaged > MAX_DAMAGED * problem.rows:
+            raise HistoryError(problem.text)
+        log.warning("%s; they are set aside", problem.text)
+        return problem.damaged
 
     def _bins(self, start: datetime, end: datetime, window_s: int) -> Bins:
         files = self.files

@@ -166,3 +166,19 @@ def test_row_that_stands_for_a_day__keeps_the_feed_alive_for_it_in_whatever_inte
         arrivals = source.read(at(first), at(last), 86_400)
         assert arrivals.sources["web"].counts.tolist() == counts
         assert arrivals.sources["web"].alive.tolist()[0][1] >= arrivals.edges_us()[-1]
+
+
+def test_a_row_without_a_weight__is_told_by_the_read_that_reaches_now_though_an_earlier_one_met_it(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    # Five days of a row an hour, read as a long build reads them: in two parts. The 31st row has no valid weight.
+    weights = [-5 if hour == 30 else 2 for hour in range(120)]
+    table = {"at": pa.array([at(hour) for hour in range(120)], pa.timestamp("us", tz="UTC")), "n": pa.array(weights)}
+    pq.write_table(pa.table(table), tmp_path / "hourly.parquet")
+    files = EventFiles(tmp_path / "hourly.parquet", EventColumns("at", weight="n"), source="web")
+    source = CountedEvents(spark, files, at(120))
+    parts = [source.read(at(first), at(last), 3600).sources["web"] for first, last in ((0, 72), (72, 120))]
+    assert "damaged" not in parts[0].tallies
+    assert parts[1].tallies["damaged"].tolist() == [0] * 47 + [1]
+    # All 120 rows were read, and 119 of them count.
+    assert sum(int(part.tallies["rows_read"].sum()) for part in parts) == 120

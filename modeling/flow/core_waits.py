@@ -54,6 +54,7 @@ def with_core_waits(flows: Sequence[OperatorFlow], plans: Placed, cores: float |
                 core_wait_s=np.maximum(waited_s - hidden_s, 0.0),
                 core_wait_beside_s=np.minimum(waited_s, hidden_s) if hidden_s else None,
                 own_s=None if flow.own_s is None else _every(flow.own_s, flow),
+                partners={name: (_every(of, flow), _every(to, flow)) for name, (of, to) in flow.partners.items()},
             )
         )
     return found

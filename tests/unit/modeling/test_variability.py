@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from modeling.evaluate import evaluate
 from modeling.evaluate_many import evaluate_many
 from modeling.flow.plan_rates import plan_flows
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
+from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Engine, Grouping, Operator, Stream, Topology
 from modeling.latency.distribution import stations
 from modeling.queueing.batches import as_customers
@@ -133,6 +135,24 @@ def test_tuples_that_stay_in_their_worker__come_from_its_instances_alone(
     )
     flows = plan_flows(topology, profiles, PhysicalPlan("local", counts, packing), {"spout": counts["bolt"] / 2})
     assert float(stations(topology, flows)["bolt"].ca2[0]) == pytest.approx(ca2)
+
+
+def test_plans_that_share_cores__are_each_told_as_alone_where_tuples_stay_in_their_worker() -> None:
+    topology = Topology(
+        "local",
+        (Operator("spout"), Operator("bolt")),
+        (Stream("spout", "bolt", Grouping.LOCAL_OR_SHUFFLE),),
+        Engine.STORM,
+    )
+    profiles = {"spout": OperatorProfile("spout", 0.001), "bolt": OperatorProfile("bolt", 0.002)}
+    spout, *bolts = Instance("spout", 0), Instance("bolt", 0), Instance("bolt", 1)
+    together = PhysicalPlan("local", {"spout": 1, "bolt": 2}, (Container(0, (spout, *bolts)),))
+    apart = PhysicalPlan("local", {"spout": 1, "bolt": 2}, (Container(0, (spout, bolts[0])), Container(1, (bolts[1],))))
+    plans, site = [together, apart, together], Site(ContainerSize(cores=1.0))
+    many = evaluate_many(topology, profiles, plans, {"spout": [250.0]}, site=site)
+    assert many.latency is not None
+    alone = [evaluate(topology, profiles, plan, {"spout": 250.0}, site=site).latency_s for plan in plans]
+    assert many.latency.mean_s[:, 0].tolist() == pytest.approx(alone, rel=1e-6)
 
 
 @pytest.mark.parametrize("made", [0.5, 1.0, 4.0])

@@ -64,8 +64,8 @@ class OperatorFlow:
     instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
     bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for which nobody
     queues, as calls bound the instance. own_s: of service_s, what is spent working and not for calls to end; None if
-    there are no calls. partners: of streams that prefer a container, in rows with a packing: from how many instances a
-    tuple's reader takes, and to how many its sender gives, shape (rows,) each.
+    there are no calls. partners: of streams that prefer a container, if any plan has a packing: from how many instances
+    a tuple's reader takes, and to how many its sender gives, shape (rows,) each; all of them without a packing.
     """
 
     profile: OperatorProfile
@@ -230,7 +230,13 @@ def _operator_flow(
             rates += list(before.term_per_s[up].transpose(1, 0, 2))
             if stream.grouping is Grouping.LOCAL_OR_SHUFFLE and plans.container:
                 sent = np.einsum("rtn,rtu->ru", before.term_per_s[up], before.shares[up])
-                pairs = np.array([_partners(s, each.shares) for s, each in zip(sent, routed, strict=True)])
+                pairs = np.array(
+                    [
+                        _partners(of_sender, each.shares) if plans.plans[plan].packing else each.shares.shape
+                        for plan, of_sender, each in zip(first.tolist(), sent, routed, strict=True)
+                    ],
+                    dtype=np.float64,
+                )
                 partners[stream.name] = pairs[:, 0], pairs[:, 1]
         else:
             parts = [each.shares[None] for each in routed]

@@ -137,21 +137,24 @@ def test_tuples_that_stay_in_their_worker__come_from_its_instances_alone(
     assert float(stations(topology, flows)["bolt"].ca2[0]) == pytest.approx(ca2)
 
 
-def test_plans_that_share_cores__are_each_told_as_alone_where_tuples_stay_in_their_worker() -> None:
-    topology = Topology(
-        "local",
-        (Operator("spout"), Operator("bolt")),
-        (Stream("spout", "bolt", Grouping.LOCAL_OR_SHUFFLE),),
-        Engine.STORM,
+def test_plans__are_each_told_as_alone_where_tuples_stay_in_their_worker() -> None:
+    # Two packings, one of them twice, on cores that instances share, and none; senders are unlike.
+    streams = (
+        Stream("in", "spout", Grouping.CUSTOM, shares=(0.7, 0.3)),
+        Stream("spout", "bolt", Grouping.LOCAL_OR_SHUFFLE),
     )
-    profiles = {"spout": OperatorProfile("spout", 0.001), "bolt": OperatorProfile("bolt", 0.002)}
-    spout, *bolts = Instance("spout", 0), Instance("bolt", 0), Instance("bolt", 1)
-    together = PhysicalPlan("local", {"spout": 1, "bolt": 2}, (Container(0, (spout, *bolts)),))
-    apart = PhysicalPlan("local", {"spout": 1, "bolt": 2}, (Container(0, (spout, bolts[0])), Container(1, (bolts[1],))))
-    plans, site = [together, apart, together], Site(ContainerSize(cores=1.0))
-    many = evaluate_many(topology, profiles, plans, {"spout": [250.0]}, site=site)
+    topology = Topology("local", tuple(map(Operator, ("in", "spout", "bolt"))), streams, Engine.STORM)
+    service_s = {"in": 0.0, "spout": 0.001, "bolt": 0.002}
+    profiles = {name: OperatorProfile(name, each) for name, each in service_s.items()}
+    first, second = Instance("bolt", 0), Instance("bolt", 1)
+    counts = {"in": 1, "spout": 2, "bolt": 2}
+    others = (Instance("in", 0), Instance("spout", 0), Instance("spout", 1))
+    together = PhysicalPlan("local", counts, (Container(0, (*others, first, second)),))
+    apart = PhysicalPlan("local", counts, (Container(0, (*others, first)), Container(1, (second,))))
+    plans, site = [together, apart, together, PhysicalPlan("local", counts)], Site(ContainerSize(cores=1.0))
+    many = evaluate_many(topology, profiles, plans, {"in": [200.0]}, site=site)
     assert many.latency is not None
-    alone = [evaluate(topology, profiles, plan, {"spout": 250.0}, site=site).latency_s for plan in plans]
+    alone = [evaluate(topology, profiles, plan, {"in": 200.0}, site=site).latency_s for plan in plans]
     assert many.latency.mean_s[:, 0].tolist() == pytest.approx(alone, rel=1e-6)
 
 

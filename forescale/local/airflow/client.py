@@ -166,9 +166,14 @@ class AirflowClient:
         return ", ".join(f"{task['task_id']} {task['state']}" for task in self.task_instances(dag_id, run_id))
 
     def open_reviews(self, dag_id: str = "~", run_id: str = "~") -> list[dict[str, Any]]:
-        """Reviews waiting for an answer, of one run or of all: subject, body, options, task_instance …"""
+        """Reviews waiting for an answer, of one run or of all: subject, body, options, task_instance …
+
+        An answer that comes between the question and its task's wait for it may be lost on SQLite, which has no row
+        locks: such a question is not listed yet.
+        """
         path = f"dags/{dag_id}/dagRuns/{run_id}/hitlDetails"
-        return self._listed("hitl_details", path, ("task_instance",), response_received=False)
+        query = {"response_received": False, "state": "awaiting_input"}
+        return self._listed("hitl_details", path, ("task_instance",), **query)
 
     def answer(self, review: Mapping[str, Any], choice: str, text: str = "") -> None:
         """Answer an open review as this user; text: why, or what to edit."""

@@ -250,31 +250,36 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     One load alone does not tell idle use apart: it counts as that of tuples then.
 
     A full container uses the same CPU in every span: that it works on more tuples in one than in another is the pace of
-    the machine, and would count as use without work. So idle use comes from its spans added up.
+    the machine, and would count as use without work. So idle use comes from its spans added up. Below full load a
+    source may fill it with polls: these are spans of their own, and tell nothing of what the source's tuples take.
     """
     names = sorted({samples[at].operator for row in rows for at in row})
-    tuples = np.zeros((len(rows), len(names)))
-    busy_s, seen = np.zeros(len(names)), np.zeros(len(names))
+    tuples, busy_s, seen, polls = (np.zeros((len(rows), len(names))) for _ in range(4))
     total_s, span_s, waking_s = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
     alike = list[object]()
     for number, row in enumerate(rows):
         total_s[number] = samples[row[0]].container_cpu_s or 0.0
         span_s[number] = float(np.mean([samples[at].span_s for at in row]))
-        if not any(_never_waits(samples[at]) for at in row):
+        waits, full = not any(_never_waits(samples[at]) for at in row), in_full_container(samples[row[0]])
+        if waits:
             waking_s[number] = WAKING_CORES * span_s[number]
         there = frozenset((each.operator, each.index, each.parallelism) for each in (samples[at] for at in row))
-        alike.append(there if in_full_container(samples[row[0]]) else number)
+        alike.append((there, waits) if full else number)
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
             tuples[number, column] += _tuples_in(samples[at])
-            busy_s[column] += longest_s
-            seen[column] += 0.0 if samples[at].hides_busy_time else _tuples_in(samples[at])
+            busy_s[number, column] += longest_s
+            seen[number, column] += 0.0 if samples[at].hides_busy_time else _tuples_in(samples[at])
+            polls[number, column] = waits and samples[at].operator in sources
     known = tuples.sum(axis=0) > 0
     if not known.any() or busy_s.sum() <= 0:
         return _Fit({}, measured(0.0, IDLE_ERROR))
-    computing = min(1.0, total_s.sum() / busy_s.sum())
-    prior_s = np.where(seen > 0, busy_s / np.maximum(seen, 1e-300), 0.0) * computing
+    tells = (seen > 0) & (polls == np.where(seen > 0, polls, 1).min(axis=0))
+    told_s, told_of = (busy_s * tells).sum(axis=0), (seen * tells).sum(axis=0)
+    part = (busy_s * tells).sum(axis=1) / np.maximum(busy_s.sum(axis=1), 1e-300)
+    computing = min(1.0, float(part @ total_s) / told_s.sum()) if told_s.any() else 1.0
+    prior_s = told_s / np.maximum(told_of, 1e-300) * computing
     prior = _Prior(prior_s, PRIOR_ERROR + 1 - computing)
     apart = waking_s.min() < waking_s.max()
     used_s = np.maximum(total_s, 1e-9)

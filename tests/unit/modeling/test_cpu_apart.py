@@ -306,6 +306,64 @@ def test_containers_at_the_same_pace__tell_whose_cpu_it_is() -> None:
     assert per_tuple_s == pytest.approx(0.002, rel=0.15)
 
 
+def of_a_source_and_its_one_reader() -> CpuApart:
+    """A source and the one reader that has keys, as measured of Nexmark's q15 on Flink, in four containers of .15 cores
+    each (spans at full load, and at .6 of it). Sources poll: at .6 of the load they use more CPU, in w all there is.
+    Containers without tasks used .0145 cores.
+    """
+
+    def sample(name: str, container: str, per_s: float, busy: float, blocked: float, used: float) -> OperatorSample:
+        return OperatorSample(
+            name, "wxyz".index(container), 25.0, 25 * busy, 25 * blocked, 25 * per_s, {}, container=container,
+            container_cpu_s=25 * used, container_cores=0.15, parallelism={"a": 4, "b": 1}[name], age_s=600.0,
+        )  # fmt: skip
+
+    spans = [
+        [
+            sample("a", "w", a_per_s, a_busy, a_blocked, w_used),
+            sample("b", "w", b_per_s, b_busy, 0.0, w_used),
+            *(sample("a", at, per_s, busy, blocked, used) for at, (per_s, busy, blocked, used) in others.items()),
+        ]
+        for (a_per_s, a_busy, a_blocked), (b_per_s, b_busy), w_used, others in (
+            (
+                (913, 0.408, 0.592), (3260, 0.996), 0.1493,
+                {"x": (879, 0.026, 0.974, 0.0467), "y": (880, 0.031, 0.969, 0.0404), "z": (875, 0.027, 0.973, 0.0399)},
+            ),
+            (
+                (882, 0.410, 0.590), (3111, 0.995), 0.1485,
+                {"x": (839, 0.028, 0.972, 0.0478), "y": (831, 0.026, 0.974, 0.0397), "z": (829, 0.028, 0.972, 0.0402)},
+            ),
+            (
+                (522, 0.209, 0.0), (1895, 0.286), 0.1485,
+                {"x": (523, 0.049, 0.0, 0.0777), "y": (507, 0.052, 0.0, 0.0688), "z": (504, 0.050, 0.0, 0.0704)},
+            ),
+            (
+                (503, 0.153, 0.0), (1884, 0.226), 0.1474,
+                {"x": (516, 0.050, 0.0, 0.0752), "y": (514, 0.046, 0.0, 0.0667), "z": (510, 0.049, 0.0, 0.0676)},
+            ),
+        )
+    ]  # fmt: skip
+    return cpu_apart([replace(each, began_s=100.0 * at) for at, span in enumerate(spans) for each in span], ["a"])
+
+
+def cpu_at_full(apart: CpuApart, name: str) -> float:
+    at_full = [one for one in apart.samples if one.operator == name and one.began_s < 150]
+    return sum(one.cpu_s or 0.0 for one in at_full) / sum(one.records_in for one in at_full)
+
+
+def test_polls_that_use_up_a_quota_below_full_load__are_not_the_pace_of_the_machine() -> None:
+    # (.149 - .0145 - 898 · 30 µs) / 3,186 = 33.8 µs. As the machine's pace, .6 of the work deviates by a quarter.
+    assert cpu_at_full(of_a_source_and_its_one_reader(), "b") == pytest.approx(33.8e-6, rel=0.05)
+
+
+def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_in() -> None:
+    # In y and z (.0401 - .0145) / 854 = 30 µs. Busy for .049 of the time at 510/s is 96 µs a tuple.
+    apart = of_a_source_and_its_one_reader()
+    assert cpu_at_full(apart, "a") == pytest.approx(30e-6, rel=0.15)
+    assert apart.idle_cores is not None
+    assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
+
+
 @pytest.mark.slow
 def test_tasks_of_another_job_in_the_container__keep_their_cpu_and_lengthen_no_tuple() -> None:
     # 100 · 4 ms + 40 · 8 ms = .72 of two cores, and .4 by two instances of another job: 20 tuples a second of 20 ms.

@@ -32,6 +32,7 @@ from forescale.cli.output import AsJson, check_output, check_page, console, plai
 from forescale.files.atomic import write_whole
 from forescale.files.events import read_events_file
 from forescale.files.events_section import event_calendar
+from forescale.report.kit.wording import number
 
 PATHS = 400
 """Sample paths of each forecast, as many as `forecast.paths` of a topology file by default."""
@@ -128,7 +129,7 @@ def backtest(
         return
     for horizon_s in horizons_s:
         rows = [
-            (s.candidate, s.origins, f"{s.ratio_p95:.2f}", f"{s.ratio_p99:.2f}", f"{s.coverage:.3f}", f"{s.wape:.3f}")
+            (s.candidate, s.origins, *(number(value) for value in (s.ratio_p95, s.ratio_p99, s.coverage, s.wape)))
             for s in scores
             if s.horizon_s == horizon_s
         ]
@@ -138,6 +139,8 @@ def backtest(
         )
     for name, reason in refusals.items():
         plain(f"{name}: {reason}")
+    for name in {s.candidate: None for s in scores if not s.origins}:
+        plain(f"{name}: – where the trace holds nothing so long before its origins")
     plain(f"predictions in {out}")
     if plot is not None:
         plain(f"drawn in {plot}")

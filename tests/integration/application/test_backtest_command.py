@@ -121,3 +121,15 @@ def test_backtest__of_a_trace_that_cannot_be_used_says_why_and_leaves_nothing(
     assert complaint in said
     assert said.startswith("forescale: ")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_trace_shorter_than_a_season__has_dashes_for_it_and_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hours = pd.date_range("2003-03-03", periods=3 * 24, freq="h", tz="UTC")
+    path = tmp_path / "short.csv"
+    pd.DataFrame({"timestamp": hours.strftime("%Y-%m-%dT%H:%M:%SZ"), "count": range(len(hours))}).to_csv(path)
+    run(str(path), "--out", str(tmp_path / "predictions.parquet"), "--origins", "2")
+    told = capsys.readouterr().out
+    assert "nan" not in told
+    assert "a week ago: – where the trace holds nothing so long before its origins" in told

@@ -7,6 +7,7 @@ import numpy as np
 from modeling.flow.key_assignment import busiest_share_bounds
 from modeling.flow.rates import OperatorFlow
 from modeling.flow.resources import ContainerEstimate
+from modeling.flow.routing import POINTWISE
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.mixed_inputs import unseparated_outputs
 from modeling.inputs.operator_profile import Feature, Profiles
@@ -44,6 +45,10 @@ made the mean twice and p95 five times as long."""
 ROUTED_CV2 = 1.5
 """Service cv² from which it matters which output the slow tuples of an operator take: 1.8 where 5 % take ten times as
 long as the others, 6.9 times the mean."""
+
+LIGHT_CPU_S = 100e-6
+"""CPU of a tuple at both ends of a stream below which its way from container to container counts: 4 to 17 µs were
+measured of Flink (benchmarks/results/nexmark.md)."""
 
 _EXCLUSIVE, _FLOATING = 2, 8
 """Flink's default network buffers per channel, and per reading instance."""
@@ -128,6 +133,7 @@ def notes(
         *_of_routes(topology, profiles),
         *_of_features(topology, profiles),
         *_of_busy_time_alone(topology, profiles, plan),
+        *_of_crossings(topology, profiles, plan, site),
     ]
     return (*found, *of_cores(plan, flows, site, containers), *_small_buffers(topology, profiles, plan, by_name, site))
 
@@ -225,6 +231,28 @@ def _of_busy_time_alone(topology: Topology, profiles: Profiles, plan: PhysicalPl
             f"how much CPU {', '.join(names)} take was told apart by busy time alone, as all containers ran one mix of "
             "them: the sum is known, but where parallelisms differ, as here, a container may be full before or after "
             "that is said; calibrate at a plan where they differ"
+        )
+
+
+def _of_crossings(topology: Topology, profiles: Profiles, plan: PhysicalPlan, site: Site) -> Iterator[str]:
+    """Streams whose tuples take so little CPU that sending them to another container is a part of it."""
+    if site.container.cores is None or not plan.packing:
+        return
+    light = {}
+    for stream in topology.streams:
+        ends = profiles[stream.upstream], profiles[stream.downstream]
+        made = ends[0].selectivity.get(stream.name, 1.0)
+        if stream.grouping in POINTWISE or stream.name in ends[0].windowed or made <= 0:
+            continue
+        cpu_s = sum((one.cpu_s or 0.0) / of for one, of in zip(ends, (made, 1.0), strict=True))
+        if all(one.cpu_s is not None and one.samples for one in ends) and cpu_s <= LIGHT_CPU_S:
+            light[stream.name] = cpu_s
+    if light:
+        each = ", ".join(f"{name} ({cpu_s * 1e6:.0f} µs)" for name, cpu_s in light.items())
+        yield (
+            f"tuples of {each} take little CPU, of which the way from container to container took 4 to 17 µs on Flink: "
+            "as many are taken to go that way as in the calibrated plan, so that less gets through more containers "
+            "than said, by up to a quarter, and more through one"
         )
 
 

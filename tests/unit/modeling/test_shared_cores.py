@@ -12,7 +12,7 @@ from modeling.inputs.calls import Calls
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import Container, Instance, PhysicalPlan
 from modeling.inputs.site import ContainerSize, Site
-from modeling.inputs.topology import Operator, Stream, Topology
+from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.queueing.shared_cores import active_shares, stretches, stretches_in_containers
 
 SERVICE_S = 0.01
@@ -173,3 +173,30 @@ def test_instances_in_a_full_container__have_no_wait_of_many_years() -> None:
     for load_per_s in np.linspace(2600.0, 4900.0, 100):
         estimate = evaluate(PAIR, profiles, plan, {"a": load_per_s}, site=site(1.0))
         assert {each.wait_s for each in estimate.operators.values()} == {float("inf")}
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "grouping", "named"),
+    [
+        # 20 µs / .5 for each tuple sent, and 30 to read it
+        ((20e-6, 30e-6), Grouping.SHUFFLE, "a->b (70 µs)"),
+        ((20e-6, 30e-6), Grouping.FORWARD, ""),
+        ((20e-6, 70e-6), Grouping.SHUFFLE, ""),
+    ],
+)
+def test_little_cpu_of_a_tuple__has_a_note_that_its_way_to_another_container_is_left_out(
+    cpu_s: tuple[float, float], grouping: Grouping, named: str
+) -> None:
+    topology = replace(PAIR, streams=(Stream("a", "b", grouping),))
+    profiles = {
+        name: OperatorProfile(name, 1e-4, {"a->b": 0.5} if name == "a" else {}, cpu_s=of, samples=1)
+        for name, of in zip("ab", cpu_s, strict=True)
+    }
+    plan = together(PAIR, {"a": [0], "b": [0]}, {"a": [1], "b": [1]})
+
+    def said(**more: Site) -> list[str]:
+        notes = evaluate(topology, profiles, plan, {"a": 10.0}, **more).notes
+        return [note for note in notes if "from container to container" in note]
+
+    assert [named in note for note in said(site=site(1.0))] == ([True] if named else [])
+    assert said() == []  # no cores that it could take

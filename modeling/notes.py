@@ -252,7 +252,7 @@ def _of_crossings(topology: Topology, profiles: Profiles, plan: PhysicalPlan, si
         yield (
             f"tuples of {each} take little CPU, of which the way from container to container took 4 to 17 µs on Flink: "
             "as many are taken to go that way as in the calibrated plan, so that less gets through more containers "
-            "than said, by up to a quarter, and more through one"
+            "than said, by up to a third, and more through one, by up to a half"
         )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -19,6 +20,7 @@ from engines.deadline import waiting
 from planner.errors import DamagedRowError, LedgerError
 
 LOCK_PATIENCE_MS = 60_000
+LOOK_AGAIN_S = 0.01
 _LOCK_NOT_AVAILABLE = "55P03"
 CONNECT_PATIENCE_S = 5
 """Timeout for connecting to a server; the drivers' own would be minutes."""
@@ -174,6 +176,22 @@ def _opened(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?{way}", uri=True)
 
 
+def _keep_changes_beside(cursor: sqlite3.Cursor) -> None:
+    """Write-ahead logging. A new file takes to it when nobody else has it open: SQLite says at once that it is locked
+    then, whatever its timeout.
+    """
+    patient_until_s = time.monotonic() + LOCK_PATIENCE_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _is_locked(error) or time.monotonic() > patient_until_s:
+                raise
+            time.sleep(LOOK_AGAIN_S)
+        else:
+            return
+
+
 def _prepare_sqlite(engine: Engine, url: URL) -> None:
     """Wait for locks, check foreign keys, and take the write lock at the start of each transaction.
 
@@ -197,7 +215,7 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {LOCK_PATIENCE_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _keep_changes_beside(cursor)
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
 

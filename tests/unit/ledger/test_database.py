@@ -1,6 +1,9 @@
 """The database behind the ledger: settings of SQLite, and secrets that are never shown."""
 
+import sqlite3
 import stat
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,19 @@ def test_a_locked_ledger__is_named_as_such_and_the_wait_announced(
     ):
         pass
     assert "still waiting for ledger sqlite:" in caplog.text
+
+
+def test_a_new_ledger__waits_for_whoever_makes_it_at_the_same_moment(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    database = Database(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE made (by_the_other TEXT)")
+        end = threading.Timer(0.2, other.execute, ("COMMIT",))
+        end.start()
+        with database.connection() as connection:
+            assert connection.execute(text("SELECT count(*) FROM made")).scalar_one() == 0
+        end.join()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
+from modeling.calibration.sittings import widened_by_pace
 
 SIGNIFICANT = 0.05
 MAX_COLLINEAR = 30.0
@@ -34,11 +35,16 @@ class ByInput:
 
 
 def ratios_by_input(
-    counts_in: Mapping[str, Floats], amounts: Floats, known: Mapping[str, float] | None = None
+    counts_in: Mapping[str, Floats],
+    amounts: Floats,
+    known: Mapping[str, float] | None = None,
+    span: Ints | None = None,
 ) -> ByInput:
     """Amount per tuple of each stream. counts_in (per stream) and amounts: one number per sample. known: earlier
     ratios; unless data show otherwise, streams keep their relative differences, scaled by a common factor. A stream
     that comes alone is measured by itself if any ratio was known: known ratios take precedence over one ratio for all.
+    span: of each sample, where amounts are of time: what a span's samples share, the pace of machines, tells no inputs
+    apart.
 
     Samples are weighted by the inverse root of the input count, since the noise of counts grows with their root.
 
@@ -53,6 +59,7 @@ def ratios_by_input(
     informative = np.sum(list(active.values()), axis=0) > 0
     active = {name: counts[informative] for name, counts in active.items()}
     amounts = np.maximum(amounts[informative], 0.0)
+    span = np.arange(amounts.size) if span is None else numbered(span[informative].tolist())
     lone_error = float(1 / np.sqrt(np.sum(list(active.values()))))
     if len(active) == 1:
         ((name, counts),) = active.items()
@@ -61,8 +68,9 @@ def ratios_by_input(
     weight = 1 / np.sqrt(np.sum(list(active.values()), axis=0))
     together = weight * np.sum([shape.get(name, 1.0) * counts for name, counts in active.items()], axis=0)
     factor = float(together @ (weight * amounts) / (together @ together))
-    left_together = float(((weight * amounts - factor * together) ** 2).sum())
-    as_known = _scaled(shape, factor, left_together, together, lone_error)
+    residuals_together = weight * amounts - factor * together
+    left_together = float((residuals_together**2).sum())
+    as_known = _scaled(shape, factor, residuals_together, together, span, lone_error)
     freedom = amounts.size - len(active)
     # One sample more than the fit needs, so that the size of residuals can be estimated.
     if freedom < 2:
@@ -77,20 +85,30 @@ def ratios_by_input(
             f"{MAX_COLLINEAR:.0f} can be separated); measure while their mix changes, or declare the ratios",
         )
     scaled, _ = scipy.optimize.nnls(design / scale, weight * amounts)
-    left = float(((weight * amounts - design / scale @ scaled) ** 2).sum())
+    residuals = weight * amounts - design / scale @ scaled
+    nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
+    left = max(float((residuals**2).sum()), nothing)
     # A ratio at its bound of 0 gets the error of the unbounded fit.
     covariance = left / freedom * np.linalg.inv((design / scale).T @ (design / scale))
     errors = np.sqrt(np.diag(covariance)) / scale
+
+    def widened(contrast: Floats, effect: Floats) -> tuple[float, float]:
+        return widened_by_pace(design / scale, residuals, effect, span, contrast, freedom)
+
+    each = [widened(one[None, :], design / scale @ scaled) for one in np.eye(len(active))]
     apart = {
-        name: measured(ratio, error, freedom)
-        for name, ratio, error in zip(active, (scaled / scale).tolist(), errors.tolist(), strict=True)
+        name: measured(ratio, error * factor**0.5, free)
+        for name, ratio, error, (factor, free) in zip(
+            active, (scaled / scale).tolist(), errors.tolist(), each, strict=True
+        )
     }
-    nothing = 1e-18 * float(((weight * amounts) ** 2).sum())
     gained = (left_together - left) / (len(active) - 1)
-    if left_together <= nothing or (
-        left > nothing
-        and scipy.special.fdtrc(len(active) - 1, freedom, max(gained, 0.0) / (left / freedom)) > SIGNIFICANT
-    ):
+    # Differences of ratios, relative to what is known of them, as pace makes them where there are none.
+    relative = np.array([shape.get(name, 1.0) for name in active]) * scale
+    differences = np.column_stack([np.full(len(active) - 1, -1 / relative[0]), np.diag(1 / relative[1:])])
+    widening, free = widened(differences, factor * together)
+    ratio_of_variances = max(gained, 0.0) / max(left / freedom * widening, 1e-300)
+    if left_together <= nothing or scipy.special.fdtrc(len(active) - 1, free, ratio_of_variances) > SIGNIFICANT:
         unsure = {name: ratio.high / factor for name, ratio in apart.items() if ratio.high > UNSURE * factor}
         if unsure and not shape:
             name = max(unsure, key=lambda each: unsure[each])
@@ -121,11 +139,13 @@ def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float,
 
 
 def _scaled(
-    shape: Mapping[str, float], factor: float, left: float, together: Floats, lone_error: float
+    shape: Mapping[str, float], factor: float, left: Floats, together: Floats, span: Ints, lone_error: float
 ) -> dict[str, Measured]:
     """Known ratios of each stream, scaled by the factor that fits now."""
     if together.size < 2:
         lone_error = max(lone_error, LONE_ERROR)
         return {name: measured(factor * ratio, factor * ratio * lone_error) for name, ratio in shape.items()}
-    error = float(np.sqrt(left / (together.size - 1) / (together @ together)))
-    return {name: measured(factor * ratio, error * ratio, together.size - 1) for name, ratio in shape.items()}
+    freedom = together.size - 1.0
+    widening, free = widened_by_pace(together[:, None], left, factor * together, span, np.eye(1), freedom)
+    error = float(np.sqrt(left @ left / freedom / (together @ together) * widening))
+    return {name: measured(factor * ratio, error * ratio, free) for name, ratio in shape.items()}

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from modeling.calibration.cpu_apart import CpuApart
 from modeling.calibration.line import fitted_line
 from modeling.calibration.measured import LEVEL, Measured, measured, measured_ratio, unbounded
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.calibration.sittings import ratio_over_spans, with_sittings
-from modeling.calibration.spans import spans
+from modeling.calibration.sittings import ratio_over_spans, widened_by_pace, with_sittings
+from modeling.calibration.spans import span_numbers, spans
 from modeling.inputs.operator_profile import OperatorProfile
 
 MIN_SAMPLES = 4
@@ -79,7 +79,7 @@ def _cpu(
     cpu_s, counts = np.array([samples[at].cpu_s or 0.0 for at in reporting]), tuples[reporting]
     spans_s = np.array([samples[at].span_s for at in reporting])
     of = [samples[at] for at in reporting]
-    line = None if in_container else _use(counts / spans_s, cpu_s / spans_s)
+    line = None if in_container else _use(counts / spans_s, cpu_s / spans_s, span_numbers(of))
     if line is None:
         # Similar rates do not determine idle use, which then stays as known before.
         apart_s = np.where(in_container, 0.0, known.idle_cores * spans_s)
@@ -105,7 +105,7 @@ def _memory(
             0.0, used_mib - MIB_PER_GIB * np.array([samples[at].state_gib or 0.0 for at in reporting])
         )
     rates_per_s = tuples[reporting] / np.array([samples[at].span_s for at in reporting])
-    line = _use(rates_per_s, used_mib)
+    line = _use(rates_per_s, used_mib, np.arange(used_mib.size))
     if line is not None and line.slope.low > 0 and line.start.value >= 0:
         return line.start, line.slope
     # Similar rates do not determine the slope, which then stays as known before.
@@ -136,15 +136,24 @@ class _Use:
     slope: Measured
 
 
-def _use(rates_per_s: Floats, used: Floats) -> _Use | None:
-    """None if samples are too few or rates too similar."""
+def _use(rates_per_s: Floats, used: Floats, span: Ints) -> _Use | None:
+    """None if samples are too few or rates too similar. span: those equal in it share the pace of a machine."""
     n = rates_per_s.size
     if n < MIN_SAMPLES or rates_per_s.std() <= MIN_SPREAD * rates_per_s.mean():
         return None
     line = fitted_line(rates_per_s, used)
     # A perfect line has residuals of rounding only.
     start = 0.0 if abs(line.start) < 1e-12 * float(np.abs(used).max()) else line.start
-    return _Use(measured(start, line.start_error, n - 2), measured(line.slope, line.slope_error, n - 2))
+    design, fitted = np.column_stack([np.ones(n), rates_per_s - line.mean_x]), line.at(rates_per_s)
+
+    def widened(value: float, error: float, contrast: Floats) -> Measured:
+        widening, freedom = widened_by_pace(design, used - fitted, fitted, span, contrast, n - 2)
+        return measured(value, error * widening**0.5, freedom)
+
+    return _Use(
+        widened(start, line.start_error, np.array([[1.0, -line.mean_x]])),
+        widened(line.slope, line.slope_error, np.array([[0.0, 1.0]])),
+    )
 
 
 def _state_gib(samples: Sequence[OperatorSample], instances: int, notes: list[str]) -> Measured | None:

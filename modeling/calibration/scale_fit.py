@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats, Ints
+from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.line import Line, fitted_line
 from modeling.calibration.measured import Measured, measured
+from modeling.calibration.sittings import widened_by_pace
 from modeling.inputs.scale_efficiency import ScaleEfficiency
 
 SIGNIFICANT = 0.01
@@ -35,21 +36,21 @@ class ScaleFit:
 
 
 def fitted_scale(
-    busy_s: Floats, expected_s: Floats, tuples: Floats, parallelism: Ints, shape: Callable[[int], float]
+    busy_s: Floats, expected_s: Floats, tuples: Floats, parallelism: Ints, span: Ints, shape: Callable[[int], float]
 ) -> ScaleFit | None:
     """A shape that fits better than the current `shape`; None if data do not show one.
 
     busy_s: of each sample. expected_s: what it would be at one common parallelism. shape: relative service time at a
-    parallelism, as known so far (1 everywhere: linear scaling).
+    parallelism, as known so far (1 everywhere: linear scaling). span: of each sample.
 
     Log service time is regressed on log parallelism (slope 1 − exponent), and service time on parallelism
     (coordination_s), weighted by tuples; adopted by an F-test against `shape`, the second shape only if Akaike's
-    criterion clearly favours it (Burnham & Anderson 2002). Samples are assumed independent: a cluster-wide slowdown
-    while one parallelism is measured is taken for scale.
+    criterion clearly favours it (Burnham & Anderson 2002). Spans are assumed independent: a cluster-wide slowdown
+    during all those of one parallelism is taken for scale.
     """
     informative = (busy_s > 0) & (expected_s > 0) & (tuples > 0)
     busy_s, expected_s, tuples = busy_s[informative], expected_s[informative], tuples[informative]
-    parallelism = parallelism[informative]
+    parallelism, span = parallelism[informative], numbered(span[informative].tolist())
     if busy_s.size < MIN_SAMPLES or np.unique(parallelism).size < 2:
         return None
     relative = busy_s / expected_s
@@ -64,16 +65,19 @@ def fitted_scale(
     # log s = a + slope · log p.
     power = fitted_line(np.log(parallelism.astype(np.float64)), np.log(relative), weights)
     added, left_added = _added(relative, parallelism, weights)
-    freedom = busy_s.size - 2
-    line, left = power, power.left
+    line, left, x, log_fitted = power, power.left, np.log(parallelism), power.at(np.log(parallelism))
     # Both have two parameters, so penalties cancel and the criteria differ by n · log of the residuals.
     if busy_s.size * np.log(max(left_added, 1e-300) / max(power.left, 1e-300)) < -CLEARLY_BETTER:
-        line, left = added, left_added
-    spread = left / freedom
+        line, left, x = added, left_added, parallelism.astype(np.float64)
+        log_fitted = np.log(added.at(x))
+    root = np.sqrt(weights)
+    design, residuals = np.column_stack([root, root * (x - line.mean_x)]), root * (np.log(relative) - log_fitted)
+    widening, freedom = widened_by_pace(design, residuals, root, span, np.array([[0.0, 1.0]]), busy_s.size - 2.0)
+    spread = left / (busy_s.size - 2) * widening
     p = float(scipy.special.fdtrc(1, freedom, max(left_flat - left, 0.0) / spread)) if spread > 1e-24 else 0.0
     if p > SIGNIFICANT or left_flat <= left:
         return None
-    slope, error = line.slope, line.slope_error
+    slope, error = line.slope, line.slope_error * widening**0.5
     if line is power:
         exponent = float(np.clip(1 - slope, MIN_EXPONENT, MAX_EXPONENT))
         found = measured(exponent, error, freedom)

@@ -8,11 +8,11 @@ import numpy as np
 from modeling.arrays import Floats, Ints
 from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
 from modeling.calibration.cpu_apart import in_full_container
-from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
+from modeling.calibration.measured import LONE_ERROR, Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
 from modeling.calibration.sittings import ratio_over_spans, with_sittings
-from modeling.calibration.spans import RateEffect, rate_effect
+from modeling.calibration.spans import RateEffect, rate_effect, span_numbers
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.scale_efficiency import LINEAR, ScaleEfficiency
 from modeling.wording import count_of
@@ -58,7 +58,7 @@ def service_times(
     counts = [sample.parallelism for sample in samples if sample.parallelism is not None]
     if len(counts) == len(samples):
         parallelism = np.array(counts)
-        fit = fitted_scale(busy_s, expected_s, tuples, parallelism, lambda p: _shape(known, p))
+        fit = fitted_scale(busy_s, expected_s, tuples, parallelism, span_numbers(samples), lambda p: _shape(known, p))
         if fit is not None:
             efficiency, scale, anchor_error = fit.efficiency, {fit.parameter: fit.found}, fit.anchor_error
             notes.append(
@@ -104,13 +104,16 @@ def _by_input(
             counts = np.array([samples[at].records_in_by.get(name, 0.0) for at in reporting])
             spent_s = share * np.array([samples[at].busy_s_by.get(name, 0.0) for at in reporting])
             if counts.sum() >= MIN_TUPLES:
-                ratio[name] = measured_ratio(spent_s, counts, float(1 / np.sqrt(counts.sum())))
+                ratio[name] = ratio_over_spans(
+                    spent_s, counts, [samples[at] for at in reporting], float(1 / np.sqrt(counts.sum()))
+                )
         return ByInput(ratio)
     counted = [at for at, sample in enumerate(samples) if sample.records_in_by]
     if not counted:
         scaled = in_proportion(known.stream_service_s, inputs, known.service_s, _pooled(busy_s, tuples, known, samples))
         return ByInput(scaled, why="samples do not report input by stream")
-    return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s)
+    span = span_numbers([samples[at] for at in counted])
+    return ratios_by_input(counts_by(samples, counted, inputs), busy_s[counted], known.stream_service_s, span)
 
 
 def _effect_of_rate(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from modeling.calibration.measured import LONE_ERROR, Measured, measured_ratio
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.spans import spans
@@ -34,6 +34,35 @@ def ratio_over_spans(
         min(by_sample.low, by_span.low),
         max(by_sample.high, by_span.high),
     )
+
+
+def widened_by_pace(
+    design: Floats, left: Floats, effect: Floats, span: Ints, contrast: Floats, freedom: float
+) -> tuple[float, float]:
+    """By what factor the variance of a fitted contrast is larger than over samples, as those of one span share the
+    pace of their machines; and its degrees of freedom (Welch 1947, Satterthwaite 1946). Both as over samples if no two
+    of several spans' samples are of one.
+
+    design, left: equations of the least squares, shape (samples, coefficients), and their residuals. effect: what a
+    machine slower by a factor adds to each. contrast: of coefficients, shape (contrasts, coefficients). freedom: over
+    samples. Pace is estimated from what spans leave of their sums; as many spans as coefficients leave nothing, and it
+    is LONE_ERROR then, with one degree of freedom.
+    """
+    spans_there, (count, coefficients) = int(span.max()) + 1, design.shape
+    if not 1 < spans_there < count:
+        return 1.0, freedom
+    inverse = np.linalg.inv(design.T @ design)
+    together = np.stack([np.bincount(span, effect * column) for column in design.T], axis=1)
+    own = (
+        max(float(left @ left), 1e-18 * float(effect @ effect))
+        / freedom
+        * float(np.trace(contrast @ inverse @ contrast.T))
+    )
+    beyond = spans_there - coefficients
+    relative = np.bincount(span, effect * left) / np.maximum(np.bincount(span, effect**2), 1e-300)
+    pace2 = float(relative @ relative) / beyond if beyond > 0 else LONE_ERROR**2
+    shared = pace2 * float(((together @ inverse @ contrast.T) ** 2).sum())
+    return 1 + shared / own, (own + shared) ** 2 / (own**2 / freedom + shared**2 / max(1, beyond))
 
 
 def with_sittings(found: Measured, samples: Sequence[OperatorSample]) -> Measured:

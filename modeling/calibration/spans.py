@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, Ints
 from modeling.calibration.operator_sample import OperatorSample
 
 FASTER, CHANGES = 1.25, 0.1
@@ -40,6 +40,14 @@ def spans(samples: Sequence[OperatorSample]) -> list[list[int]]:
         found[-1].append(at)
         began[index] = began_s
     return found
+
+
+def span_numbers(samples: Sequence[OperatorSample]) -> Ints:
+    """The number of each sample's span, in order of time."""
+    numbers = np.zeros(len(samples), dtype=np.int64)
+    for number, at in enumerate(spans(samples)):
+        numbers[at] = number
+    return numbers
 
 
 def instances_there(samples: Sequence[OperatorSample], seen: int) -> int:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from modeling.arrays import Floats
+from modeling.arrays import Floats, numbered
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sittings import widened_by_pace
 from modeling.inputs.topology import Topology
 
 SIGNIFICANT = 0.05
@@ -66,16 +67,30 @@ class Waking:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight. instances: number.
-    mean_idle, mean_s: of all tuples.
+    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight; tuples, and the start of
+    the span, not a number if unknown. instances: number. mean_idle, mean_s: of all tuples.
     """
 
     idle: Floats
     longer_s: Floats
     weights: Floats
+    tuples: Floats
+    began_s: Floats
     instances: int
     mean_idle: float = 0.0
     mean_s: float = np.inf
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Sequence[Floats]], instances: int, mean_idle: float = 0.0, mean_s: float = np.inf
+    ) -> "_Compared":
+        """parts: `of_samples` of several, put together."""
+        idle, longer_s, weights, tuples, began_s = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return cls(idle, longer_s, weights, tuples, began_s, instances, mean_idle, mean_s)
+
+    @property
+    def of_samples(self) -> tuple[Floats, ...]:
+        return self.idle, self.longer_s, self.weights, self.tuples, self.began_s
 
     @property
     def leaves_service(self) -> bool:
@@ -83,16 +98,20 @@ class _Compared:
         with timers, and each tuple has the less of it the more there are.
         """
         own = self.slope_s()
-        return own is None or (own.value - CONTRADICTS * own.error) * self.mean_idle < self.mean_s
+        return own is None or (own[0].value - CONTRADICTS * own[0].error) * self.mean_idle < self.mean_s
 
-    def slope_s(self) -> Measured | None:
-        """Slope of service time over idle share, with its error; None if idle shares do not differ."""
+    def slope_s(self) -> tuple[Measured, float] | None:
+        """Slope of service time over idle share, and its degrees of freedom; None if idle shares do not differ."""
         freedom, spread = self.idle.size - self.instances - 1, float(self.weights @ self.idle**2)
         if freedom < 1 or spread <= 1e-12 * self.weights.sum():
             return None
         slope_s = float(self.weights @ (self.idle * self.longer_s)) / spread
-        left = float(self.weights @ (self.longer_s - slope_s * self.idle) ** 2)
-        return measured(slope_s, float(np.sqrt(left / freedom / spread)), freedom)
+        root, pace = np.sqrt(self.weights), np.sqrt(self.tuples)
+        left = root * (self.longer_s - slope_s * self.idle)
+        # Beside the slope the means were fitted.
+        design, span = np.column_stack([root * self.idle, pace]), numbered(self.began_s.tolist())
+        widening, free = widened_by_pace(design, left, pace, span, np.array([[1.0, 0.0]]), freedom)
+        return measured(slope_s, float(np.sqrt(left @ left / freedom / spread * widening)), free), free
 
 
 def waking(
@@ -113,22 +132,15 @@ def waking(
     }
     if not apart:
         return None
-    together = _Compared(
-        np.concatenate([one.idle for one in apart.values()]),
-        np.concatenate([one.longer_s for one in apart.values()]),
-        np.concatenate([one.weights for one in apart.values()]),
-        sum(one.instances for one in apart.values()),
-    )
-    each = together.slope_s()
-    freedom = together.idle.size - together.instances - 1
-    if (
-        each is None
-        or each.value <= 0
-        or scipy.special.stdtr(freedom, -each.value / max(each.error, 1e-300)) > SIGNIFICANT
-    ):
+    together = _Compared.of([one.of_samples for one in apart.values()], sum(one.instances for one in apart.values()))
+    fitted = together.slope_s()
+    if fitted is None:
         return None
-    alone = {name: one.slope_s() for name, one in apart.items()}
-    showing = {name for name, own in alone.items() if own and own.value + CONTRADICTS * own.error >= 0.99 * each.value}
+    each, freedom = fitted
+    if each.value <= 0 or scipy.special.stdtr(freedom, -each.value / max(each.error, 1e-300)) > SIGNIFICANT:
+        return None
+    alone = {name: fit[0] for name, one in apart.items() if (fit := one.slope_s())}
+    showing = {name for name, own in alone.items() if own.value + CONTRADICTS * own.error >= 0.99 * each.value}
     return Waking(each, frozenset(showing))
 
 
@@ -147,13 +159,13 @@ def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | 
         each_s = np.array([samples[at].busy_s for at in places]) / counts
         mean_s = float(np.average(each_s, weights=counts))
         means.append((float(counts.sum()), float(np.average(idle, weights=counts)), mean_s))
-        parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2))
+        began_s = np.array([np.nan if samples[at].began_s is None else samples[at].began_s for at in places])
+        parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2, counts, began_s))
     if not parts:
         return None
-    idle, longer_s, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
     of_all = np.array(means)
     mean_idle, all_mean_s = np.average(of_all[:, 1:], axis=0, weights=of_all[:, 0])
-    return _Compared(idle, longer_s, weights, len(parts), float(mean_idle), float(all_mean_s))
+    return _Compared.of(parts, len(parts), float(mean_idle), float(all_mean_s))
 
 
 def _idle_share(sample: OperatorSample) -> float:

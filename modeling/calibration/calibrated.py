@@ -18,7 +18,7 @@ from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
 from modeling.calibration.service_spread import ServiceSpread, service_spread
 from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_times
-from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted
+from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted, warms_up
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
 from modeling.inputs.key_histogram import KeyHistogram
@@ -75,8 +75,9 @@ def calibrated(
     unknown operator or stream.
     """
     _check(topology, samples)
-    apart = cpu_apart(samples, topology.sources)
-    calling = full_while_idle(topology, wanting(samples, apart), declared)
+    apart = cpu_apart(samples, topology.sources, warm_s)
+    warm = [sample for sample in wanting(samples, apart) if not warms_up(sample, warm_s)]
+    calling = full_while_idle(topology, warm, declared)
     samples = without_call_waits(apart.samples, calling, declared)
     by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
     for sample in samples:

@@ -16,7 +16,7 @@ import scipy
 from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.calibration.sifting import tuples_seen
+from modeling.calibration.sifting import tuples_seen, warms_up
 from modeling.inputs.operator_profile import Feature
 from modeling.queueing.shared_cores import active_shares, stretches
 
@@ -141,8 +141,10 @@ class CpuApart:
         return tuple(notes)
 
 
-def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) -> CpuApart:
-    """Samples without a container's CPU stay as they are. sources: names of operators."""
+def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = (), warm_s: float = 0.0) -> CpuApart:
+    """Samples without a container's CPU stay as they are. sources: names of operators. warm_s: age below which
+    instances warm up: their containers also compile code then, which tells nothing of tuples.
+    """
     rows: dict[_Row, list[int]] = defaultdict(list)
     every = list(samples)
     for at, sample in enumerate(samples):
@@ -155,7 +157,8 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
     if not rows:
         return CpuApart(tuple(samples), {})
     apart, parts = list(every), defaultdict[str, BusyParts](BusyParts)
-    fit = _fit(every, list(rows.values()), sources)
+    telling = _telling(every, list(rows.values()), warm_s)
+    fit = _fit(every, telling, sources)
     for row in rows.values():
         there = [every[at] for at in row]
         cores, full = there[0].container_cores, in_full_container(there[0])
@@ -164,12 +167,14 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
             apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
             waited = None if cores is None else wait
+            if warms_up(sample, warm_s):
+                continue
             parts[sample.operator] = parts[sample.operator].plus(sample.busy_s, cpu, waited, full=full)
     own = {sample.operator for sample in samples}
     idle = (
         fit.idle_cores
         if len(every) == len(samples)
-        else fit.idle_cores.plus(_cores_beside(rows.values(), apart, len(samples)))
+        else fit.idle_cores.plus(_cores_beside(telling, apart, len(samples)))
     )
     mixes = {container: Counter(every[at].operator for at in row) for (container, _), row in rows.items()}
     return CpuApart(
@@ -180,6 +185,15 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = ()) 
         fit.unsure if len(mixes) > 1 else {},
         _beside(list(mixes.values()), own.intersection(parts)),
     )
+
+
+def _telling(samples: Sequence[OperatorSample], rows: list[list[int]], warm_s: float) -> list[list[int]]:
+    """Containers and spans without an instance that warms up, or all of them if an operator that does not is in others
+    alone.
+    """
+    calm = [row for row in rows if not any(warms_up(samples[at], warm_s) for at in row)]
+    needed = {samples[at].operator for row in rows for at in row if not warms_up(samples[at], warm_s)}
+    return calm if calm and needed <= {samples[at].operator for row in calm for at in row} else rows
 
 
 def wanting(samples: Sequence[OperatorSample], apart: CpuApart) -> list[OperatorSample]:

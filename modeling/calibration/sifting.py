@@ -77,7 +77,7 @@ def held_back(sample: OperatorSample) -> str:
 
 
 def _not_warm(sample: OperatorSample, warm_s: float, *, worked_before: bool) -> str:
-    if sample.age_s is not None and sample.age_s < warm_s:
+    if warms_up(sample, warm_s):
         return f"started {sample.age_s:.0f} s before, less than {warm_s:.0f} s"
     # Engines count an instance as busy while it restores state: busy without tuples. Later that may be work.
     if tuples_seen(sample) or sample.busy_s < FULLY_BUSY * sample.span_s:
@@ -85,6 +85,11 @@ def _not_warm(sample: OperatorSample, warm_s: float, *, worked_before: bool) -> 
     if worked_before or (sample.age_s is not None and sample.age_s >= MAX_START_S):
         return ""
     return "busy for its whole span without a tuple, as instances are that have just started"
+
+
+def warms_up(sample: OperatorSample, warm_s: float) -> bool:
+    """Whether its instance had started less than warm_s before."""
+    return sample.age_s is not None and sample.age_s < warm_s
 
 
 def tuples_seen(sample: OperatorSample) -> float:

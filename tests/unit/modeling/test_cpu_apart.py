@@ -364,6 +364,24 @@ def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_
     assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
 
 
+def test_a_container_that_compiles_code_after_its_start__tells_nothing_of_the_cpu_of_tuples() -> None:
+    # 3 ms of CPU a tuple, of which b takes 1: five times as much in the first 10 s, at 40/s as later.
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    declared = {name: OperatorProfile(name, 0.1) for name in "ab"}
+    cold = [
+        replace(each, age_s=1.0, busy_s=each.busy_s * 2, container_cpu_s=5 * (each.container_cpu_s or 0.0))
+        for each in _at(40.0, 0.0)
+    ]
+    warm = [
+        replace(each, age_s=600.0) for at, rate in enumerate((40.0, 90.0, 150.0), 1) for each in _at(rate, 600 * at)
+    ]
+    for warm_s, samples in ((20.0, [*cold, *warm]), (60.0, [replace(each, age_s=40.0) for each in cold] + warm)):
+        made = calibrated(topology, samples, declared, warm_s=warm_s)
+        for name, cpu_s in (("a", 0.002), ("b", 0.001)):
+            assert made.profiles[name].cpu_s == pytest.approx(cpu_s, rel=0.1), name
+            assert made.profiles[name].container_idle_cores == pytest.approx(0.04, rel=0.1), name
+
+
 @pytest.mark.slow
 def test_tasks_of_another_job_in_the_container__keep_their_cpu_and_lengthen_no_tuple() -> None:
     # 100 · 4 ms + 40 · 8 ms = .72 of two cores, and .4 by two instances of another job: 20 tuples a second of 20 ms.

@@ -13,6 +13,7 @@ import scipy
 
 from modeling.arrays import Floats, Ints, numbered
 from modeling.calibration.measured import LONE_ERROR, Measured, measured, measured_ratio
+from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sittings import widened_by_pace
 
 SIGNIFICANT = 0.05
@@ -119,6 +120,11 @@ def ratios_by_input(
             )
         return ByInput(as_known, alike=not shape)
     return ByInput(apart)
+
+
+def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:
+    """Input tuples by stream, one number for each sample at these indices."""
+    return {name: np.array([samples[number].records_in_by.get(name, 0.0) for number in at]) for name in inputs}
 
 
 def in_proportion(known: Mapping[str, float], inputs: Sequence[str], was: float, now: Measured) -> dict[str, Measured]:

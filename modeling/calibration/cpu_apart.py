@@ -14,9 +14,11 @@ import numpy as np
 import scipy
 
 from modeling.arrays import Floats, Ints, numbered
+from modeling.calibration.by_input import counts_by, ratios_by_input
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import tuples_seen, warms_up
+from modeling.calibration.spans import span_numbers
 from modeling.inputs.operator_profile import Feature
 from modeling.queueing.shared_cores import active_shares, stretches
 
@@ -158,11 +160,12 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = (), 
         return CpuApart(tuple(samples), {})
     apart, parts = list(every), defaultdict[str, BusyParts](BusyParts)
     telling = _telling(every, list(rows.values()), warm_s)
-    fit = _fit(every, telling, sources)
+    tuples = _tuples(every, list(rows.values()))
+    fit = _fit(every, tuples, telling, sources)
     for row in rows.values():
         there = [every[at] for at in row]
         cores, full = there[0].container_cores, in_full_container(there[0])
-        cpu_s = _shared_out(there, fit.per_tuple_s)
+        cpu_s = _shared_out(there, tuples[row], fit.per_tuple_s)
         waits_s = _waits_s(there, cpu_s, fit.idle_cores.value)
         for at, sample, cpu, wait in zip(row, there, cpu_s.tolist(), waits_s.tolist(), strict=True):
             apart[at] = replace(sample, cpu_s=cpu, busy_s=sample.busy_s - wait)
@@ -258,7 +261,9 @@ class _Fit:
     unsure: Mapping[str, float] = field(default_factory=dict)
 
 
-def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sources: Collection[str]) -> _Fit:
+def _fit(
+    samples: Sequence[OperatorSample], counts: Floats, rows: Sequence[Sequence[int]], sources: Collection[str]
+) -> _Fit:
     """Least squares over containers and spans of CPU = Σ CPU per tuple · tuples + idle · span, all of them ≥ 0, towards
     CPU in proportion to busy time without waiting for cores, which alone decides where containers hold the same mix.
     One load alone does not tell idle use apart: it counts as that of tuples then.
@@ -266,6 +271,7 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
     A full container uses the same CPU in every span: that it works on more tuples in one than in another is the pace of
     the machine, and would count as use without work. So idle use comes from its spans added up. Below full load a
     source may fill it with polls: these are spans of their own, and tell nothing of what the source's tuples take.
+    counts: tuples of each sample.
     """
     names = sorted({samples[at].operator for row in rows for at in row})
     tuples, busy_s, seen, polls = (np.zeros((len(rows), len(names))) for _ in range(4))
@@ -282,9 +288,9 @@ def _fit(samples: Sequence[OperatorSample], rows: Sequence[Sequence[int]], sourc
         computed_s = _computed_s([samples[at] for at in row])
         for at, longest_s in zip(row, computed_s.tolist(), strict=True):
             column = names.index(samples[at].operator)
-            tuples[number, column] += _tuples_in(samples[at])
+            tuples[number, column] += counts[at]
             busy_s[number, column] += longest_s
-            seen[number, column] += 0.0 if samples[at].hides_busy_time else _tuples_in(samples[at])
+            seen[number, column] += 0.0 if samples[at].hides_busy_time else counts[at]
             polls[number, column] = waits and samples[at].operator in sources
     known = tuples.sum(axis=0) > 0
     if not known.any() or busy_s.sum() <= 0:
@@ -434,16 +440,33 @@ def in_full_container(sample: OperatorSample) -> bool:
     return cores is not None and cpu_s >= FULL * cores * sample.span_s
 
 
-def _tuples_in(sample: OperatorSample) -> float:
-    """Tuples taken in; of a source that reports none, those emitted."""
-    return sample.records_in or tuples_seen(sample)
-
-
-def _shared_out(there: Sequence[OperatorSample], per_tuple_s: Mapping[str, float]) -> Floats:
-    """CPU seconds of each instance of one container in one span, in all at most what the container used. More than its
-    busy time, if further threads compute for it.
+def _tuples(samples: Sequence[OperatorSample], rows: Iterable[Sequence[int]]) -> Floats:
+    """Tuples that each sample took in; of a source that reports none, those emitted. Where an operator's inputs take
+    unequally long, as many of the mean.
     """
-    cpu_s = np.array([per_tuple_s.get(sample.operator, 0.0) * _tuples_in(sample) for sample in there])
+    counts = np.array([sample.records_in or tuples_seen(sample) for sample in samples])
+    computed_s = np.zeros(len(samples))
+    of: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        computed_s[row] = _computed_s([samples[at] for at in row])
+        for at in row:
+            if len(samples[at].records_in_by) > 1 and not samples[at].hides_busy_time:
+                of[samples[at].operator].append(at)
+    for places in of.values():
+        there = [samples[at] for at in places]
+        by = counts_by(samples, places, sorted({stream for each in there for stream in each.records_in_by}))
+        apart = ratios_by_input(by, computed_s[places], span=span_numbers(there))
+        costs = np.sum([ratio.value * by[stream] for stream, ratio in apart.ratio.items()], axis=0)
+        if np.sum(costs) > 0:
+            counts[places] = costs * (counts[places].sum() / costs.sum())
+    return counts
+
+
+def _shared_out(there: Sequence[OperatorSample], counts: Floats, per_tuple_s: Mapping[str, float]) -> Floats:
+    """CPU seconds of each instance of one container in one span, in all at most what the container used. More than its
+    busy time, if further threads compute for it. counts: tuples of each.
+    """
+    cpu_s = np.array([per_tuple_s.get(sample.operator, 0.0) for sample in there]) * counts
     total_s = there[0].container_cpu_s or 0.0
     return np.asarray(cpu_s * min(1.0, total_s / max(float(cpu_s.sum()), 1e-300)))
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from modeling.arrays import Floats
-from modeling.calibration.by_input import in_proportion, ratios_by_input
+from modeling.calibration.by_input import counts_by, in_proportion, ratios_by_input
 from modeling.calibration.measured import Measured
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.calibration.service_time import counts_by
 from modeling.calibration.sittings import ratio_over_spans
 from modeling.calibration.spans import RateEffect, rate_effect
 from modeling.inputs.operator_profile import OperatorProfile

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from modeling.arrays import Floats, Ints
-from modeling.calibration.by_input import ByInput, in_proportion, ratios_by_input
+from modeling.calibration.by_input import ByInput, counts_by, in_proportion, ratios_by_input
 from modeling.calibration.cpu_apart import in_full_container
 from modeling.calibration.measured import LONE_ERROR, Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
@@ -150,11 +150,6 @@ def _at_other_rates(effect: RateEffect, inputs: Sequence[str]) -> str:
 
 def _pooled(busy_s: Floats, tuples: Floats, known: OperatorProfile, samples: Sequence[OperatorSample]) -> Measured:
     return ratio_over_spans(busy_s, tuples, samples, float(np.sqrt(known.service_cv2 / tuples.sum())))
-
-
-def counts_by(samples: Sequence[OperatorSample], at: Sequence[int], inputs: Sequence[str]) -> dict[str, Floats]:
-    """Input tuples by stream, one number for each sample at these indices."""
-    return {name: np.array([samples[number].records_in_by.get(name, 0.0) for number in at]) for name in inputs}
 
 
 def _expected_s(samples: Sequence[OperatorSample], tuples: Floats, service_s: float, apart: ByInput) -> Floats:

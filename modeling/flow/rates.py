@@ -58,14 +58,15 @@ class OperatorFlow:
     instances), 0 for absent instances; under ALL every instance gets the whole. service_s: seconds per tuple on nodes
     of the measured speed, or until a call is free if that is longer, shape (rows, terms, scenarios or 1).
     service_factor: of each instance's node, shape (rows, most instances); None if all are 1. cv2: of service times
-    within a stream, shape (scenarios or 1,). cpu_s: CPU seconds per tuple, likewise, None if not measured. poll_s:
-    minimum seconds per tuple at a source that polls. bounds: streams with unknown keys or key assignment in some plan,
-    so that the busiest instance is only bounded. given: by output stream. core_wait_s: seconds per tuple that an
-    instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets through is
-    bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for which nobody
-    queues, as calls bound the instance. own_s: of service_s, what is spent working and not for calls to end; None if
-    there are no calls. partners: of streams that prefer a container, if any plan has a packing: from how many instances
-    a tuple's reader takes, and to how many its sender gives, shape (rows,) each; all of them without a packing.
+    within a stream, shape (scenarios or 1,). cpu_s: CPU seconds per tuple, shape (terms, scenarios or 1), None if not
+    measured. poll_s: minimum seconds per tuple at a source that polls. bounds: streams with unknown keys or key
+    assignment in some plan, so that the busiest instance is only bounded. given: by output stream. core_wait_s: seconds
+    per tuple that an instance waits for a core, shape (rows, most instances, scenarios), for latencies alone: what gets
+    through is bounded by the cores of containers. None if none is known. core_wait_beside_s: likewise, the part for
+    which nobody queues, as calls bound the instance. own_s: of service_s, what is spent working and not for calls to
+    end; None if there are no calls. partners: of streams that prefer a container, if any plan has a packing: from how
+    many instances a tuple's reader takes, and to how many its sender gives, shape (rows,) each; all of them without a
+    packing.
     """
 
     profile: OperatorProfile
@@ -277,7 +278,7 @@ def _operator_flow(
         np.maximum(own, least_s),
         None if factor is None else factor[first],
         parameters.cv2(profile),
-        parameters.cpu_s(profile),
+        parameters.cpu_s(profile, terms),
         0.0 if streams or profile.polling is None else profile.polling.least_s,
         tuple(bounds),
         _outputs(topology, profile, scenarios, row, counts, terms, entering, senders),

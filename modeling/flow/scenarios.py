@@ -1,6 +1,6 @@
 """Scenarios: loads, each with its own parameters of the profiles."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
@@ -51,14 +51,19 @@ class Parameters:
         )
         return each * self.stream_service_factor.get(stream, self.service_factor.get(name, _ONE))
 
-    def cpu_s(self, profile: OperatorProfile) -> Floats | None:
-        """CPU seconds per tuple, shape (scenarios or 1,); None if not measured, and busy time without calls stands for
-        it.
+    def cpu_s(self, profile: OperatorProfile, streams: Sequence[str]) -> Floats | None:
+        """CPU seconds per tuple of each stream, in proportion to its service time, shape (streams, scenarios or 1);
+        None if not measured, and busy time without calls stands for it.
         """
+        if profile.cpu_s is None and profile.calls is None:
+            return None
+        each_s = np.array([profile.stream_service_s.get(stream, profile.service_s) for stream in streams])
+        # A declared mean may be one that the streams cannot have together.
+        mean_s = float(np.clip(profile.service_s, each_s.min(), each_s.max()))
+        relative = (each_s / mean_s if mean_s > 0 else np.ones(len(streams)))[:, None]
         if profile.cpu_s is not None:
-            return profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
-        own_s = profile.service_s * self.service_factor.get(profile.operator, _ONE)
-        return None if profile.calls is None else own_s
+            return relative * profile.cpu_s * self.cpu_factor.get(profile.operator, _ONE)
+        return relative * profile.service_s * self.service_factor.get(profile.operator, _ONE)
 
     def cv2(self, profile: OperatorProfile) -> Floats:
         """Squared variation of service times within a stream, of calls where these bound an instance, shape (scenarios

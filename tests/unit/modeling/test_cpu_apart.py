@@ -382,6 +382,25 @@ def test_a_container_that_compiles_code_after_its_start__tells_nothing_of_the_cp
             assert made.profiles[name].container_idle_cores == pytest.approx(0.04, rel=0.1), name
 
 
+def test_inputs_that_take_unequally_long__lend_no_cpu_to_other_operators() -> None:
+    # A join of tuples of 2 ms and of 8 ms, beside a reader of the former with 1 ms: their mix changes from span to
+    # span, and a mean of all the join's tuples would leave the reader with what the dear ones take.
+    topology = Topology("rules", (Operator("a"), Operator("r"), Operator("j"), Operator("c")), (
+        Stream("a", "j"), Stream("r", "j"), Stream("a", "c"),
+    ))  # fmt: skip
+    samples = []
+    for at, (of_a, of_r) in enumerate(((4000.0, 400.0), (6000.0, 1200.0), (2000.0, 1200.0), (6000.0, 400.0))):
+        by = {"a->j": of_a, "r->j": of_r}
+        joining_s, used_s = 0.002 * of_a + 0.008 * of_r, 0.003 * of_a + 0.008 * of_r
+        placed = {"began_s": 60.0 * at, "container": "tm", "container_cpu_s": used_s, "container_cores": 4.0}
+        samples.append(OperatorSample("j", 0, 30.0, joining_s, 0.0, of_a + of_r, {}, records_in_by=by, **placed))
+        samples.append(OperatorSample("c", 0, 30.0, 0.001 * of_a, 0.0, of_a, {}, **placed))
+    profiles = calibrated(topology, samples, {name: OperatorProfile(name, 0.1) for name in "arjc"}).profiles
+    assert profiles["c"].cpu_s == pytest.approx(0.001, rel=0.02)
+    # (18,000 · 2 ms + 3200 · 8 ms) over 21,200
+    assert profiles["j"].cpu_s == pytest.approx(61.6 / 21_200, rel=0.02)
+
+
 @pytest.mark.slow
 def test_tasks_of_another_job_in_the_container__keep_their_cpu_and_lengthen_no_tuple() -> None:
     # 100 · 4 ms + 40 · 8 ms = .72 of two cores, and .4 by two instances of another job: 20 tuples a second of 20 ms.

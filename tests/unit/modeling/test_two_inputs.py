@@ -150,6 +150,23 @@ def test_copies_of_a_stream_to_all__count_in_what_an_instance_serves() -> None:
     assert one.latency_s == pytest.approx(mean_s)
 
 
+def test_cores__are_in_proportion_to_the_service_times_of_inputs() -> None:
+    topology = Topology(
+        "rules",
+        (Operator("facts"), Operator("rules"), Operator("join")),
+        (Stream("facts", "join"), Stream("rules", "join", Grouping.ALL)),
+    )
+    profiles = {name: OperatorProfile(name, 0.0) for name in ("facts", "rules")}
+    # Measured of four: 600 facts of 2 ms and 4 · 30 rules of 8 ms a second, 3 ms in the mean, half of it computing.
+    each_s = {"facts->join": 0.002, "rules->join": 0.008}
+    profiles["join"] = OperatorProfile("join", 0.003, stream_service_s=each_s, cpu_s=0.0015)
+    # 600 · 1 ms + 8 · 30 · 4 ms by eight; at 1.5 ms of each tuple it were 840 · 1.5 ms.
+    for instances, cores in ((4, 1.08), (8, 1.56)):
+        plan = PhysicalPlan("rules", {"facts": 1, "rules": 1, "join": instances})
+        needs = evaluate(topology, profiles, plan, {"facts": 600.0, "rules": 30.0}).resources
+        assert needs.cores["join"].sum() == pytest.approx(cores)
+
+
 @pytest.mark.parametrize("rate", [71.42857142857143, 100 / 3, 0.1, 123.456])
 def test_constant_services_of_streams_alike__do_not_vary_whatever_rounding_says(rate: float) -> None:
     of_j = OperatorProfile("j", 0.001, service_cv2=0.0, stream_service_s={"a->j": 0.001})

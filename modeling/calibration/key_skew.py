@@ -13,6 +13,8 @@ import numpy as np
 from modeling.arrays import Floats
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.service_time import MIN_TUPLES
+from modeling.calibration.sifting import held_back
+from modeling.calibration.spans import spans
 from modeling.flow.key_assignment import key_shares
 from modeling.flow.routing import partition_shares, routing
 from modeling.inputs.key_histogram import KeyHistogram, KeyType
@@ -86,7 +88,8 @@ def uneven_parts(topology: Topology, used: Mapping[str, Sequence[OperatorSample]
     counts = {name: _counts([_taken_in(each) for each in samples], "", alone=True) for name, samples in used.items()}
     notes: dict[str, str] = {}
     for name in topology.order:
-        inputs, of = topology.inputs(name), counts[name]
+        inputs = topology.inputs(name)
+        of = counts[name] if inputs else _counts([_taken_in(each) for each in _as_offered(used[name])], "", alone=True)
         if of is None or of.sum() < MIN_TUPLES * of.size or any(stream.grouping not in _EVEN for stream in inputs):
             continue
         total, expected = float(of.sum()), _expected_part(topology, name, of.size, counts)
@@ -99,6 +102,18 @@ def uneven_parts(topology: Topology, used: Mapping[str, Sequence[OperatorSample]
                 f"{cause}: estimates do not know that; it is full at {expected / busiest:.2g} of the load that they say"
             )
     return notes
+
+
+def _as_offered(samples: Sequence[OperatorSample]) -> list[OperatorSample]:
+    """Of a source, the spans in which no instance but the busiest is held back: of a backlog that all have, each takes
+    as much as its container lets it.
+    """
+    found = []
+    for span in spans(samples):
+        there = sorted((samples[at] for at in span), key=lambda sample: _taken_in(sample).records_in)
+        if not any(held_back(sample) for sample in there[:-1]):
+            found += there
+    return found
 
 
 def _taken_in(sample: OperatorSample) -> OperatorSample:

@@ -46,6 +46,25 @@ def test_a_hot_partition__is_named_at_its_source_alone() -> None:
     assert notes([Grouping.SHUFFLE], EVEN, EVEN) == {}
 
 
+def test_parts_of_a_backlog__are_as_each_container_lets_them_be() -> None:
+    """Four instances with more to read than they get through: that in the emptiest container reads most. If the busiest
+    alone is full, its part is no less than what it reads.
+    """
+    topology = Topology("one", (Operator("a"),), ())
+
+    def uneven(waited_s: Sequence[float]) -> list[str]:
+        samples = [
+            OperatorSample("a", at, 60.0, 6.0, spent_s, 60 * per_s, {}, 0.0, age_s=600.0, parallelism=4)
+            for at, (per_s, spent_s) in enumerate(zip(HOT, waited_s, strict=True))
+        ]
+        made = calibrated(topology, samples, {"a": OperatorProfile("a", 1.0)}).operators["a"]
+        return [note for note in made.notes if "estimates do not know" in note]
+
+    assert uneven([50.0] * 4) == []
+    (note,) = uneven([50.0, 0.0, 0.0, 0.0])
+    assert "takes 70% of the tuples, not 25%" in note
+
+
 def test_an_estimate__says_that_parts_were_unequal() -> None:
     topology = Topology("one", (Operator("a"),), ())
 

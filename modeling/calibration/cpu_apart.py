@@ -34,6 +34,8 @@ WAKING_CORES = 0.1
 """Cores that a container may use to wake its instances while they wait for tuples (polls, timers), and not when they
 never wait. Samples of a full and of one other load cannot tell it from use at any rate.
 """
+POLLS = 0.1
+"""Share of a container's cores used without work that is worth a note, if polls may be part of it."""
 NOTEWORTHY = 0.02
 """Share of the busy time spent waiting for cores that is worth a note."""
 
@@ -75,7 +77,8 @@ class CpuApart:
     waking_cores: beside that while its instances wait for tuples, by operator: of containers with a source, it is the
     source that wakes (it polls, or has a timer), and its readers are woken by full buffers. unsure: by operator, share
     of the cores of all containers by which its CPU may be more or less; beside: other operators of which all of these
-    ran as many for each of its instances.
+    ran as many for each of its instances. polls: by source that waits in every span, share of a container's cores used
+    without work.
     """
 
     samples: tuple[OperatorSample, ...]
@@ -84,6 +87,7 @@ class CpuApart:
     waking_cores: Mapping[str, Measured] = field(default_factory=dict)
     unsure: Mapping[str, float] = field(default_factory=dict)
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    polls: Mapping[str, float] = field(default_factory=dict)
 
     def features(self, operator: str) -> frozenset[Feature]:
         alone = self.unsure.get(operator, 0.0) >= UNSURE and self.beside.get(operator)
@@ -110,6 +114,11 @@ class CpuApart:
                 "waited for a core is not known, as the cores of their containers are not: declare packing.cores",
             )
         notes = []
+        if (share := self.polls.get(operator, 0.0)) >= POLLS:
+            notes.append(
+                f"its containers use {share:.0%} of their cores without work, as far as loads show that leave it idle: "
+                "some of it may be polls, which full load ends, and capacities too low; calibrate at full load too"
+            )
         if (share := of.waited_s / of.busy_s) >= NOTEWORTHY:
             notes.append(
                 f"its instances waited for a core in {share:.0%} of their busy time, as containers shared their cores: "
@@ -179,14 +188,15 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = (), 
         if len(every) == len(samples)
         else fit.idle_cores.plus(_cores_beside(telling, apart, len(samples)))
     )
-    mixes = {container: Counter(every[at].operator for at in row) for (container, _), row in rows.items()}
+    mixes = [Counter(every[at].operator for at in row) for row in rows.values()]
     return CpuApart(
         tuple(apart[: len(samples)]),
         {name: of for name, of in parts.items() if name in own},
         idle,
         fit.waking_cores,
-        fit.unsure if len(mixes) > 1 else {},
-        _beside(list(mixes.values()), own.intersection(parts)),
+        fit.unsure if len({container for container, _ in rows}) > 1 else {},
+        _beside(mixes, own.intersection(parts)),
+        _perhaps_polls([[every[at] for at in row] for row in telling], fit.idle_cores.value, sources),
     )
 
 
@@ -197,6 +207,18 @@ def _telling(samples: Sequence[OperatorSample], rows: list[list[int]], warm_s: f
     calm = [row for row in rows if not any(warms_up(samples[at], warm_s) for at in row)]
     needed = {samples[at].operator for row in rows for at in row if not warms_up(samples[at], warm_s)}
     return calm if calm and needed <= {samples[at].operator for row in calm for at in row} else rows
+
+
+def _perhaps_polls(
+    rows: Sequence[Sequence[OperatorSample]], idle_cores: float, sources: Collection[str]
+) -> dict[str, float]:
+    """By source, share of its smallest container's cores used without work, if it waits for tuples in every span."""
+    found = dict[str, float]()
+    for row in rows:
+        for name in {sample.operator for sample in row}.intersection(sources):
+            busy = any(_never_waits(sample) for sample in row)
+            found[name] = max(found.get(name, 0.0), np.inf if busy else idle_cores / (row[0].container_cores or np.inf))
+    return {name: share for name, share in found.items() if share < np.inf}
 
 
 def wanting(samples: Sequence[OperatorSample], apart: CpuApart) -> list[OperatorSample]:

@@ -364,6 +364,38 @@ def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_
     assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
 
 
+def test_use_without_work_that_may_be_polls__is_named_unless_a_load_is_full() -> None:
+    # Of .5 cores .1 are used without work, and 1 ms by each tuple: 20 % that full load may leave nothing of.
+    def noted(*busy: float) -> bool:
+        samples = [
+            OperatorSample(
+                "a", 0, 10.0, 10 * share, 0.0, 4000 * share, {}, began_s=100.0 * at, container="tm",
+                container_cpu_s=10 * (0.1 + 0.4 * share), container_cores=0.5,
+            )
+            for at, share in enumerate(busy)
+        ]  # fmt: skip
+        of_reader, of_source = (cpu_apart(samples, sources).notes("a") for sources in ([], ["a"]))
+        assert not any("polls" in note for note in of_reader)
+        return any("of their cores without work" in note and "polls" in note for note in of_source)
+
+    assert noted(0.2, 0.4, 0.6)
+    assert not noted(0.2, 0.4, 0.6, 0.97)
+
+
+def test_mixes_of_an_earlier_plan__tell_operators_apart_too() -> None:
+    def there(container: str, began_s: float, **instances: int) -> list[OperatorSample]:
+        return [
+            replace(_sample(name, 2.0, 4.0, 4.0), index=index, container=container, began_s=began_s, age_s=600.0)
+            for name, count in instances.items()
+            for index in range(count)
+        ]
+
+    before = [*there("x", 0.0, a=2, b=1), *there("y", 0.0, a=1, b=2)]
+    after = [*there("x", 900.0, a=1, b=1), *there("y", 900.0, a=2, b=2)]
+    assert cpu_apart(after).beside == {"a": ["b"], "b": ["a"]}
+    assert cpu_apart([*before, *after]).beside == {"a": [], "b": []}
+
+
 def test_a_container_that_compiles_code_after_its_start__tells_nothing_of_the_cpu_of_tuples() -> None:
     # 3 ms of CPU a tuple, of which b takes 1: five times as much in the first 10 s, at 40/s as later.
     topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))

@@ -78,17 +78,16 @@ def calibrated(
     apart = cpu_apart(samples, topology.sources, warm_s)
     warm = [sample for sample in wanting(samples, apart) if not warms_up(sample, warm_s)]
     calling = full_while_idle(topology, warm, declared)
-    samples = without_call_waits(apart.samples, calling, declared)
-    by_operator: dict[str, list[OperatorSample]] = {name: [] for name in topology.order}
-    for sample in samples:
-        by_operator[sample.operator].append(sample)
-    sets = {name: sifted(of, warm_s) for name, of in by_operator.items()}
+    by_operator: dict[str, list[tuple[OperatorSample, OperatorSample]]] = {name: [] for name in topology.order}
+    for pair in zip(without_call_waits(apart.samples, calling, declared), samples, strict=True):
+        by_operator[pair[0].operator].append(pair)
+    sets = {name: sifted((one for one, _ in of), warm_s, (raw for _, raw in of)) for name, of in by_operator.items()}
     tuples = {
         name: np.array([_tuples(topology, sample, declared[name]) for sample in kept.used])
         for name, kept in sets.items()
     }
     offered = {
-        source: offered_load(sets[source].used, tuples[source].tolist(), sets[source].instances)
+        source: offered_load(sets[source].counted, tuples[source].tolist(), sets[source].instances)
         for source in topology.sources
         if sets[source].used
     }
@@ -105,7 +104,7 @@ def calibrated(
         )
         for name in topology.order
     }
-    uneven = uneven_parts(topology, {name: kept.used for name, kept in sets.items()})
+    uneven = uneven_parts(topology, {name: kept.counted for name, kept in sets.items()})
     for name, operator in operators.items():
         seen = {*operator.profile.features, *apart.features(name), *([Feature.UNEVEN_PARTS] if name in uneven else [])}
         profile = replace(operator.profile, features=tuple(sorted(seen)))
@@ -115,7 +114,7 @@ def calibrated(
         profile, note = full.calibrated(operators[name].profile)
         operators[name] = replace(operators[name], profile=profile, notes=(*operators[name].notes, note))
     for source in topology.sources:
-        if note := lacking_note(sets[source].used, sets[source].instances):
+        if note := lacking_note(sets[source].counted, sets[source].instances):
             operators[source] = replace(operators[source], notes=(*operators[source].notes, note))
     return Calibrated(operators, offered)
 

@@ -35,11 +35,12 @@ class Marked:
 
 @dataclass(frozen=True)
 class Sifted:
-    """used: in an order independent of the input's. dropped, censored: with reasons; censored samples are among the
-    used.
+    """used: in an order independent of the input's; counted: the same, as the engine counted them. dropped, censored:
+    with reasons; censored samples are among the used.
     """
 
     used: tuple[OperatorSample, ...]
+    counted: tuple[OperatorSample, ...]
     dropped: tuple[Marked, ...]
     censored: tuple[Marked, ...]
 
@@ -49,21 +50,30 @@ class Sifted:
         return len({sample.index for sample in self.used} | {marked.index for marked in self.dropped})
 
 
-def sifted(samples: Iterable[OperatorSample], warm_s: float = WARM_S) -> Sifted:
-    """Sift samples of one operator. warm_s: instances younger than this at the start of a span are warming up."""
+def sifted(
+    samples: Iterable[OperatorSample], warm_s: float = WARM_S, counted: Iterable[OperatorSample] | None = None
+) -> Sifted:
+    """Sift samples of one operator. warm_s: instances younger than this at the start of a span are warming up. counted:
+    the same as the engine counted them, if their busy times are without waiting for cores: an instance that waits for
+    one has work, and gets no more through.
+    """
     used, dropped, censored = [], [], []
     worked: set[int] = set()
-    for sample in sorted(samples, key=_place):
-        why = _not_warm(sample, warm_s, worked_before=sample.began_s is not None and sample.index in worked)
+    samples = list(samples)
+    pairs = zip(samples, samples if counted is None else counted, strict=True)
+    for sample, engine in sorted(pairs, key=lambda pair: _place(pair[0])):
+        why = _not_warm(engine, warm_s, worked_before=sample.began_s is not None and sample.index in worked)
         if sample.began_s is not None and tuples_seen(sample):
             worked.add(sample.index)
         if why:
             dropped.append(_marked(sample, why))
             continue
-        used.append(sample)
-        if why := held_back(sample):
+        used.append((sample, engine))
+        if why := held_back(engine):
             censored.append(_marked(sample, why))
-    return Sifted(tuple(used), tuple(dropped), tuple(censored))
+    return Sifted(
+        tuple(sample for sample, _ in used), tuple(engine for _, engine in used), tuple(dropped), tuple(censored)
+    )
 
 
 def held_back(sample: OperatorSample) -> str:

@@ -364,6 +364,18 @@ def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_
     assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
 
 
+def test_a_source_that_waits_for_a_core__takes_in_no_more_than_it_gets() -> None:
+    # Both have tuples all the time and share one core: that the source computes for 5 of 10 s does not mean that no
+    # more was offered than the 500 a second that it took in.
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    samples = [replace(_sample(name, 10.0, 10.0, 1.0), records_in=5000.0, began_s=0.0) for name in "ab"]
+    made = calibrated(topology, samples, {name: OperatorProfile(name, 0.1) for name in "ab"})
+    assert made.profiles["a"].service_s == pytest.approx(0.001, rel=0.05)
+    assert made.offered["a"].rate_per_s == pytest.approx(500.0)
+    assert made.offered["a"].censored
+    assert [marked.why for marked in made.operators["a"].censored] == ["busy for 100% of its span"]
+
+
 def test_use_without_work_that_may_be_polls__is_named_unless_a_load_is_full() -> None:
     # Of .5 cores .1 are used without work, and 1 ms by each tuple: 20 % that full load may leave nothing of.
     def noted(*busy: float) -> bool:

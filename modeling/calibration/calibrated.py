@@ -91,7 +91,7 @@ def calibrated(
         for source in topology.sources
         if sets[source].used
     }
-    woken = waking(topology, {name: kept.used for name, kept in sets.items()}, tuples)
+    woken = waking(topology, sets, tuples)
     waking_in = woken.operators if woken else frozenset()
     operators = {
         name: _calibrated(

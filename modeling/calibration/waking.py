@@ -15,6 +15,7 @@ import scipy
 from modeling.arrays import Floats, numbered
 from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.sifting import Sifted
 from modeling.calibration.sittings import widened_by_pace
 from modeling.inputs.topology import Topology
 
@@ -23,6 +24,8 @@ LOADS_APART = 0.15
 """Minimum difference of an instance's idle shares for its samples to count as several loads. At one load they also
 differ, when a machine is late; a slope through those is noise.
 """
+WAITED = 0.1
+"""Share of the busy time spent waiting for cores, or for calls, above which a sample tells nothing of waking."""
 CONTRADICTS = 2.0
 """Standard errors by which one operator's estimate may lie below the common one, or above what its tuples take."""
 
@@ -114,10 +117,8 @@ class _Compared:
         return measured(slope_s, float(np.sqrt(left @ left / freedom / spread * widening)), free), free
 
 
-def waking(
-    topology: Topology, used: Mapping[str, Sequence[OperatorSample]], tuples: Mapping[str, Floats]
-) -> Waking | None:
-    """None if samples do not show any. used, tuples: per operator its samples and the tuples each worked on.
+def waking(topology: Topology, sets: Mapping[str, Sifted], tuples: Mapping[str, Floats]) -> Waking | None:
+    """None if samples do not show any. sets, tuples: per operator its samples and the tuples each worked on.
 
     Each instance is compared with itself at other times, since instances and operators differ for other reasons;
     samples are weighted by tuples over the squared service time, to which the variance is proportional. Operators with
@@ -125,9 +126,9 @@ def waking(
     """
     apart = {
         name: found
-        for name, samples in used.items()
+        for name, kept in sets.items()
         if len(topology.inputs(name)) == 1
-        and (found := _compared(samples, tuples[name])) is not None
+        and (found := _compared(kept, tuples[name])) is not None
         and found.leaves_service
     }
     if not apart:
@@ -144,11 +145,15 @@ def waking(
     return Waking(each, frozenset(showing))
 
 
-def _compared(samples: Sequence[OperatorSample], tuples: Floats) -> _Compared | None:
-    """Compare the samples of one operator; None if no instance was sampled at several loads."""
+def _compared(kept: Sifted, tuples: Floats) -> _Compared | None:
+    """Compare the samples of one operator; None if no instance was sampled at several loads. How long instances waited
+    for a core is estimated, and the estimate changes with the load: samples of much waiting are not compared.
+    """
+    samples = kept.used
     of: dict[tuple[int, int | None], list[int]] = {}
-    for at, sample in enumerate(samples):
-        if tuples[at] > 0 and sample.busy_s > 0 and (sample.threads or 1) == 1:
+    for at, (sample, engine) in enumerate(zip(samples, kept.counted, strict=True)):
+        waited = sample.busy_s < (1 - WAITED) * engine.busy_s
+        if tuples[at] > 0 and sample.busy_s > 0 and (sample.threads or 1) == 1 and not waited:
             of.setdefault((sample.index, sample.parallelism), []).append(at)
     parts, means = [], []
     for places in (places for places in of.values() if len(places) > 1):

@@ -17,7 +17,7 @@ from modeling.calibration.output_ratios import OutputRatios, output_ratios
 from modeling.calibration.parameters import parameters
 from modeling.calibration.resources import OperatorResources, operator_resources
 from modeling.calibration.service_spread import ServiceSpread, service_spread
-from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_times
+from modeling.calibration.service_time import MIN_TUPLES, ServiceTimes, service_times, timed
 from modeling.calibration.sifting import WARM_S, Marked, Sifted, sifted, warms_up
 from modeling.calibration.waking import Waking, waking
 from modeling.errors import ModelError
@@ -169,9 +169,9 @@ def _calibrated(
     inputs = [stream.name for stream in topology.inputs(name)]
     counted = name not in topology.sources or all(sample.arrivals is not None for sample in kept.used)
     outputs = [stream.name for stream in topology.outputs(name)] if counted else []
-    timed = np.flatnonzero([not sample.hides_busy_time for sample in kept.used])
-    held_back = len(kept.used) - timed.size
-    counts, at_work = tuples[timed], [kept.used[at] for at in timed]
+    held_back = sum(sample.hides_busy_time for sample in kept.used)
+    telling = timed(kept.used, tuples, inputs)
+    counts, at_work = tuples[telling], [kept.used[at] for at in telling]
     if woken is not None:
         at_work = [woken.without(*each) for each in zip(at_work, counts, strict=True)]
     # Heron reports no busy time of spouts, which does not mean a service time of 0.

@@ -7,7 +7,7 @@ import numpy as np
 
 from modeling.arrays import Floats, Ints
 from modeling.calibration.by_input import ByInput, counts_by, in_proportion, ratios_by_input
-from modeling.calibration.cpu_apart import in_full_container
+from modeling.calibration.cpu_apart import OTHER_WAITING, in_full_container
 from modeling.calibration.measured import LONE_ERROR, Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.scale_fit import anchor_of, fitted_scale
@@ -44,6 +44,22 @@ class ServiceTimes:
     to_anchor: Floats
     notes: tuple[str, ...]
     rate_dependent: bool | None
+
+
+def timed(samples: Sequence[OperatorSample], tuples: Floats, inputs: Sequence[str]) -> list[int]:
+    """Indices of the samples whose busy times tell what a tuple takes. A full container hides what its instances wait
+    for: where containers with cores left show that they do, these alone tell how long. Not of sources, which poll then,
+    nor within a part of a core, whose slices are waited for too.
+    """
+    counted = [at for at, sample in enumerate(samples) if not sample.hides_busy_time]
+    rest = [
+        at
+        for at in counted
+        if inputs and (samples[at].container_cores or 0.0) >= 1 and not in_full_container(samples[at])
+    ]
+    busy_s, cpu_s = sum(samples[at].busy_s for at in rest), sum(samples[at].cpu_s or 0.0 for at in rest)
+    waits = tuples[rest].sum() >= MIN_TUPLES and cpu_s <= (1 - OTHER_WAITING) * busy_s
+    return rest if waits else counted
 
 
 def service_times(

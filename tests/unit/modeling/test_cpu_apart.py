@@ -364,6 +364,19 @@ def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_
     assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
 
 
+def test_what_a_full_container_hides__is_told_by_one_that_has_cores_left() -> None:
+    # A tuple of b computes 1 ms and waits 9 for a call. At 50/s two instances beside a (4 ms) take .3 of a core; at
+    # full load all that b is busy for counts as waiting for the core, as it would without calls.
+    topology = Topology("pair", (Operator("a"), Operator("b")), (Stream("a", "b"),))
+    samples = []
+    for began_s, per_s, used_s, busy_s in ((0.0, 50.0, 2.5, (2.0, 5.0)), (100.0, 200.0, 10.0, (10.0, 10.0))):
+        for name, each_s in zip("ab", busy_s, strict=True):
+            one = _sample(name, each_s, used_s, 1.0)
+            samples.append(replace(one, records_in=10 * per_s, began_s=began_s, parallelism=1, age_s=600.0))
+    made = calibrated(topology, samples, {name: OperatorProfile(name, 0.1) for name in "ab"}).operators["b"]
+    assert made.profile.service_s == pytest.approx(0.010, rel=0.06)
+
+
 def test_a_source_that_waits_for_a_core__takes_in_no_more_than_it_gets() -> None:
     # Both have tuples all the time and share one core: that the source computes for 5 of 10 s does not mean that no
     # more was offered than the 500 a second that it took in.

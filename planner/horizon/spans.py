@@ -135,7 +135,7 @@ def passed_spans(
         if not span.overlaps(start_s, end_s):
             continue
         for name, count in plan.items():
-            least, most = span.least.get(name, count), span.most.get(name, count)
+            least, most = span.least.get(name, 0), span.most.get(name, count)
             if count < least or count > max(most, least):
                 found.append((span, name, count, least if count < least else most))
     return found

@@ -10,6 +10,7 @@ from horizon_cases import PAIR, START
 from modeling.errors import ModelError
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.state_restore import StateRestore
+from planner.decision_basis import BoundedSpan
 from planner.edited_steps import StepEdit, edited_steps, limits_passed
 from planner.errors import PlanError
 from planner.horizon.horizon_plan import NO_RULES, Change, ChangeRules, Present
@@ -155,6 +156,19 @@ def test_an_edit__that_passes_a_limit_of_the_job_says_which_and_by_how_much() ->
     assert passed(1, {"work": 1}, least={"work": 2}) == [
         "1 instances of operator 'work' < planning.min_parallelism of 2"
     ]
+
+
+def test_an_edit_within_a_window__passes_either_of_its_bounds() -> None:
+    # The edited plan runs from 21:05:30 to 22:00.
+    few = ChangeRules(bounded=[BoundedSpan(at(80), at(90), most={"work": 6})])
+    many = ChangeRules(bounded=[BoundedSpan(at(80), at(90), least={"work": 6})])
+    assert passed(0, {"work": 6}, rules=few) == passed(0, {"work": 6}, rules=many) == []
+    span = "planning.windows, from 2026-03-02 21:20 UTC to 2026-03-02 21:30 UTC"
+    (more,), (fewer,) = passed(0, {"work": 7}, rules=few), passed(0, {"work": 4}, rules=many)
+    assert (more, fewer) == (
+        f"7 instances of operator 'work' > 6 of {span}",
+        f"4 instances of operator 'work' < 6 of {span}",
+    )
 
 
 def test_what_an_edit_makes_of_the_next_step__counts_too() -> None:

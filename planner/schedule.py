@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from math import isinf
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.recovery import catch_up_s
 from modeling.wording import count_of, rounded
-from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
+from planner.decision_basis import NOTHING_KNOWN, BoundedSpan, DecisionBasis
 from planner.disruption import disruptions
 from planner.horizon.capacity_use import CapacityUse
 from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
+from planner.horizon.spans import passed_spans
 from planner.pricing.placing import Placing
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
@@ -27,6 +29,8 @@ VIOLATION = "violation"
 """Target of an excuse for a plan that is within the limits but misses more than the chosen one."""
 HEADROOM = "headroom"
 """Target of an excuse for a plan that misses no more than the chosen one, and is fuller than plans may be."""
+WINDOWS = "windows"
+"""Target of an excuse for a plan that has fewer instances than people want within a span."""
 NEARLY_H, NEARLY_MINUTES = 0.05, 0.05
 """Differences in instance-hours and minutes up to these count as none."""
 
@@ -44,7 +48,7 @@ def make_schedule(
     candidates: proposed plans of the ladder, by name; each is reported as an alternative, with when it runs or why it
     does not. placing: gives the instances that a step moves to another container.
     """
-    explanation = _Explanation(planned, quantile)
+    explanation = _Explanation(planned, quantile, basis.bounded)
     found, ahead = planned.found, planned.ahead
     plans = [current, *(planned.plan_of(turn) for turn in found.turns)]
     disrupted = disruptions(plans, planned.cheapest.topology, planned.cheapest.model.profiles, placing)
@@ -77,8 +81,8 @@ def make_schedule(
 class _Explanation:
     """Describes a horizon plan: its steps, alternatives and excuses."""
 
-    def __init__(self, planned: HorizonPlan, quantile: float) -> None:
-        self.planned, self.cheapest, self.quantile = planned, planned.cheapest, quantile
+    def __init__(self, planned: HorizonPlan, quantile: float, spans: Sequence[BoundedSpan] = ()) -> None:
+        self.planned, self.cheapest, self.quantile, self.spans = planned, planned.cheapest, quantile, spans
         self.use = CapacityUse(planned.ahead, planned.ladder)
         self.edges_s, self.turns = planned.course.edges_s, planned.found.turns
         self.ends_s = [*(turn.stop_s for turn in self.turns[1:]), float(self.edges_s[-1])]
@@ -253,7 +257,7 @@ class _Explanation:
             fewer = np.flatnonzero(instances < instances[turn.plan])
             if fewer.size and fewer[-1] != self.running_before(number):
                 excuse = self.one_fewer(number, int(fewer[-1]))
-                excuses[excuse.plan_id] = excuse
+                excuses |= {} if excuse is None else {excuse.plan_id: excuse}
         strongest = int(self.use.of(self.quantile).argmin())
         whole = self.load_per_s(strongest, 0, self.planned.ahead.steps)
         of = self.cheapest
@@ -292,7 +296,8 @@ class _Explanation:
         remedy = f"deploy a plan with {give}, or lower min_parallelism"
         return Excuse(plan, MIN_PARALLELISM, name, float(count), float(least), reason, remedy, wanted)
 
-    def one_fewer(self, number: int, smaller: int) -> Excuse:
+    def one_fewer(self, number: int, smaller: int) -> Excuse | None:
+        """None where no change may lead to the smaller plan, or from it."""
         chosen, plan = self.planned.found, self.planned.ladder.plans[smaller]
         turns = [*self.turns[:number], replace(self.turns[number], plan=smaller), *self.turns[number + 1 :]]
         turns = [
@@ -302,6 +307,13 @@ class _Explanation:
         larger = self.planned.plan_of(self.turns[number]).parallelism
         change = {name: count for name, count in larger.items() if plan.parallelism[name] != count}
         give = ", ".join(f"{name} {count}" for name, count in change.items())
+        from_s, until_s = (self.moment(at_s).timestamp() for at_s in (self.turns[number].stop_s, self.ends_s[number]))
+        for _, name, count, least in passed_spans(plan.parallelism, from_s, until_s, self.spans):
+            if larger[name] >= least > count:
+                reason = f"planning.windows wants at least {count_of(least, 'instance')} of {name} while it would run"
+                return Excuse(plan, WINDOWS, name, float(count), float(least), reason, f"give {give}", change)
+        if isinf(found.cost_h):
+            return None
         value, bound = found.violation_minutes, chosen.violation_minutes
         used, most = self.headroom(number, smaller)
         if value - bound < NEARLY_MINUTES and used > most:

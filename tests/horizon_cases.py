@@ -11,6 +11,7 @@ from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.services.pools import ServiceTerms
+from planner.decision_basis import NOTHING_KNOWN, DecisionBasis
 from planner.horizon.budget import Budget
 from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import NO_DISRUPTION, NO_RULES, Announced, ChangeRules, HorizonPlanner, Present
@@ -78,6 +79,7 @@ def schedule_of(
     headroom: Headroom | None = None,
     placing: Placing | None = None,
     services: ServiceTerms | None = None,
+    basis: DecisionBasis = NOTHING_KNOWN,
 ) -> ScalingSchedule:
     """Made after_s seconds after the start of the forecasts."""
     planner = HorizonPlanner(
@@ -101,4 +103,4 @@ def schedule_of(
     )
     assert planned is not None
     current = PhysicalPlan(topology.name, dict(running))
-    return make_schedule(planned, current, quantile=0.95, candidates=candidates, placing=placing)
+    return make_schedule(planned, current, quantile=0.95, basis=basis, candidates=candidates, placing=placing)

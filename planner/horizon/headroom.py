@@ -14,6 +14,7 @@ from planner.horizon.horizon_search import Course, Turn, allowed_changes
 from planner.horizon.ladder import Ladder
 from planner.horizon.outlook import Outlook
 from planner.horizon.prices import ChangeTerms
+from planner.horizon.ways import has_room
 from planner.limits import FULL, MAX_UTILISATION, Limits
 
 ROUNDS = 6
@@ -85,8 +86,8 @@ class Rungs:
         return self.possible([Turn(plan, 0.0, 0.0)])
 
     def possible(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """The turns at the earliest possible moments that are not before their own, each requested in time; without
-        those for which the horizon, or the span until the next one, is too short.
+        """The turns at the earliest possible moments that are not before their own, each requested in time and apart
+        from closed spans; without those for which the horizon, or the span until the next one, is too short.
         """
         edges_s, counts = self.ahead.edges_s[:-1], self.ladder.plans
         down_s = self.course.downtimes_s(self.terms)
@@ -97,11 +98,19 @@ class Rungs:
             until_s = turns[number + 1].stop_s if number + 1 < len(turns) else float(self.ahead.edges_s[-1])
             lead_s = self.terms.stops_after_s(counts[running], counts[turn.plan])
             may = self.may_stop[:, turn.plan] & (edges_s >= max(turn.stop_s, free_s + lead_s) - _ROUNDING)
+            may = may & self.has_room(lead_s, float(down_s[running, turn.plan]))
             if not may.any() or (stop_s := float(edges_s[may.argmax()])) >= until_s - _ROUNDING:
                 continue
             done.append(Turn(turn.plan, stop_s - lead_s, stop_s))
             free_s, running = stop_s + float(down_s[running, turn.plan]) + self.terms.apart_s, turn.plan
         return tuple(done)
+
+    def has_room(self, lead_s: float, downtime_s: float) -> Flags:
+        """Whether a change that stops the job with a step is apart from closed spans, shape (steps,)."""
+        room_s = self.course.room_s
+        if room_s is None:
+            return np.ones(self.course.steps, dtype=np.bool_)
+        return np.array([has_room(each, lead_s, downtime_s) for each in room_s], dtype=np.bool_)
 
     def with_headroom(self, turns: tuple[Turn, ...], headroom: Headroom) -> list[tuple[Turn, ...]]:
         """The turns with headroom at the peaks of their spans, in two ways: larger plans at the same moments; and where
@@ -114,7 +123,7 @@ class Rungs:
                 before, better = better, self.possible(self._relieved(better, headroom, moved=moved))
                 if better == before:
                     break
-            several.append(better if self._allows(better) else turns)
+            several.append(better if self.allows(better) else turns)
         return several
 
     def _relieved(self, turns: tuple[Turn, ...], headroom: Headroom, *, moved: bool) -> tuple[Turn, ...]:
@@ -138,21 +147,21 @@ class Rungs:
     def _between(self, turns: Sequence[Turn], at: int) -> Flags:
         """Its own plan, and those to which a change may lead from the turn before, and from these to the turn after."""
         before = turns[at - 1].plan if at else self.course.running
-        among: Flags = self._may_change[before].copy()
+        among: Flags = self.may_change[before].copy()
         if at + 1 < len(turns):
-            among &= self._may_change[:, turns[at + 1].plan]
+            among &= self.may_change[:, turns[at + 1].plan]
         among[turns[at].plan] = True
         return among
 
-    def _allows(self, turns: Sequence[Turn]) -> bool:
+    def allows(self, turns: Sequence[Turn]) -> bool:
         """Whether each turn starts and stops few enough instances."""
         return all(
-            self._may_change[one, other]
+            self.may_change[one, other]
             for one, other in pairwise([self.course.running, *(turn.plan for turn in turns)])
         )
 
     @cached_property
-    def _may_change(self) -> Flags:
+    def may_change(self) -> Flags:
         return allowed_changes(self.course, self.terms)
 
     def _later(self, turns: tuple[Turn, ...], at: int, headroom: Headroom) -> Iterator[tuple[Turn, ...]]:

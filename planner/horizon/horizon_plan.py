@@ -295,9 +295,14 @@ class HorizonPlanner:
                 found = best_course(course, self.terms, now)
             return found, at
 
+        def admitted(turns: Sequence[Turn]) -> bool:
+            return not turns or not too_many(turns)
+
+        keeping = KeptSpans(rungs, spans, admitted)
+
         def adapted(turns: tuple[Turn, ...]) -> list[tuple[Turn, ...]]:
             several = [turns] if headroom is None else rungs.with_headroom(turns, headroom)
-            return [KeptSpans(rungs, spans).kept(each) for each in several] if spans else several
+            return [keeping.kept(each) for each in several] if spans else several
 
         def others(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
             if headroom is None or headroom.each_moment:
@@ -314,7 +319,7 @@ class HorizonPlanner:
         def judge(turns: tuple[Turn, ...], at: Prices) -> Found:
             return followed_course(judged, turns, self.terms, at)
 
-        return Question(search, adapted, lambda turns: not turns or not too_many(turns), judge, others, fewer)
+        return Question(search, adapted, admitted, judge, others, fewer, keeping.broken_s)
 
     def followed(
         self,

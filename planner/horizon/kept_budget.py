@@ -23,7 +23,7 @@ class Question:
     """search: the best turns within expected violation minutes (None: at the price), from initial prices and by what
     judges expected minutes. adapted: turns with headroom, in several ways; admitted: whether they are within the rules.
     judge: cost and violations of turns on other paths. others: schedules besides the one that was searched. fewer: the
-    turns without one of them, for each.
+    turns without one of them, for each. broken_s: seconds in which turns leave what people want within spans.
     """
 
     search: Callable[[Prices, float | None, Minutes], tuple[Found, Prices]]
@@ -32,6 +32,7 @@ class Question:
     judge: Callable[[Turns, Prices], Found]
     others: Callable[[Turns], Iterable[Turns]]
     fewer: Callable[[Turns], Iterable[Turns]]
+    broken_s: Callable[[Turns], float] = lambda _: 0.0
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,16 @@ def best_kept(question: Question, prices: Prices, allowed: float | None, own: fl
     tried |= dict.fromkeys(turns for each in several for turns in question.adapted(each))
     judged = [question.judge(turns, now) for turns in tried if question.admitted(turns)]
 
-    def rank(one: Found) -> tuple[bool, float]:
+    def rank(one: Found) -> tuple[float, bool, float]:
         if isinf(one.cost_h):
-            return True, inf
+            return inf, True, inf
+        broken_s = question.broken_s(one.turns)
         if allowed is not None and one.violation_minutes <= allowed:
-            return False, one.cost_h - now.violation_h * one.violation_minutes
+            return broken_s, False, one.cost_h - now.violation_h * one.violation_minutes
         if allowed is not None and one.violation_minutes <= own:
             debt_h = MAX_H * (one.violation_minutes - allowed)
-            return False, one.cost_h - now.violation_h * one.violation_minutes + debt_h
-        return True, one.cost_h
+            return broken_s, False, one.cost_h - now.violation_h * one.violation_minutes + debt_h
+        return broken_s, True, one.cost_h
 
     best = min(judged, key=rank)
     # Headroom, and paths that the search has not seen, can leave a turn without a purpose.

@@ -4,9 +4,10 @@ The search works on plans as they run within each span. What it finds gets turns
 asked for so early that it runs when a span begins, and back once it has ended.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -62,14 +63,15 @@ def bounded_course(course: Course, instead: Ints) -> Course:
 
 @dataclass(frozen=True)
 class KeptSpans:
-    """Turns that keep spans, on the ladder and course of rungs."""
+    """Turns that keep spans, on the ladder and course of rungs. admitted: whether they are few enough."""
 
     rungs: Rungs
     spans: Sequence[BoundedSpan]
+    admitted: Callable[[Sequence[Turn]], bool]
 
     def kept(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """The turns with those that the spans need. A span that begins too soon is kept from the earliest possible
-        moment on.
+        """The turns with those that the spans need, within the rules of changes. A span that begins too soon is kept
+        from the earliest possible moment on.
         """
         ladder, course, ahead = self.rungs.ladder, self.rungs.course, self.rungs.ahead
         found, running = list[Turn](), course.running
@@ -87,20 +89,83 @@ class KeptSpans:
                 found.append(Turn(plan, start_s, start_s))
                 forced.append(plan != wanted)
                 running = plan
-        return self.rungs.possible(self._apart(found, forced))
+        return self._few_enough(self.rungs.possible(self._climbed(found, forced)))
 
-    def _apart(self, turns: Sequence[Turn], forced: Sequence[bool]) -> list[Turn]:
-        """Without turns that come so shortly before one that a span needs that they would delay it."""
-        kept = list[Turn]()
+    def broken_s(self, turns: Sequence[Turn]) -> float:
+        """Seconds within spans whose bounds the running plan breaks."""
+        total_s, from_s, running = 0.0, self.rungs.ahead.start_s, self.rungs.course.running
+        down_s = self.rungs.course.downtimes_s(self.rungs.terms)
+        for turn in (*turns, None):
+            until_s = self.rungs.ahead.start_s + self._end_s
+            if turn is not None:
+                until_s = self.rungs.ahead.start_s + turn.stop_s + float(down_s[running, turn.plan])
+            counts = self.rungs.ladder.plans[running].parallelism
+            for span in self.spans:
+                if passed_spans(counts, from_s, until_s, [span]):
+                    total_s += min(until_s, span.end_s) - max(from_s, span.start_s)
+            from_s, running = until_s, running if turn is None else turn.plan
+        return total_s
+
+    def _few_enough(self, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """As few of them as are admitted, without those that the spans need least."""
+        while turns and not self.admitted(turns):
+            fewer = [self.rungs.possible([*turns[:at], *turns[at + 1 :]]) for at in reversed(range(len(turns)))]
+            turns = min(fewer, key=lambda each: (not self.rungs.allows(each), self.broken_s(each)))
+        return turns
+
+    def _climbed(self, turns: Sequence[Turn], forced: Sequence[bool]) -> list[Turn]:
+        """With the turns between them where one change starts and stops too many instances: before one that a span
+        needs, after any other. Without turns that come so shortly before one that a span needs that they would delay
+        it.
+        """
+        kept = list[tuple[Turn, bool]]()
         for turn, needed in zip(turns, forced, strict=True):
-            while needed and kept and turn.stop_s - kept[-1].stop_s < self._spacing_s(kept[-1], turn):
+            climb = self._climb(kept, turn, before=needed)
+            while kept and not kept[-1][1] and self._is_late(kept[-1][0], climb[0], needed=needed):
                 kept.pop()
-            kept.append(turn)
-        return kept
+                climb = self._climb(kept, turn, before=needed)
+            kept += [(each, needed) for each in climb]
+        return [turn for turn, _ in kept]
 
-    def _spacing_s(self, before: Turn, turn: Turn) -> float:
+    def _is_late(self, before: Turn, turn: Turn, *, needed: bool) -> bool:
+        """Whether a turn leaves no time for the one before it."""
+        return turn.stop_s - before.stop_s < (self._spacing_s(before.plan, turn.plan) if needed else 1e-6)
+
+    def _climb(self, kept: Sequence[tuple[Turn, bool]], turn: Turn, *, before: bool) -> list[Turn]:
+        """The changes that lead to a turn's plan, each of few enough instances; the last, or the first, at its moment.
+        The turn alone if no plans lie between.
+        """
+        way = self._way(kept[-1][0].plan if kept else self.rungs.course.running, turn.plan)
+        stops_s = self.rungs.ahead.edges_s[self._stops]
+        at_s = [turn.stop_s]
+        for plan, after in pairwise(reversed(way) if before else way):
+            spacing_s = self._spacing_s(after, plan) if before else self._spacing_s(plan, after)
+            possible = stops_s[stops_s <= at_s[-1] - spacing_s] if before else stops_s[stops_s >= at_s[-1] + spacing_s]
+            if not possible.size:
+                break
+            at_s.append(float(possible[-1] if before else possible[0]))
+        if before:
+            at_s = [*[0.0] * (len(way) - len(at_s)), *reversed(at_s)]
+        return [Turn(plan, stop_s, stop_s) for plan, stop_s in zip(way, at_s, strict=False)]
+
+    def _way(self, running: int, plan: int) -> list[int]:
+        """The fewest plans that lead from one to another, the last included."""
+        if self.rungs.may_change[running, plan]:
+            return [plan]
+        usable = self.rungs.may_stop.any(axis=0)
+        ways, reached = [[running]], {running}
+        for way in ways:
+            for after in np.flatnonzero(self.rungs.may_change[way[-1]] & usable).tolist():
+                if after == plan:
+                    return [*way[1:], plan]
+                if after not in reached:
+                    reached.add(after)
+                    ways.append([*way, after])
+        return [plan]
+
+    def _spacing_s(self, before: int, plan: int) -> float:
         plans, terms = self.rungs.ladder.plans, self.rungs.terms
-        return self._down_s + terms.apart_s + terms.stops_after_s(plans[before.plan], plans[turn.plan])
+        return self._down_s + terms.apart_s + terms.stops_after_s(plans[before], plans[plan])
 
     def _lowers(self, running: int, plan: int) -> bool:
         """Whether a change stops instances where none may be stopped."""
@@ -113,8 +178,9 @@ class KeptSpans:
 
     @cached_property
     def _stops(self) -> list[int]:
-        """Steps at whose beginning the job may stop for some plan."""
-        return [int(at) for at in np.flatnonzero(self.rungs.may_stop.any(axis=1))]
+        """Steps at whose beginning the job may stop for some plan. Before a closed span, a plan is for all of it."""
+        room = self.rungs.has_room(self.rungs.terms.lead_s, self._down_s)
+        return [int(at) for at in np.flatnonzero(self.rungs.may_stop.any(axis=1) & room)]
 
     @cached_property
     def _down_s(self) -> float:

@@ -3,13 +3,18 @@
 from datetime import UTC, datetime
 
 from forescale.report.decision.proposal import Proposal
+from forescale.report.kit.schedule_words import bound_words
 from forescale.report.kit.wording import sentence
-from modeling.wording import count_of
 from planner.decision_basis import BoundedSpan
+from planner.edit_facts import LimitKind
+from planner.horizon.spans import passed_spans
 from planner.limits import within_spans
 
 MAX_BOUNDS = 3
 """Spans with bounds that the first screen lists."""
+NEGLIGIBLE_S = 60.0
+"""Within a span, how long its bounds may be broken before a warning names it."""
+LIMITS = "max_instances, max_step, max_rescales_a_day, min_dwell_s, scale_out_only, freeze, review_s, lead_s"
 
 
 def bounds(proposal: Proposal) -> str:
@@ -20,9 +25,15 @@ def bounds(proposal: Proposal) -> str:
 
 
 def unkept_bounds(proposal: Proposal) -> str:
-    """Of a plan that is held as nothing can be planned by: the first span whose bounds it breaks, and the remedy."""
+    """The first span whose bounds a schedule breaks, unless a person has overridden them; of a plan that is held as
+    nothing can be planned by, also the remedy.
+    """
     schedule = proposal.schedule
-    if schedule.basis.rung.plans or proposal.in_shadow:
+    if schedule.basis.rung.plans:
+        edit = schedule.basis.edit
+        overridden = edit is not None and any(each.limit is LimitKind.WINDOWS for each in edit.all_overridden)
+        return "" if overridden else _broken(proposal)
+    if proposal.in_shadow:
         return ""
     running = dict(schedule.current.parallelism)
     for span in schedule.basis.bounded:
@@ -40,8 +51,24 @@ def unkept_bounds(proposal: Proposal) -> str:
     return ""
 
 
+def _broken(proposal: Proposal) -> str:
+    schedule = proposal.schedule
+    from_s, plan = schedule.made_at.timestamp(), schedule.current.parallelism
+    for step in (*schedule.steps, None):
+        until_s = (schedule.end if step is None else step.runs_from).timestamp()
+        for span, name, count, _ in passed_spans(plan, from_s, until_s, schedule.basis.bounded):
+            begins_s, ends_s = max(from_s, span.start_s), min(until_s, span.end_s)
+            if ends_s - begins_s > NEGLIGIBLE_S:
+                when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (begins_s, ends_s)))
+                broken = f"planning.windows is not kept: {_words(proposal, span)}, and {name} has {count} on {when}."
+                if schedule.basis.edit is not None:
+                    return broken
+                return f"{broken} No change within the limits prevents that ({LIMITS})."
+        if step is not None:
+            from_s, plan = until_s, step.plan.parallelism
+    return ""
+
+
 def _words(proposal: Proposal, span: BoundedSpan) -> str:
     when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s)))
-    told = [f"at least {count_of(count, 'instance')} of {name}" for name, count in span.least.items()]
-    told += [f"at most {count_of(count, 'instance')} of {name}" for name, count in span.most.items()]
-    return f"{', '.join(told)} on {when}"
+    return f"{bound_words(span)} on {when}"

@@ -8,11 +8,13 @@ from forescale.report.kit.decision_words import RUNGS, basis_summary, past_late
 from forescale.report.kit.local_time import UTC_TIME, LocalTime
 from forescale.report.kit.schedule_words import (
     alternative_name,
+    bound_words,
     busy_words,
     impossible,
     rescued_words,
     schedule_words,
     step_words,
+    wanted_spans,
 )
 from forescale.report.kit.stands_on import placeholder_warning
 from forescale.report.kit.table import Sentence
@@ -187,6 +189,8 @@ def step_reason(proposal: Proposal, index: int) -> str:
     load = ", ".join(f"{rate(per_s)} at {source}" for source, per_s in step.load_per_s.items())
     span = local.span(step.needed_from, step.needed_until, brief=True)
     told = f"Up to {load} ({quantile_name(schedule.quantile)}), {span}"
+    if wanted := wanted_spans(schedule, step):
+        told = f"{told}; planning.windows wants {'; '.join(map(bound_words, wanted))}"
     without = step.violation_minutes_without
     if without >= schedule.violation_minutes + 0.5:
         return f"{told}. Without this step: {late(without)} in all, instead of {late(schedule.violation_minutes)}."

@@ -1,20 +1,23 @@
 """A schedule in words: why it is what it is, why each step, and why not another schedule. All from its numbers."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from math import inf
 
 from forescale.report.kit.decision_words import causes_words, edit_words, effect
 from forescale.report.kit.wording import instance_hours
 from modeling.excuse import Excuse
+from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.wording import count_of, rounded
-from planner.decision_basis import Rung
+from planner.decision_basis import BoundedSpan, Rung
 from planner.edit_facts import brief
 from planner.fleet.shortage import QUOTA
 from planner.horizon.budget import MAX_H
+from planner.horizon.spans import passed_spans
 from planner.ledger.schedule_rows import ScheduleWords
 from planner.near_rescale import KeptBy, NearRescale
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
-from planner.schedule import HEADROOM, NEARLY_H, NEARLY_MINUTES, VIOLATION
+from planner.schedule import HEADROOM, NEARLY_H, NEARLY_MINUTES, VIOLATION, WINDOWS
 
 
 def schedule_words(schedule: ScalingSchedule) -> str:
@@ -90,6 +93,9 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
             f"with {count_of(step.plan.instances, 'instance')} the job carries {step.capacity_per_s:.3g}/s, with "
             f"{step.replaces.instances} {step.capacity_before_per_s:.3g}/s"
         )
+    for span in wanted_spans(schedule, step):
+        since, until = (datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s))
+        yield f"planning.windows wants {bound_words(span)} from {since:%a %H:%M} to {until:%a %H:%M}"
     without, late = step.violation_minutes_without, schedule.violation_minutes
     if without > late + NEARLY_MINUTES:
         yield f"without this step {rounded(without)} min in violation are expected, with it {rounded(late, 2)}"
@@ -97,6 +103,23 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
         yield f"it saves {_amount(schedule, step.saved_h)}"
     elif step.relieves:
         yield f"without this step the job would be {busy_words(step)}"
+
+
+def wanted_spans(schedule: ScalingSchedule, step: ScheduledStep) -> list[BoundedSpan]:
+    """Spans of planning.windows that the step keeps, and the plan before it would break."""
+    span_s = step.runs_from.timestamp(), step.needed_until.timestamp()
+
+    def breaks(plan: PhysicalPlan, span: BoundedSpan) -> bool:
+        return bool(passed_spans(plan.parallelism, *span_s, [span]))
+
+    return [each for each in schedule.basis.bounded if breaks(step.replaces, each) and not breaks(step.plan, each)]
+
+
+def bound_words(span: BoundedSpan) -> str:
+    told = [f"at least {count_of(count, 'instance')} of {name}" for name, count in span.least.items()]
+    return ", ".join(
+        (*told, *(f"at most {count_of(count, 'instance')} of {name}" for name, count in span.most.items()))
+    )
 
 
 def busy_words(step: ScheduledStep) -> str:
@@ -187,7 +210,7 @@ def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
 
 def impossible(schedule: ScalingSchedule) -> list[Excuse]:
     """What no plan within the limits does, the farthest beyond its bound first; not why a plan is not smaller."""
-    beyond = [each for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM)]
+    beyond = [each for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM, WINDOWS)]
     return sorted(beyond, key=lambda each: each.bound / each.value if each.value else inf)
 
 

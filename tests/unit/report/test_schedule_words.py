@@ -6,10 +6,13 @@ from math import inf
 
 import pytest
 
+from forescale.report.decision.proposal import Proposal
+from forescale.report.decision.verdict import warnings
 from forescale.report.kit.schedule_words import alternative_words, near_words, schedule_words, step_words
+from forescale.report.kit.wording import NBSP
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
-from planner.decision_basis import Cause, CauseKind, DecisionBasis, Rung
+from planner.decision_basis import BoundedSpan, Cause, CauseKind, DecisionBasis, Rung
 from planner.edit_facts import Edit, ExpectedValues
 from planner.fleet.shortage import QUOTA
 from planner.near_rescale import KeptBy, NearRescale
@@ -58,6 +61,30 @@ def test_a_step__says_its_load_what_the_job_carries_and_the_minutes_that_it_spar
         "p95 of the peak is 8.5/s at source from Mon 06:05 to Mon 09:00; with 10 instances the job carries 9/s, with 4 "
         "3/s; without this step 117 min in violation are expected, with it 2.5"
     )
+
+
+def evening(from_hour: float, **bounds: dict[str, int]) -> ScalingSchedule:
+    span = BoundedSpan(at(from_hour).timestamp(), at(8).timestamp(), **bounds)
+    return replace(SCHEDULE, basis=DecisionBasis(bounded=(span,)))
+
+
+def test_a_step_for_a_span__names_what_people_want_in_it() -> None:
+    assert "; planning.windows wants at least 9 instances of work from Mon 06:30 to Mon 08:00; " in step_words(
+        evening(6.5, least={"work": 9}), 0
+    )
+    # The plan before keeps that, too: it is not why the step is there.
+    assert "planning.windows" not in step_words(evening(6.5, least={"work": 3}), 0)
+
+
+def test_a_span_that_a_schedule_breaks__is_a_warning_with_what_runs_instead() -> None:
+    # The step runs from 06:05:30 on.
+    (told,) = warnings(Proposal("s", evening(6, least={"work": 9}), MONDAY))
+    assert told.replace(NBSP, " ").startswith(
+        "planning.windows is not kept: at least 9 instances of work on Mon 2 Mar 06:00–08:00, and work has 3 on Mon 2 "
+        "Mar 06:00–06:05. No change within the limits prevents that (max_instances, max_step, "
+    )
+    assert warnings(Proposal("s", evening(6.5, least={"work": 9}), MONDAY)) == ()
+    assert "at most 5 instances of work" in warnings(Proposal("s", evening(6.5, most={"work": 5}), MONDAY))[0]
 
 
 def test_a_step_that_spares_no_minutes_and_saves_nothing__says_how_busy_the_plan_before_would_be() -> None:

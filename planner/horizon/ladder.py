@@ -181,7 +181,7 @@ def _worth_having(
 
 def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[str, float]) -> Floats:
     """Share of each plan's capacity up to which its latencies are within their limits, in the mix of the largest load;
-    shape (plans,).
+    shape (plans,). 1 if no plan keeps them.
     """
     total = sum(largest.values())
     mix = np.array([[rate / total if total > 0 else 1.0 / len(largest)] for rate in largest.values()])
@@ -201,7 +201,8 @@ def _quick_enough(ladder: Ladder, cheapest: RememberedPlans, largest: Mapping[st
                 late |= ~((its.mean_s if share is None else its.quantile_s(share)) <= bound)
         first = late.argmax(axis=1)
         usable += np.where(first > 0, parts[first - 1], np.where(late[:, 0], FAINT, 1.0)).tolist()
-    return np.array(usable)
+    # Limits that no plan keeps under any load are dropped, as in `strongest_plan`: they say nothing of which is better.
+    return np.array(usable) if max(usable) > FAINT else np.ones(len(usable))
 
 
 def _fill(

@@ -316,10 +316,13 @@ class _Explanation:
             return None
         value, bound = found.violation_minutes, chosen.violation_minutes
         used, most = self.headroom(number, smaller)
-        if value - bound < NEARLY_MINUTES and used > most:
+        allowed = self.planned.allowed_minutes
+        if used > most and (value - bound < NEARLY_MINUTES or (allowed is not None and value <= allowed)):
             reason = f"it would be {used:.0%} busy, and at most {most:.0%} is aimed for"
             return Excuse(plan, HEADROOM, "", used, most, reason, f"give {give}", change)
-        reason = f"{rounded(value, 2)} min in violation are expected instead of {rounded(bound, 2)}, " + (
+        # Two numbers that look alike are no reason.
+        digits = next((each for each in (2, 3, 4) if rounded(value, each) != rounded(bound, each)), 2)
+        reason = f"{rounded(value, digits)} min in violation are expected instead of {rounded(bound, digits)}, " + (
             f"for {self.amount(hours)} less"
             if (hours := chosen.paid_h - found.paid_h) > 0
             else f"and it costs {self.amount(-hours)} more with what the guard adds"

@@ -1,9 +1,10 @@
 """planning.max_utilisation decides which plans run; late is only a job that falls behind, in every figure alike."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
-from horizon_cases import PAIR, PROFILES, START, TERMS, level
+from horizon_cases import PAIR, PROFILES, START, TERMS, level, schedule_of
 
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.horizon.budget import Budget
@@ -61,3 +62,13 @@ def test_a_change_by_a_person__is_late_by_the_same_measure() -> None:
     found = planner().followed(FORECASTS, Present(START.timestamp(), running), [[], [change]], Budget(0.005), 3.0)
     assert found is not None
     assert [each.found.violation_minutes for each in found] == pytest.approx([0.0, 0.0])
+
+
+def test_a_plan_within_the_budget_that_is_too_full__is_rejected_for_that() -> None:
+    # 8/s of a second on 8: full, and late for less than the 3.6 of 720 minutes that the budget allows.
+    terms = replace(TERMS, lead_s=60.0, react_s=3660.0)
+    rates, headroom = [2.0] * 72 + [8.0] * 72, Headroom(0.95, 0.95)
+    made = schedule_of(level(rates), {"source": 1, "work": 3}, terms=terms, budget=Budget(0.005), headroom=headroom)
+    (excuse,) = made.excuses
+    assert (excuse.plan.parallelism["work"], excuse.target) == (8, HEADROOM)
+    assert (excuse.value, excuse.bound) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.95, rel=0.01))

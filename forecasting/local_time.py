@@ -52,6 +52,20 @@ def local_instant(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) ->
     return at
 
 
+def instant_or_change(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False) -> datetime:
+    """As local_instant; of a skipped time the UTC moment at which the clocks were put forward."""
+    try:
+        return local_instant(wall, time_zone, ends=ends)
+    except CalendarError:
+        # By the offset after the change it is before that, by the offset before it later.
+        before, after = (wall.replace(tzinfo=time_zone, fold=fold).astimezone(UTC) for fold in (1, 0))
+    offset = before.astimezone(time_zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        before, after = (middle, after) if middle.astimezone(time_zone).utcoffset() == offset else (before, middle)
+    return after.replace(microsecond=0)
+
+
 def on_the_wall(moment: datetime, timezone: str) -> datetime:
     """Wall-clock time at a moment, as a datetime labelled UTC: a time on the wall-clock grid."""
     return moment.astimezone(zone(timezone)).replace(tzinfo=UTC)

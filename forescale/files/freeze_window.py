@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from forecasting.local_time import instant_or_change
 from forescale.files.bounded_numbers import Instances
 from forescale.files.events_section import Day
 from forescale.plain_numbers import PlainNumbers
@@ -70,12 +71,12 @@ class FreezeWindow(PlainNumbers, BaseModel):
         day = start.astimezone(zone).date() - timedelta(days=1)
         while day <= end.astimezone(zone).date():
             if self._is_on(day):
-                begins = datetime.combine(day, self.from_, zone)
+                begins = instant_or_change(datetime.combine(day, self.from_), zone)
                 over = day if self.until > self.from_ else day + timedelta(days=1)
                 # When the clock goes back, an hour occurs twice: the window ends with the second.
-                ends = datetime.combine(over, self.until, zone).replace(fold=1)
+                ends = instant_or_change(datetime.combine(over, self.until), zone, ends=True)
                 if begins < min(end, ends) and ends > start:
-                    found.append((begins, ends))
+                    found.append((begins.astimezone(zone), ends.astimezone(zone)))
             day += timedelta(days=1)
         return found
 

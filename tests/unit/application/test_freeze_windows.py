@@ -55,6 +55,21 @@ def test_an_hour_that_comes_twice__is_frozen_both_times() -> None:
     assert ends.astimezone(UTC) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("since", "until", "hours"),
+    [("01:30", "02:30", (0.5, 1)), ("02:30", "04:00", (1, 2)), ("02:15", "02:45", None), ("02:30", "02:30", (1, 24.5))],
+)
+def test_a_time_that_is_skipped__is_when_the_clock_goes_forward(
+    since: str, until: str, hours: tuple[float, float] | None
+) -> None:
+    """On 29 March 2026 Berlin's clock goes from 2:00 to 3:00 at 1:00 UTC."""
+    sunday = datetime(2026, 3, 29, tzinfo=UTC)
+    frozen = window(days=["sun"], **{"from": since}, until=until, timezone="Europe/Berlin")
+    spans = frozen.spans(sunday, sunday + timedelta(hours=12))
+    wanted = [] if hours is None else [tuple(sunday + timedelta(hours=each) for each in hours)]
+    assert spans == wanted
+
+
 @pytest.mark.parametrize(("text", "at"), [("18:30", time(18, 30)), ("8:00", time(8)), ("08:00", time(8))])
 def test_a_clock_time__needs_no_quotes(text: str, at: time) -> None:
     # 18:30 without quotes is 18 · 60 + 30 in YAML 1.1.

@@ -89,12 +89,15 @@ def coming_moment(text: str, place: str, now: datetime, timezone: str) -> dateti
     day, hour, minute = (found[1] or "").lower(), int(found[2]), int(found[3])
     if (day and day not in _DAYS) or hour > 23 or minute > 59:
         raise HistoryError(f"{place} {text[:40]!r} is no time; give it like 09:00, mon 09:00 or 2026-03-02T09:00")
-    here = now.astimezone(ZoneInfo(timezone))
-    at = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    ahead = (at + timedelta(days=days) for days in range(8))
+    zone = ZoneInfo(timezone)
+    here = now.astimezone(zone).replace(hour=hour, minute=minute, second=0, microsecond=0, tzinfo=None)
+    # A week more, as the clocks may skip the time on its day; an hour that occurs twice is two different moments.
+    walls = (here + timedelta(days=days) for days in range(15))
+    shown = ((wall, wall.replace(tzinfo=zone, fold=fold).astimezone(UTC)) for wall in walls for fold in (0, 1))
     return next(
-        moment.astimezone(UTC)
-        for moment in ahead
-        # Compared in UTC: an hour that occurs twice is two different moments.
-        if moment.astimezone(UTC) > now and day in ("", _DAYS[moment.weekday()])
+        moment
+        for wall, moment in shown
+        if moment > now
+        and day in ("", _DAYS[wall.weekday()])
+        and moment.astimezone(zone).replace(tzinfo=None, fold=0) == wall.replace(fold=0)
     )

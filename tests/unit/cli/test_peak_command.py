@@ -126,6 +126,21 @@ def test_coming_moment__after_the_clocks_change() -> None:
     assert coming_moment("09:00", "--until", saturday, "Europe/Berlin") == datetime(2026, 3, 29, 7, tzinfo=UTC)
 
 
+def test_coming_moment__that_the_clocks_skip_is_the_one_after() -> None:
+    # On Sunday 29 March 2026 Berlin has no 02:30; on Monday, and a week later, it is at 00:30 UTC.
+    saturday = datetime(2026, 3, 28, 12, tzinfo=UTC)
+    monday, sunday = datetime(2026, 3, 30, 0, 30, tzinfo=UTC), datetime(2026, 4, 5, 0, 30, tzinfo=UTC)
+    assert coming_moment("02:30", "--from", saturday + timedelta(hours=11), "Europe/Berlin") == monday
+    assert coming_moment("sun 02:30", "--from", saturday, "Europe/Berlin") == sunday
+
+
+def test_coming_moment__that_comes_twice_is_the_next_of_the_two() -> None:
+    # On 25 October 2026 it is 02:30 in Berlin at 00:30 UTC, and again at 01:30.
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    assert coming_moment("02:30", "--until", first - timedelta(minutes=5), "Europe/Berlin") == first
+    assert coming_moment("02:30", "--until", first, "Europe/Berlin") == first + timedelta(hours=1)
+
+
 def test_coming_moment__of_no_day_is_refused() -> None:
     with pytest.raises(HistoryError, match="--until 'xyz 09:00' is no time"):
         coming_moment("xyz 09:00", "--until", NOW, "UTC")

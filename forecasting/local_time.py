@@ -57,13 +57,10 @@ def instant_or_change(wall: datetime, time_zone: ZoneInfo, *, ends: bool = False
     try:
         return local_instant(wall, time_zone, ends=ends)
     except CalendarError:
-        # By the offset after the change it is before that, by the offset before it later.
-        before, after = (wall.replace(tzinfo=time_zone, fold=fold).astimezone(UTC) for fold in (1, 0))
-    offset = before.astimezone(time_zone).utcoffset()
-    while after - before > timedelta(seconds=1):
-        middle = before + (after - before) // 2
-        before, after = (middle, after) if middle.astimezone(time_zone).utcoffset() == offset else (before, middle)
-    return after.replace(microsecond=0)
+        # By the offset after the change it is before that.
+        before = wall.replace(tzinfo=time_zone, fold=1)
+        begins = [at_s for at_s, _ in _changes(time_zone.key, before.astimezone(UTC).year)]
+        return datetime.fromtimestamp(min(at_s for at_s in begins if at_s > before.timestamp()), UTC)
 
 
 def on_the_wall(moment: datetime, timezone: str) -> datetime:

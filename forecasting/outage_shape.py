@@ -6,7 +6,7 @@ came, a person knows. Each span is compared with the same hours of other weeks, 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -15,6 +15,7 @@ from forecasting.arrays import Flags, Floats
 from forecasting.arrivals.history import ArrivalSeries
 from forecasting.events.calendar import EventCalendar
 from forecasting.events.effects import covered_shares
+from forecasting.local_time import instant_or_change, on_wall, zone
 from forecasting.models.time_grid import DAY_S
 
 HOUR_S = 3600
@@ -54,14 +55,16 @@ class SuspectedOutage:
 def suspected_outages(series: ArrivalSeries, calendar: EventCalendar) -> tuple[SuspectedOutage, ...]:
     """In order of time. calendar: declared events of the source; what happens during one, of whatever kind, is known.
 
-    It needs a week before the span, or after it.
+    It needs a week before the span, or after it. Weeks are those of the series' time zone.
     """
+    # After a change of the clocks, habits come at another hour of UTC.
+    wall = on_wall(replace(series, counts=_undeclared(series, calendar)))
     per_bin = max(1, HOUR_S // series.window_s)
     bin_s = per_bin * series.window_s
-    bins = series.counts.size // per_bin
+    bins = wall.counts.size // per_bin
     if WEEK_S % bin_s or not bins:
         return ()
-    counts = _binned(_undeclared(series, calendar)[: bins * per_bin].reshape(bins, per_bin))
+    counts = _binned(wall.counts[: bins * per_bin].reshape(bins, per_bin))
     week = WEEK_S // bin_s
     weeks = range(-OTHER_WEEKS, OTHER_WEEKS + 1)
     usual = _median([_shifted(counts, each * week) for each in weeks if each])
@@ -71,7 +74,9 @@ def suspected_outages(series: ArrivalSeries, calendar: EventCalendar) -> tuple[S
         span = _span(counts, usual, first, end, week)
         if span is not None:
             share, lost, ongoing = span
-            start, until = (series.start + timedelta(seconds=at * bin_s) for at in (first, end))
+            walls = [(wall.start + timedelta(seconds=at * bin_s)).replace(tzinfo=None) for at in (first, end)]
+            place = zone(series.timezone)
+            start, until = (instant_or_change(at, place, ends=at == walls[1]) for at in walls)
             found.append(SuspectedOutage(series.source, start, until, share, lost, ongoing))
     return tuple(found)
 

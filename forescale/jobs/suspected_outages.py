@@ -21,7 +21,7 @@ LOOKED_AT = ASKED_ABOUT + timedelta(seconds=MAX_SPAN_S)
 def recent_suspects(situation: Situation, now: datetime) -> tuple[SuspectedOutage, ...]:
     """By source, in order of time. Raises HistoryError if there is no history."""
     config, known = situation.config, now - LOOKED_AT
-    history = situation.history.between(known, now)
+    history = situation.history.between(known, now).in_local_time(config.timezones)
     events = known_events(config, known, now)
     return tuple(
         span

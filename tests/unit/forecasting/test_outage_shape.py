@@ -1,7 +1,9 @@
 """Spans that look like undeclared outages."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -100,3 +102,20 @@ def test_low_load__shows_nothing() -> None:
     # 5 events an hour: an hour without any has probability exp(-5).
     counts = np.random.default_rng(3).poisson(5 / 6, 28 * 144).astype(np.float64)
     assert suspected_outages(ArrivalSeries("shop", "orders", START, 600, counts), NOTHING_DECLARED) == ()
+
+
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25"])
+def test_habits_that_move_with_the_clock__are_no_outage(day: str) -> None:
+    """Open from 9 to 18 in Berlin, for three weeks until the clocks change and for one after that."""
+    berlin = ZoneInfo("Europe/Berlin")
+    start = datetime.fromisoformat(day).replace(tzinfo=UTC) - timedelta(days=21)
+    clocks = [(start + timedelta(minutes=10 * at)).astimezone(berlin) for at in range(28 * 144)]
+    counts = np.array([1000.0 if clock.weekday() < 5 and 9 <= clock.hour < 18 else 0.0 for clock in clocks])
+    series = ArrivalSeries("shop", "orders", start, 600, counts)
+    assert suspected_outages(series, NOTHING_DECLARED) != ()  # by UTC
+    assert suspected_outages(replace(series, timezone="Europe/Berlin"), NOTHING_DECLARED) == ()
+    # A real one, after the change, is told in UTC: 9:00 to 18:00 of a Tuesday in Berlin.
+    opening = next(at for at, clock in enumerate(clocks) if at > 23 * 144 and (clock.hour, clock.weekday()) == (9, 1))
+    counts[opening : opening + 9 * 6] = 0.0
+    (span,) = suspected_outages(replace(series, timezone="Europe/Berlin"), NOTHING_DECLARED)
+    assert (span.start, span.end) == (clocks[opening], clocks[opening] + 9 * HOUR)

@@ -99,7 +99,10 @@ class ArrivalSeries:
         step_s must be a multiple of window_s. Steps at the edges that are not wholly covered are dropped.
         """
         if step_s % self.window_s:
-            raise HistoryError(f"step of {step_s} s is not a multiple of the history's window of {self.window_s} s")
+            raise HistoryError(
+                f"step of {step_s} s is not a multiple of the history's window of {self.window_s} s; give one that is, "
+                f"such as forecast.step_s: {-(-step_s // self.window_s) * self.window_s}"
+            )
         per_step = step_s // self.window_s
         offset_s = -int(self.start.timestamp()) % step_s
         if offset_s % self.window_s:

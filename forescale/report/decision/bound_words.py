@@ -53,20 +53,23 @@ def unkept_bounds(proposal: Proposal) -> str:
 
 def _broken(proposal: Proposal) -> str:
     schedule = proposal.schedule
-    from_s, plan = schedule.made_at.timestamp(), schedule.current.parallelism
+    from_s, plan, broken = schedule.made_at.timestamp(), schedule.current.parallelism, dict[int, str]()
     for step in (*schedule.steps, None):
         until_s = (schedule.end if step is None else step.runs_from).timestamp()
-        for span, name, count, _ in passed_spans(plan, from_s, until_s, schedule.basis.bounded):
+        for number, span in enumerate(schedule.basis.bounded):
             begins_s, ends_s = max(from_s, span.start_s), min(until_s, span.end_s)
-            if ends_s - begins_s > NEGLIGIBLE_S:
-                when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (begins_s, ends_s)))
-                broken = f"planning.windows is not kept: {_words(proposal, span)}, and {name} has {count} on {when}."
-                if schedule.basis.edit is not None:
-                    return broken
-                return f"{broken} No change within the limits prevents that ({LIMITS})."
+            for _, name, count, _ in passed_spans(plan, from_s, until_s, [span]):
+                if ends_s - begins_s > NEGLIGIBLE_S and number not in broken:
+                    when = proposal.local.span(*(datetime.fromtimestamp(at_s, UTC) for at_s in (begins_s, ends_s)))
+                    broken[number] = f"{_words(proposal, span)}, and {name} has {count} on {when}"
         if step is not None:
             from_s, plan = until_s, step.plan.parallelism
-    return ""
+    if not broken:
+        return ""
+    first, *others = broken.values()
+    more = f"; {len(others)} more" if others else ""
+    why = "" if schedule.basis.edit is not None else f" No change within the limits prevents that ({LIMITS})."
+    return f"planning.windows is not kept: {first}{more}.{why}"
 
 
 def _words(proposal: Proposal, span: BoundedSpan) -> str:

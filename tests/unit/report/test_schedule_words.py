@@ -85,6 +85,9 @@ def test_a_span_that_a_schedule_breaks__is_a_warning_with_what_runs_instead() ->
     )
     assert warnings(Proposal("s", evening(6.5, least={"work": 9}), MONDAY)) == ()
     assert "at most 5 instances of work" in warnings(Proposal("s", evening(6.5, most={"work": 5}), MONDAY))[0]
+    two = evening(6, least={"work": 9})
+    two = replace(two, basis=DecisionBasis(bounded=2 * two.basis.bounded))
+    assert "–06:05; 1 more. No change" in warnings(Proposal("s", two, MONDAY))[0]
 
 
 def test_a_step_that_spares_no_minutes_and_saves_nothing__says_how_busy_the_plan_before_would_be() -> None:

@@ -19,6 +19,7 @@ from planner.horizon.headroom import Headroom
 from planner.horizon.horizon_plan import HorizonPlan
 from planner.horizon.horizon_search import Found, Turn, followed_course
 from planner.horizon.spans import passed_spans
+from planner.limits import too_many
 from planner.pricing.placing import Placing
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.search.cheapest_plan import cheapest_plan
@@ -270,6 +271,19 @@ class _Explanation:
             excuses[excuse.plan_id] = excuse
         if not steps and (below := self.below_least()) is not None:
             excuses[below.plan_id] = below
+        running = self.planned.ladder.plans[self.planned.course.running]
+        for excess in too_many(running, of.limits):
+            whose = f" of {excess.operator}" if excess.operator else ""
+            reason = f"the running plan has {count_of(round(excess.value), 'instance')}{whose} > {excess.kind}"
+            excuses[running.plan_id] = Excuse(
+                running,
+                excess.kind,
+                excess.operator,
+                excess.value,
+                excess.bound,
+                f"{reason} of {excess.bound:g}",
+                "raise that to keep it",
+            )
         return list(excuses.values())
 
     def unpacked(self, number: int) -> Excuse:

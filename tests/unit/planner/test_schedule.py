@@ -395,3 +395,10 @@ def test_small_steps__lead_to_a_plan_far_away_and_count_each_operator() -> None:
         changed = [abs(step.plan.parallelism[name] - step.replaces.parallelism[name]) for name in names]
         assert sum(changed) <= 2
     assert schedule.violation_minutes < 5
+
+
+def test_a_running_plan_beyond_the_limits__is_named() -> None:
+    made = schedule_of(level([2.0] * 24), pair(9), limits=replace(LIMITS, max_instances=6))
+    (excuse,) = (each for each in made.excuses if each.target == "max_instances")
+    assert str(excuse) == "the running plan has 10 instances > max_instances of 6; raise that to keep it"
+    assert (excuse.value, excuse.bound) == (10, 6)

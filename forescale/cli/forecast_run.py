@@ -6,6 +6,7 @@ from forecasting.forecast import QUANTILES
 from forescale.cli.installation import workspace_of
 from forescale.cli.options import TopologyName
 from forescale.cli.output import AsJson, console, plain, say_json, table
+from modeling.wording import rounded
 
 
 def run(
@@ -25,7 +26,7 @@ def run(
         say_json(made)
         return
     for source, peaks in made.peaks_per_s.items():
-        rows = [(horizon_text(horizon_s), *(f"{rate:.4g}" for rate in rates)) for horizon_s, rates in peaks.items()]
+        rows = [(horizon_text(horizon_s), *(rounded(rate, 4) for rate in rates)) for horizon_s, rates in peaks.items()]
         columns = ["within", *(f"p{quantile * 100:g}" for quantile in QUANTILES)]
         console.print(table(f"peak of {source}, events per s", columns, rows))
         for note in made.siblings.get(source, ()):

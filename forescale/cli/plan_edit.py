@@ -66,7 +66,7 @@ def edit(
     ]
     if made.after.price is not None:
         columns.append("price")
-        rows = [[*row, f"{of.price:.3g}"] for row, (_, of) in zip(rows, both, strict=True)]
+        rows = [[*row, rounded(of.price or 0.0)] for row, (_, of) in zip(rows, both, strict=True)]
     console.print(table("", columns, rows))
     for step_id, state in made.states.items():
         plain(f"{step_id}: {state}")

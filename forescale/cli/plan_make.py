@@ -9,7 +9,7 @@ from forescale.cli.installation import workspace_of
 from forescale.cli.options import HELP, ONLY, completed, only_topology
 from forescale.cli.output import MAX_PROCESSES, AsJson, console, plain, say_json, table
 from forescale.cli.stands_on import say_grounds
-from modeling.wording import count_of
+from modeling.wording import count_of, rounded
 from planner.scaling_schedule import COMPARED
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _proposed(workspace: "Workspace", topology: str, candidates: Path) -> "dict[
 def show_schedule(planned: "ScheduleAnswer") -> None:
     for warning in planned.warnings:
         plain(warning)
-    price = "" if planned.price is None else f", at a price of {planned.price:.4g}"
+    price = "" if planned.price is None else f", at a price of {rounded(planned.price, 4)}"
     plain(f"schedule {planned.schedule_id}: {planned.why} ({planned.cost_instance_hours:.0f} instance-hours{price})")
     if planned.earlier_at is not None:
         plain(
@@ -117,16 +117,16 @@ def show_schedule(planned: "ScheduleAnswer") -> None:
 def _cost(other: "AlternativeAnswer") -> str:
     """Of an alternative whose words compare it with nothing."""
     late, rescales = count_of(round(other.violation_minutes), "minute"), count_of(other.rescales, "rescale")
-    price = "" if other.price is None else f" at a price of {other.price:.4g}"
+    price = "" if other.price is None else f" at a price of {rounded(other.price, 4)}"
     return f"{other.cost_instance_hours:.0f} instance-hours{price}, {late} in violation, {rescales}; "
 
 
 def _change(step: "StepAnswer") -> str:
     """The disruption that a step causes, and the cost of its plan."""
     told = [] if step.disruption is None else [str(step.disruption)]
-    told.append(f"down for {step.downtime_s:.3g} s")
+    told.append(f"down for {rounded(step.downtime_s)} s")
     if step.price_per_hour is not None and step.more_per_hour is not None:
-        told.append(f"{step.price_per_hour:.4g} an hour ({step.more_per_hour:+.3g})")
+        told.append(f"{rounded(step.price_per_hour, 4)} an hour ({step.more_per_hour:+.3g})")
     return "; ".join(told)
 
 

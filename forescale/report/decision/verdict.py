@@ -195,7 +195,7 @@ def step_reason(proposal: Proposal, index: int) -> str:
     if without >= schedule.violation_minutes + 0.5:
         return f"{told}. Without this step: {late(without)} in all, instead of {late(schedule.violation_minutes)}."
     fewer = step.replaces.instances - step.plan.instances
-    if fewer > 0:
+    if fewer > 0 and step.utilisation <= 1:
         return f"{told}: {count_of(fewer, 'instance')} fewer will do."
     if step.relieves:
         return f"{told}. Without this step the job would be {busy_words(step)}."

@@ -187,17 +187,17 @@ def learned_words(facts: LearnedFacts) -> dict[str, str]:
 
 
 def _warm_up(facts: WarmUpFacts) -> str:
-    curve = f"from {facts.start_share:.0%} of full speed at the start to full speed in {facts.warm_s:.3g} s"
+    curve = f"from {facts.start_share:.0%} of full speed at the start to full speed in {rounded(facts.warm_s)} s"
     if facts.deployments:
-        return f"{curve}, learnt from {facts.deployments} deployments; before that {facts.declared_s:.3g} s"
+        return f"{curve}, learnt from {facts.deployments} deployments; before that {rounded(facts.declared_s)} s"
     known = count_of(facts.known, "deployment")
     return f"{curve}, declared or assumed of new JVMs; seen in {known}, {MIN_DEPLOYMENTS} are needed"
 
 
 def _learned(number: LearnedNumber) -> str:
-    before = f"{number.declared_s:.3g} s"
+    before = f"{rounded(number.declared_s)} s"
     if number.deployments:
-        return f"{number.seconds:.3g} s, learnt from {number.deployments} deployments; before that {before}"
+        return f"{rounded(number.seconds)} s, learnt from {number.deployments} deployments; before that {before}"
     known = count_of(number.known, "deployment")
     return f"{before}, declared or by default; measured in {known}, {MIN_DEPLOYMENTS} are needed"
 
@@ -208,7 +208,7 @@ def price_words(facts: PriceFacts) -> str:
     what = "instances of each operator"
     if facts.packer:
         what = f"containers{f' and nodes of {facts.site}' if facts.site else ''}, packed by {facts.packer}"
-    return f"{what}; an instance-hour is {facts.instance_per_hour:.4g}"
+    return f"{what}; an instance-hour is {rounded(facts.instance_per_hour, 4)}"
 
 
 def unknown_cost_words(unknown: UnknownCost) -> str:
@@ -274,9 +274,9 @@ def effect(before: ExpectedValues, after: ExpectedValues) -> str:
     """Effect of an edit."""
     priced = ""
     if before.price is not None and after.price is not None:
-        priced = f"a price of {after.price:.3g} instead of {before.price:.3g}, "
+        priced = f"a price of {rounded(after.price)} instead of {rounded(before.price)}, "
     return (
-        f"{after.instance_hours:.3g} instance-hours instead of {before.instance_hours:.3g}, {priced}"
+        f"{rounded(after.instance_hours)} instance-hours instead of {rounded(before.instance_hours)}, {priced}"
         f"{rounded(after.violation_minutes, 2)} min late expected instead of "
         f"{rounded(before.violation_minutes, 2)}, with a probability of {after.violation_probability:.0%} "
         f"instead of {before.violation_probability:.0%}"

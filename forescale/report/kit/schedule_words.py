@@ -51,10 +51,10 @@ def _outcome(schedule: ScalingSchedule) -> str:
         outcome = "no change within the limits does better than the running plan: hold it"
     late, allowed = f"{rounded(schedule.violation_minutes, 2)} min in violation are expected", schedule.allowed_minutes
     if allowed is None:
-        return f"{outcome}; {late}, at a price of {schedule.violation_price_h:.3g} instance-hours each"
+        return f"{outcome}; {late}, at a price of {rounded(schedule.violation_price_h)} instance-hours each"
     if schedule.within_budget:
-        return f"{outcome}; {late}, {allowed:.2g} are allowed"
-    broken = f"the budget is not kept: {late}, {allowed:.2g} are allowed"
+        return f"{outcome}; {late}, {rounded(allowed, 2)} are allowed"
+    broken = f"the budget is not kept: {late}, {rounded(allowed, 2)} are allowed"
     if schedule.violation_minutes <= schedule.own_minutes:
         debt = f"the week before used more than its share, and a minute less costs over {MAX_H:g} instance-hours"
         return f"{broken}; {debt}; {outcome}"
@@ -83,15 +83,15 @@ def step_words(schedule: ScalingSchedule, index: int) -> str:
 
 
 def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[str]:
-    load = ", ".join(f"{rate:.3g}/s at {source}" for source, rate in step.load_per_s.items())
+    load = ", ".join(f"{rounded(rate)}/s at {source}" for source, rate in step.load_per_s.items())
     yield (
         f"p{schedule.quantile * 100:g} of the peak is {load} from {step.stops_at:%a %H:%M} to "
         f"{step.needed_until:%a %H:%M}"
     )
     if step.capacity_per_s is not None and step.capacity_before_per_s is not None:
         yield (
-            f"with {count_of(step.plan.instances, 'instance')} the job carries {step.capacity_per_s:.3g}/s, with "
-            f"{step.replaces.instances} {step.capacity_before_per_s:.3g}/s"
+            f"with {count_of(step.plan.instances, 'instance')} the job carries {rounded(step.capacity_per_s)}/s, with "
+            f"{step.replaces.instances} {rounded(step.capacity_before_per_s)}/s"
         )
     for span in wanted_spans(schedule, step):
         since, until = (datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s))
@@ -131,8 +131,8 @@ def busy_words(step: ScheduledStep) -> str:
 def _amount(schedule: ScalingSchedule, weighed_h: float) -> str:
     """Weighed instance-hours: a price if there is one."""
     if schedule.instance_price_per_hour is None:
-        return f"{weighed_h:.3g} instance-hours"
-    return f"a price of {weighed_h * schedule.instance_price_per_hour:.3g}"
+        return f"{rounded(weighed_h)} instance-hours"
+    return f"a price of {rounded(weighed_h * schedule.instance_price_per_hour)}"
 
 
 def alternative_name(other: Alternative) -> str:
@@ -209,9 +209,14 @@ def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:
 
 
 def impossible(schedule: ScalingSchedule) -> list[Excuse]:
-    """What no plan within the limits does, the farthest beyond its bound first; not why a plan is not smaller."""
+    """What no plan within the limits does, the farthest beyond its bound first, at the load that is farthest; not why a
+    plan is not smaller.
+    """
     beyond = [each for each in schedule.excuses if each.target not in (VIOLATION, HEADROOM, WINDOWS)]
-    return sorted(beyond, key=lambda each: each.bound / each.value if each.value else inf)
+    farthest = dict[tuple[str, str, float], Excuse]()
+    for each in sorted(beyond, key=lambda each: each.bound / each.value if each.value else inf):
+        farthest.setdefault((each.target, each.operator, each.bound), each)
+    return list(farthest.values())
 
 
 def near_words(near: NearRescale) -> str:

@@ -7,8 +7,8 @@ from math import inf
 import pytest
 
 from forescale.report.decision.proposal import Proposal
-from forescale.report.decision.verdict import warnings
-from forescale.report.kit.schedule_words import alternative_words, near_words, schedule_words, step_words
+from forescale.report.decision.verdict import step_reason, warnings
+from forescale.report.kit.schedule_words import alternative_words, impossible, near_words, schedule_words, step_words
 from forescale.report.kit.wording import NBSP
 from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -247,3 +247,24 @@ def test_what_an_earlier_release_recorded__is_shown_as_it_was_worded() -> None:
     old = replace(SCHEDULE, recorded="4 rescales", steps=(replace(STEP, recorded="the peak"),))
     assert (schedule_words(old), step_words(old, 0)) == ("4 rescales", "the peak")
     assert alternative_words(old, Alternative("", 1.0, 0, 0.0, "too late")) == "too late"
+
+
+def test_large_numbers__have_no_exponent() -> None:
+    large = replace(STEP, load_per_s={"source": 17_020_000.0}, capacity_per_s=18e6, capacity_before_per_s=8000.0)
+    schedule = replace(SCHEDULE, steps=(replace(large, violation_minutes_without=0.0, saved_h=1234.0),))
+    words = f"{schedule_words(replace(schedule, allowed_minutes=144.0))} {step_words(schedule, 0)}"
+    for number in ("17,020,000/s at source", "18,000,000/s", "8,000/s", "1,234 instance-hours", ", 144 are allowed"):
+        assert number in words
+
+
+def test_what_no_plan_does_at_several_loads__is_said_of_the_farthest() -> None:
+    missed = [Excuse(plan(9), "p95 latency in s", "", each, 0.01, f"it is {each}", "raise it") for each in (1.1, 1.7)]
+    other = Excuse(plan(8), "max_instances", "", 11.0, 8.0, "it has 11", "raise that")
+    assert impossible(replace(SCHEDULE, excuses=(*missed, other))) == [missed[1], other]
+
+
+def test_fewer_instances_that_fall_behind__are_not_said_to_do() -> None:
+    fewer = replace(STEP, plan=plan(3), replaces=plan(9), violation_minutes_without=0.0)
+    assert "6 instances fewer will do" in step_reason(Proposal("s", replace(SCHEDULE, steps=(fewer,)), MONDAY), 0)
+    full = replace(SCHEDULE, steps=(replace(fewer, utilisation=1.7),))
+    assert "will do" not in step_reason(Proposal("s", full, MONDAY), 0)

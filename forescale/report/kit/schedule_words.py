@@ -16,8 +16,12 @@ from planner.horizon.budget import MAX_H
 from planner.horizon.spans import passed_spans
 from planner.ledger.schedule_rows import ScheduleWords
 from planner.near_rescale import KeptBy, NearRescale
+from planner.provenance import Quantity
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.schedule import HEADROOM, NEARLY_H, NEARLY_MINUTES, VIOLATION, WINDOWS
+
+_LATENCIES = ("max_latency_s", "max_p95_latency_s")
+_LAG_ALONE = "its minutes are those of too much lag, whatever the latency"
 
 
 def schedule_words(schedule: ScalingSchedule) -> str:
@@ -155,7 +159,8 @@ def alternative_name(other: Alternative) -> str:
 def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
     """Why an alternative was not chosen, or from when its plan was."""
     if other.sample_paths:
-        return f"simulated on {count_of(other.sample_paths, 'path')} of the forecast"
+        simulated = f"simulated on {count_of(other.sample_paths, 'path')} of the forecast"
+        return f"{simulated}; {_LAG_ALONE}" if _bounds_latency(schedule) else simulated
     if other.kind is AlternativeKind.ACTING_GUARD:
         return _advising_words(schedule, other)
     if other.more_h is None or other.more_cost_h is None:
@@ -192,6 +197,11 @@ def rescued_words(schedule: ScalingSchedule, other: Alternative) -> str:
     held_h = schedule.current.instances * (schedule.end - schedule.start).total_seconds() / 3600
     added_h = other.cost_instance_hours - held_h
     return f"{instance_hours(added_h)} of them once it falls behind" if added_h > 0.01 * held_h else ""
+
+
+def _bounds_latency(schedule: ScalingSchedule) -> bool:
+    limits = [each.of for each in schedule.basis.stands_on if each.quantity is Quantity.LIMITS]
+    return any(name in _LATENCIES for of in limits for name in of)
 
 
 def _advising_words(schedule: ScalingSchedule, other: Alternative) -> str:

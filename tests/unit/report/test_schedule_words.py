@@ -16,6 +16,7 @@ from planner.decision_basis import BoundedSpan, Cause, CauseKind, DecisionBasis,
 from planner.edit_facts import Edit, ExpectedValues
 from planner.fleet.shortage import QUOTA
 from planner.near_rescale import KeptBy, NearRescale
+from planner.provenance import TOPOLOGY_FILE, Ground, Quantity
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -182,6 +183,16 @@ def test_todays_plan__says_what_of_its_cost_is_added_once_it_falls_behind() -> N
         "117 min more in violation are expected, for a price of 29 more: 130 instance-hours in all, 34.0 of them once "
         "it falls behind (work 3)"
     )
+
+
+def test_a_reactive_scaler__says_that_it_is_not_judged_by_latency() -> None:
+    limits = Ground(Quantity.LIMITS, TOPOLOGY_FILE, ("max_p95_latency_s", "max_instances"))
+    bounded = replace(SCHEDULE, basis=DecisionBasis(stands_on=(limits,)))
+    reactive = Alternative("", 279.0, 6, 0.0, kind=AlternativeKind.REACTIVE, sample_paths=5)
+    assert alternative_words(bounded, reactive).endswith(
+        "; its minutes are those of too much lag, whatever the latency"
+    )
+    assert "latency" not in alternative_words(SCHEDULE, reactive)
 
 
 def test_a_reactive_scaler__says_how_many_paths_it_was_simulated_on() -> None:

@@ -7,15 +7,18 @@ network of n threads, which compute and visit the called services; its throughpu
 callers, never faster than with all its threads.
 
 Assumptions: a request makes its calls sequentially; times satisfy the product form, whose throughput hardly depends on
-more than means. A service with several callers divides its threads among them in the ratio of their calls.
+more than means. Where a service has several callers, each meets the requests of the others there, which arrive as they
+do at saturation.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
+import scipy.optimize
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
@@ -122,14 +125,13 @@ def service_saturation(
     _check(topology, pools, replicas)
     rates_per_s = _rates_per_s(topology, profiles, load_per_s)
     network = _Network(topology, profiles, pools, replicas, rates_per_s, routing)
-    full_per_s = network.full_per_s()
-    loaded = [source for source in topology.sources if rates_per_s[source] > 0]
-    scale = min(full_per_s[source] / rates_per_s[source] for source in loaded)
     own = {name: _own_limit_per_s(pools[name], replicas[name]) for name in topology.order}
     busy = [name for name in topology.order if rates_per_s[name] > 0]
+    bottleneck = min(busy, key=lambda name: own[name] / rates_per_s[name])
+    scale, full_per_s = network.saturated(own[bottleneck] / rates_per_s[bottleneck])
     return ServiceSaturation(
         mst_per_s={source: rates_per_s[source] * scale for source in topology.sources},
-        bottleneck=min(busy, key=lambda name: own[name] / rates_per_s[name]),
+        bottleneck=bottleneck,
         own_limit_per_s=own,
         throughput_per_s=full_per_s,
     )
@@ -144,18 +146,61 @@ class _Network:
     rates_per_s: Mapping[str, float]
     routing: CallRouting
 
-    def full_per_s(self) -> dict[str, float]:
-        """Requests per second of each service with all its threads held."""
+    def saturated(self, most: float) -> tuple[float, dict[str, float]]:
+        """How many times rates_per_s arrive when a source has all its threads held, at most `most`; and requests per
+        second of each service with all its threads held then.
+        """
+
+        def reached(full_per_s: Mapping[str, float]) -> float:
+            return min(full_per_s[name] / self.rates_per_s[name] for name in sources)
+
+        sources = [name for name in self.topology.sources if self.rates_per_s[name] > 0]
+        full_per_s = self.full_per_s(most)
+        # The more the others send, the less gets through: what does at `most` is a lower bound.
+        scale = reached(full_per_s)
+        if scale < most and self._meet:
+            least = scale * (1 - 1e-6)
+            full_per_s = self.full_per_s(
+                scipy.optimize.brentq(lambda at: reached(self.full_per_s(at)) - at, least, most, xtol=1e-6 * most)
+            )
+        return min(reached(full_per_s), most), full_per_s
+
+    @cached_property
+    def _let_in(self) -> int:
+        """Most requests that sources work on at a time. Each makes one call at a time, so no service has more."""
+        return sum(self.pools[name].threads * self.replicas[name] for name in self.topology.sources)
+
+    @cached_property
+    def _most_held(self) -> dict[str, int]:
+        """Of each service, the most threads that are held at a time."""
+        most: dict[str, int] = {}
+        for name in self.topology.order:
+            callers = {stream.upstream for stream in self.topology.inputs(name)}
+            calls = min(self._let_in, sum(most[of] for of in callers)) if callers else self._let_in
+            most[name] = min(self.pools[name].threads * self.replicas[name], calls)
+        return most
+
+    @property
+    def _meet(self) -> bool:
+        """Whether callers, or replicas of one, meet at a service."""
+        return any(
+            len(self.topology.inputs(name)) > 1 or (self.routing is CallRouting.RANDOM and self.replicas[name] > 1)
+            for name in self.topology.order
+        )
+
+    def full_per_s(self, scale: float) -> dict[str, float]:
+        """Requests per second of each service with all its threads held, while others send `scale` times their rate."""
         # The station that callers see: all replicas as one, or one of them.
         seen: dict[str, Floats] = {}
         full_per_s = {}
         for name in reversed(self.topology.order):
-            whole = self._curve(name, self.replicas[name], seen)
+            whole = self._curve(name, self.replicas[name], seen, scale)
             full_per_s[name] = float(whole[-1])
-            seen[name] = whole if self.routing is CallRouting.SHARED else self._curve(name, 1, seen)
+            if self.topology.inputs(name):
+                seen[name] = whole if self.routing is CallRouting.SHARED else self._curve(name, 1, seen, scale)
         return full_per_s
 
-    def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats]) -> Floats:
+    def _curve(self, name: str, replicas: int, seen: Mapping[str, Floats], scale: float) -> Floats:
         """Requests per second of `replicas` replicas of a service with 1, 2 … of their threads held."""
         pool, own_s = self.pools[name], _own_s(self.topology, self.profiles, self.pools, name)
         threads = np.arange(1.0, pool.threads * replicas + 1)
@@ -163,16 +208,21 @@ class _Network:
         together = -(-threads.size // MAX_CUSTOMERS)
         held = np.arange(together, threads.size + together, together, dtype=np.float64)
         stations = []
-        for stream in self.topology.outputs(name):
-            callee = stream.downstream
-            calls = self.profiles[name].selectivity.get(stream.name, 1.0)
+        for callee in dict.fromkeys(stream.downstream for stream in self.topology.outputs(name)):
+            calls = sum(
+                self.profiles[name].selectivity.get(stream.name, 1.0)
+                for stream in self.topology.outputs(name)
+                if stream.downstream == callee
+            )
             if calls > 0:
-                of_all = (
-                    self.rates_per_s[name] * calls / self.rates_per_s[callee] if self.rates_per_s[name] > 0 else 1.0
-                )
-                part = _part_per_s(seen[callee], of_all * replicas / self.replicas[name], held)
                 queues = 1 if self.routing is CallRouting.SHARED else self.replicas[callee]
-                stations += [part * queues / calls] * queues
+                sent_per_s = self.rates_per_s[name] * calls * replicas / self.replicas[name]
+                others_per_s = max(0.0, self.rates_per_s[callee] - sent_per_s) * scale / queues
+                callers = {of.upstream for of in self.topology.inputs(callee)} - {name}
+                threads_beside = pool.threads * (self.replicas[name] - replicas)
+                threads_beside += sum(self._most_held[of] for of in callers)
+                others = np.minimum(threads_beside, self._let_in - held)
+                stations += [_beside_others_per_s(seen[callee], held, others_per_s, others) * queues / calls] * queues
         if pool.cpu_s and pool.cores:
             stations.append(np.minimum(held, pool.cores * replicas) / pool.cpu_s)
             own_s = max(0.0, own_s - pool.cpu_s)
@@ -218,12 +268,28 @@ def _own_s(topology: Topology, profiles: Profiles, pools: Mapping[str, ServicePo
     return max(0.0, own_s)
 
 
-def _part_per_s(curve: Floats, part: float, threads: Floats) -> Floats:
-    """A service's throughput for one caller that holds `threads` requests there and makes the share `part` of its
-    calls.
+def _beside_others_per_s(curve: Floats, held: Floats, others_per_s: float, others: Floats) -> Floats:
+    """A service's throughput for one caller that holds `held` requests there, beside at most `others` of other callers,
+    which arrive at random at others_per_s: their number is a process of births and deaths.
+
+    One server of 1/s, of which the others take half: at most one of theirs is there beside ours, for 1/2 of the time.
+
+    >>> _beside_others_per_s(np.ones(2), np.ones(1), 0.5, np.ones(1)).tolist()
+    [0.75]
     """
     reached = np.concatenate(([0.0], curve))
-    return np.asarray(part * np.interp(threads / part, np.arange(reached.size), reached))
+    if not others_per_s > 0 or not np.isfinite(curve[0]):
+        return np.asarray(np.interp(held, np.arange(reached.size), reached))
+    most = max(0, int(others.max()))
+    together = -(-most // MAX_CUSTOMERS) or 1
+    beside = np.arange(0, most + together, together, dtype=np.float64)
+    there = held[:, None] + beside
+    of_each_per_s = np.interp(there, np.arange(reached.size), reached) / there
+    log_weights = np.cumsum(np.log(others_per_s / (beside[1:] * of_each_per_s[:, 1:])), axis=1)
+    log_weights = np.concatenate((np.zeros((held.size, 1)), log_weights), axis=1)
+    log_weights[:, 1:][beside[1:] > others[:, None]] = -np.inf
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(held * (weights * of_each_per_s).sum(axis=1) / weights.sum(axis=1))
 
 
 def _own_limit_per_s(pool: ServicePool, replicas: int) -> float:

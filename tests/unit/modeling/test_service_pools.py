@@ -171,3 +171,29 @@ def test_saturation__of_calls_to_random_replicas_is_that_of_one_queue_each() -> 
         for routing in CallRouting
     }
     assert told == {CallRouting.SHARED: pytest.approx(2.0), CallRouting.RANDOM: pytest.approx(1.6)}
+
+
+def test_saturation__of_two_callers_that_meet_at_a_service_is_that_of_one_station_visited_twice() -> None:
+    # 4 threads of the gate: .1 s by themselves, then by way of `web` and of `app`, which only pass on, two visits of
+    # .05 s to one thread of the back: exactly one station of .1 s. By mean value analysis with n = 1, 2, 3, 4: waits
+    # .1, .15, .22, .30625 s, throughput 5, 8, 9.375, 9.846/s. The bound that a part of the thread gives each is 7.5.
+    names = ("gate", "web", "app", "back")
+    calls = (Stream("gate", "web"), Stream("gate", "app"), Stream("web", "back"), Stream("app", "back"))
+    twice = Topology("twice", tuple(map(Operator, names)), calls)
+    pools = dict.fromkeys(("web", "app"), ServicePool(4, 0.05)) | {
+        "gate": ServicePool(4, 0.2),
+        "back": ServicePool(1, 0.05),
+    }
+    profiles = {name: OperatorProfile(name, 0.0) for name in names}
+    found = service_saturation(twice, profiles, pools, dict.fromkeys(names, 1), LOAD)
+    assert found.mst_per_s["gate"] == pytest.approx(9.846, rel=0.03)
+
+
+def test_saturation__of_replicas_whose_calls_meet_at_random_is_that_of_one_queue_each() -> None:
+    # 8 threads of the gate, 1 s by themselves and 1 s at one of 5 replicas of the stock, by way of orders that only
+    # pass on: five stations visited 1/5 of the time. Mean value analysis, n = 1 to 8: 1 + queue of one before, so
+    # waits 1, 1.1, 1.210, 1.328, 1.456, 1.593, 1.737, 1.888 s and at last 8 / 2.888 s.
+    pools = {"gate": ServicePool(8, 2.0), "orders": ServicePool(8, 1.0), "stock": ServicePool(1, 1.0)}
+    replicas = {"gate": 1, "orders": 5, "stock": 5}
+    found = service_saturation(CHAIN, PROFILES, pools, replicas, LOAD, CallRouting.RANDOM)
+    assert found.mst_per_s["gate"] == pytest.approx(8 / 2.8885, rel=0.05)

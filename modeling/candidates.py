@@ -4,7 +4,7 @@ Use it to choose among many plans or placements; `evaluate` gives all details of
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -122,18 +122,26 @@ def candidates(
     *,
     change: PlanChange | None = None,
     backlog: Mapping[str, float] | None = None,
+    most_per_s: Floats | None = None,
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> Candidates:
     """loads_per_s: rates per source, shape (loads,), for estimates and reasons. paths_per_s: possible arrivals under
     each load, shape (loads, paths, steps) of step_s seconds, for probabilities. change, backlog: the running plan and
-    waiting tuples, as in `evaluate`; each plan takes over after its downtime. Raises ModelError like `violations`.
+    waiting tuples, as in `evaluate`; each plan takes over after its downtime. most_per_s:
+    what services whose threads wait for calls carry, of all sources together, shape (plans, loads); NaN if unknown.
+    Raises ModelError like `violations`.
     """
     loads = checked_loads(topology, profiles, loads_per_s)
     bounded = bool(targets.latency_bounds_s)
     estimates = evaluate_many(
         topology, profiles, plans, loads_per_s, latency=bounded, arrival_cv2=arrival_cv2, site=site
     )
+    let_through = np.ones(estimates.headroom_factor.shape)
+    if most_per_s is not None:
+        carried = most_per_s / (loads.sum(axis=1) * estimates.headroom_factor)
+        let_through = np.where(np.isfinite(carried) & (carried > 0), carried, 1.0)
+        estimates = replace(estimates, headroom_factor=estimates.headroom_factor * let_through)
     fitting = [number for number in range(len(plans)) if number not in estimates.excuses]
     busiest = np.full((len(plans), len(loads), len(topology.order)), -1)
     if fitting:
@@ -160,6 +168,7 @@ def candidates(
         downtime_s=downtime_s,
         warm_ups=warm_ups,
         backlog_s=waiting_s,
+        let_through=let_through,
         arrival_cv2=arrival_cv2,
         site=site,
     )

@@ -7,6 +7,7 @@ from modeling.arrays import Floats
 from modeling.flow.key_assignment import Unplaced
 from modeling.flow.limits import ContainerLimit, Limit, SiteLimit
 from modeling.flow.resources import Resources
+from modeling.queueing.queues import UNSTABLE
 from modeling.rescaling.plan_change import RescaleEstimate
 from modeling.rescaling.recovery import newest_wait_s, time_to_violation_s
 
@@ -45,6 +46,11 @@ class LatencyEstimate:
     p99_s: float
     slowest_sink: str
     slowest_p95_s: float
+
+    @classmethod
+    def unstable(cls, slowest_sink: str) -> "LatencyEstimate":
+        """Beyond saturation, where the backlog and all latencies grow."""
+        return cls(UNSTABLE, UNSTABLE, UNSTABLE, UNSTABLE, slowest_sink, UNSTABLE)
 
 
 @dataclass(frozen=True)

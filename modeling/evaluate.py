@@ -27,7 +27,6 @@ from modeling.latency.sink_times import ManyLatencies
 from modeling.latency.stream_delays import ManyDelays, StreamDelays
 from modeling.notes import notes
 from modeling.queueing.bursts import Arrivals
-from modeling.queueing.queues import UNSTABLE
 from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 
 _FULL = 1 - 1e-12
@@ -152,8 +151,8 @@ def _latency(
     found = latency_distribution(topology, queues, {name: each.first() for name, each in delays.items()})
     slowest = max(found.at_sink, key=lambda sink: found.at_sink[sink].quantile_s(0.95))
     if not stable:
-        # Beyond saturation the backlog and all latencies grow; the unstable part may be a container or a link.
-        return LatencyEstimate(UNSTABLE, UNSTABLE, UNSTABLE, UNSTABLE, slowest, UNSTABLE)
+        # The unstable part may be a container or a link.
+        return LatencyEstimate.unstable(slowest)
     return LatencyEstimate(
         mean_s=found.of_tuples.mean_s,
         p50_s=found.quantile_s(0.5),

@@ -7,7 +7,7 @@ import numpy as np
 
 from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.services import saturation, service_notes
+from forescale.jobs.services import saturated, saturation, service_notes
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluated_remedy import Packed, Trial, with_room
@@ -102,6 +102,11 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         backlog=terms.backlog,
         percentiles=True,
     )
+    full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
+    through = 1.0
+    if isinstance(full, ServiceSaturation) and np.isfinite(told.headroom_factor):
+        stream_factor, told = told.headroom_factor, saturated(told, full)
+        through = told.headroom_factor / stream_factor
     rng = np.random.default_rng(terms.seed)
     paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in rates_per_s.items()}
     step_s = load.step_s or STEADY_S
@@ -116,15 +121,24 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
         downtime_s=0.0 if told.rescale is None else told.rescale.downtime_s,
         warm_ups=[terms.warm_up] if told.rescale is not None and told.rescale.lost_s else [],
         backlog_s=_waiting_s(told, terms.backlog),
+        let_through=through,
         arrival_cv2=cv2,
         site=site,
     )
     p95_s = None if told.latency is None else told.latency.p95_s
     intervals = estimate_intervals(
-        topology, profiles, plan, rates_per_s, rng, terms.draws, arrival_cv2=cv2, site=site, p95_s=p95_s
+        topology,
+        profiles,
+        plan,
+        rates_per_s,
+        rng,
+        terms.draws,
+        arrival_cv2=cv2,
+        site=site,
+        p95_s=p95_s,
+        let_through=through,
     )
     kept = replace(terms.targets, max_utilisation=terms.targets.max_utilisation or MAX_UTILISATION)
-    full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
     notes = (*told.notes, *load.notes, *(() if full is None else service_notes(full, rates_per_s)))
     return Evaluation(
         estimate=replace(told, notes=notes),

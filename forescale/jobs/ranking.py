@@ -8,12 +8,15 @@ import numpy as np
 from forescale.files.topology import TopologyConfig
 from forescale.jobs.evaluation import STEADY_S, Terms
 from forescale.jobs.evaluation_load import EvaluatedLoad
+from forescale.jobs.services import most_per_s, saturation
 from forescale.report.kit.decision_words import unknown_cost_words
 from forescale.wiring.instance_costs import instance_costs
 from modeling.candidates import Candidates, candidates
 from modeling.flow.scenarios import AS_PROFILED
 from modeling.inputs.operator_profile import Profiles
 from modeling.inputs.physical_plan import PhysicalPlan
+from modeling.inputs.topology import Topology
+from modeling.services.pools import ServiceSaturation, ServiceTerms
 from modeling.uncertainty.parameter_draws import ParameterDraws, parameter_draws
 from planner.ranking import RankedPlan, ranked
 
@@ -49,6 +52,11 @@ def ranking(
     topology, where = config.as_topology(), terms.where
     rates_per_s = {source: np.array([load.rate_per_s[source] for load in loads]) for source in loads[0].rate_per_s}
     paths_per_s = {source: np.stack([_paths(load, source) for load in loads]) for source in loads[0].rate_per_s}
+    full = (
+        []
+        if terms.services is None
+        else [_saturations(topology, profiles, plan, terms.services, loads) for plan in plans.values()]
+    )
     found = candidates(
         topology,
         profiles,
@@ -60,6 +68,7 @@ def ranking(
         terms.targets,
         change=terms.change,
         backlog=terms.backlog,
+        most_per_s=np.array([list(map(most_per_s, each)) for each in full]) if full else None,
         arrival_cv2=loads[0].arrival_cv2,
         site=where.site,
     )
@@ -67,7 +76,18 @@ def ranking(
     before = terms.running or plans.get(against)
     notes = list(map(unknown_cost_words, unknown))
     notes += [note for note in loads[0].notes if note not in notes]
+    notes += sorted({each for of in full for each in of if isinstance(each, str)})
     return Ranking(list(plans), found, ranked(found, costs, before), against if before else "", tuple(notes))
+
+
+def _saturations(
+    topology: Topology,
+    profiles: Profiles,
+    plan: PhysicalPlan,
+    services: ServiceTerms,
+    loads: Sequence[EvaluatedLoad],
+) -> list[ServiceSaturation | str]:
+    return [saturation(topology, profiles, plan, load.rate_per_s, services) for load in loads]
 
 
 def _paths(load: EvaluatedLoad, source: str) -> np.ndarray:

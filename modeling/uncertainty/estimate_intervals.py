@@ -46,11 +46,13 @@ def estimate_intervals(
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
     p95_s: float | None = None,
+    let_through: float = 1.0,
 ) -> EstimateIntervals:
     """Intervals for one plan under one load, from `draws` draws of the parameters.
 
     Latency is from modeling/latency/moments.py; its own error (benchmarks/results/model.md) is not included. p95_s: of
     the estimate that the intervals are of, by whole distributions: draws are scaled by what moments say less or more.
+    let_through: as in `violations`.
     Raises ModelError if plan, load or profiles do not fit the topology.
     """
     plan.check(topology)
@@ -65,7 +67,7 @@ def estimate_intervals(
         low, high = np.quantile(values, edges, method="nearest")
         return float(low), float(high)
 
-    scale, moments = estimates.headroom_factor[:, 0, 0], 1.0
+    scale, moments = estimates.headroom_factor[:, 0, 0] * let_through, 1.0
     if p95_s and np.isfinite(p95_s):
         plain = evaluate_many(topology, profiles, [plan], loads, arrival_cv2=arrival_cv2, site=site).latency
         assert plain is not None
@@ -75,7 +77,7 @@ def estimate_intervals(
         {source: interval(rate * scale) if rate > 0 else (0.0, 0.0) for source, rate in load_per_s.items()},
         {name: interval(estimates.utilisation[:, 0, 0, at]) for at, name in enumerate(estimates.operators)},
         interval(estimates.latency.p95_s[:, 0, 0] * moments),
-        float(estimates.stable[:, 0, 0].mean()),
+        float((scale > 1).mean()),
     )
 
 

@@ -1,7 +1,7 @@
 """Probability that plans miss their targets, over paths of the coming load and draws of the parameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,7 @@ def violations(
     downtime_s: npt.ArrayLike = 0.0,
     warm_ups: Sequence[WarmUp] = (),
     backlog_s: npt.ArrayLike = 0.0,
+    let_through: npt.ArrayLike = 1.0,
     arrival_cv2: float | Arrivals = 1.0,
     site: Site = NOWHERE,
 ) -> Violations:
@@ -62,7 +63,8 @@ def violations(
     source belongs with path m of the others. For several loads, shape (loads, paths, steps). Each path is paired with a
     draw, cyclically if their numbers differ; the draws are the same for all plans and loads, so that differences
     between these are not random. downtime_s: nothing is processed from time 0 on for this long. backlog_s: backlog at
-    time 0, in seconds of full work. Both are one number, one per plan, or one per plan and load. warm_ups: of each plan
+    time 0, in seconds of full work. let_through: what services whose threads wait for calls carry, as a part of what
+    the plan's limits do. All three are one number, one per plan, or one per plan and load. warm_ups: of each plan
     after its downtime; without any, all are warm.
 
     The lag is that of a FIFO fluid queue (Reich 1958; modeling/rescaling/drain.py), which grows by the shortage at the
@@ -87,12 +89,16 @@ def violations(
     waiting_s = np.broadcast_to(_per_load(downtime_s) + queued_s, (len(plans), count))
     if not (np.isfinite(waiting_s) & (waiting_s >= 0)).all():
         raise ModelError("violations: downtime_s and backlog_s are finite numbers of seconds, not below 0")
+    through = np.broadcast_to(_per_load(let_through), (len(plans), count))
     options = EvaluationOptions(latency=bool(targets.latency_bounds_s), arrival_cv2=arrival_cv2, site=site)
     at_once = max(1, CELLS // (scenarios.count * len(topology.order)))
     for begin in range(0, len(plans), at_once):
         at = slice(begin, min(len(plans), begin + at_once))
         estimates = evaluate_scenarios(topology, profiles, plans[at], scenarios, options)
         shape = (at.stop - begin, count, samples, steps)
+        estimates = replace(
+            estimates, headroom_factor=estimates.headroom_factor * np.repeat(through[at], samples * steps, axis=1)
+        )
         late = _late(estimates, targets, shape, step_s, waiting_s[at], warm_ups[at], queued_s[at])
         # If several targets are each missed for part of a step, at least the longest part is missed.
         late[ANY] = np.max(np.stack(list(late.values())), axis=0) if late else np.zeros((at.stop - begin, count, 1, 1))

@@ -82,7 +82,7 @@ def test_evaluate__says_where_the_load_is_beyond_the_threads(capsys: pytest.Capt
     assert "it saturates: gate at 2.564/s; short of threads or CPU: gate" in text
     # The page of --plot has no table of threads.
     assert "note: threads that wait for calls let at most gate 2.564/s through, less than is offered" in text
-    assert "note: headroom, waits, latencies and cores are those of a stream's operators, not of requests" in text
+    assert "note: waits, latencies and cores are those of a stream's operators, not of requests" in text
 
 
 def test_evaluate__answers_the_rest_where_saturation_is_unknown(capsys: pytest.CaptureFixture[str], home: Path) -> None:
@@ -105,3 +105,45 @@ def test_evaluate__of_a_stream_has_no_saturation_by_threads(capsys: pytest.Captu
     counts = {"gate": 1, "orders": 1, "stock": 1}
     assert saturation(capsys, home, home / "stream.yaml", counts) is None
     assert "threads" not in shown(capsys, home, home / "stream.yaml", counts, "--load", "gate=1")
+
+
+def test_evaluate__counts_a_load_beyond_the_threads_as_missed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    # 2 threads of the gate carry 2 / 780 ms = 2.564/s of the 3/s offered: .436/s stay behind.
+    topology = shop(home, evaluated_threads={"gate": 2})
+    text = shown(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8}, "--load", "gate=3", "--json")
+    answer = json.loads(text)[str(home / "plan.json")]
+    assert answer["throughput_per_s"]["gate"] == answer["mst_per_s"]["gate"] == pytest.approx(2 / 0.78)
+    assert answer["excess_per_s"]["gate"] == pytest.approx(3 - 2 / 0.78)
+    assert not answer["stable"]
+    assert answer["violation"]["targets"]["throughput"]["probability"] == 1
+
+
+def test_evaluate__carries_more_with_more_threads_of_each_replica(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    # Twice the threads of calibration carry 16 / 780 ms = 20.5/s at most, where the 8 of then would carry 10.3/s.
+    topology = shop(home, evaluated_threads={"gate": 16})
+    text = shown(capsys, home, topology, {"gate": 1, "orders": 9, "stock": 9}, "--load", "gate=15", "--json")
+    answer = json.loads(text)[str(home / "plan.json")]
+    assert answer["stable"]
+    assert answer["mst_per_s"]["gate"] == pytest.approx(16 / 0.78, rel=0.01)
+    assert answer["violation"]["targets"]["throughput"]["probability"] == 0
+
+
+def test_evaluate__ranks_services_by_what_their_threads_let_through(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    # 7 threads of 780 ms carry 8.97/s of 10/s, 14 would 17.9/s; two replicas of orders and stock 20 and 22/s.
+    topology = shop(home, evaluated_threads={"gate": 7})
+    tight, wide = (home / name for name in ("tight.json", "wide.json"))
+    for path, gates in ((tight, 1), (wide, 2)):
+        counts = {"gate": gates, "orders": 2, "stock": 2}
+        path.write_text(json.dumps({"topology": "shop-services", "parallelism": counts}))
+    plans = ["--plan", str(tight), "--plan", str(wide)]
+    with pytest.raises(SystemExit) as ended:
+        main(["model", "evaluate", str(topology), *plans, "--load", "gate=10", "--json"])
+    captured = capsys.readouterr()
+    assert ended.value.code == 0, captured.err
+    ranking = json.loads(captured.out)["ranking"]
+    assert [Path(each["plan"]).name for each in ranking] == ["wide.json", "tight.json"]
+    assert [each["probability"] for each in ranking] == [0, 1]

@@ -60,7 +60,8 @@ class Station:
     E[X²]/E[X] of batches at random times. Arrays by kind have shape (kinds,). levels, squares: of the fluctuating rate
     of work and, where streams have unlike service times, of squared ones, as single values. burst_weight: share of the
     tuples that arrive in bursts, None without bursts; burst_weights: of those of each stream. pauses: of each instance.
-    waiting: share of those who would wait for one server that do, by kind; less than 1 where several calls are at once.
+    waiting: share of those who would wait for one server that do, by kind; less than 1 where several calls are at once,
+    besides: how many others then begin with a tuple's.
     leaving: of the output streams that inputs make unlike numbers of. polled_s: interval of a source's polls.
     """
 
@@ -82,6 +83,7 @@ class Station:
     waiting: Floats | None = None
     leaving: Mapping[str, Leaving] = field(default_factory=dict)
     polled_s: float = 0.0
+    besides: float = 0.0
 
     def waits(self) -> "list[Kind]":
         """Waits and services at each kind of instance."""
@@ -117,6 +119,7 @@ class Station:
             sizes,
             pauses,
             self.polled_s,
+            self.besides,
         )
 
 
@@ -124,7 +127,7 @@ class Station:
 class Kind:
     """Equal instances. waits: of a tuple or its batch, in and between bursts if there are any. batches: in which tuples
     arrive, with the fields of StationBatches. pauses: share of the tuples held up by each, and the longest wait.
-    polled_s: as of the station.
+    polled_s, besides: as of the station.
     """
 
     weight: float
@@ -136,6 +139,7 @@ class Kind:
     batches: tuple[tuple[float, float, Batches], ...]
     pauses: tuple[tuple[float, float], ...] = ()
     polled_s: float = 0.0
+    besides: float = 0.0
 
     @property
     def longest_s(self) -> float:
@@ -187,7 +191,9 @@ class Kind:
         found = (1 - sum(part for part, _, _ in self.batches)) * np.prod(beside, axis=0)
         for number, (part, _, sizes) in enumerate(self.batches):
             others = [each for at, each in enumerate(beside) if at != number]
-            found = found + part * sizes.transform(service) * np.prod(others, axis=0)
+            share, behind = sizes.beyond(self.besides)
+            within = 1 - share + share * behind.transform(service)
+            found = found + part * within * np.prod(others, axis=0)
         return np.asarray(found)
 
 
@@ -256,6 +262,7 @@ def stations(
             return np.array(np.broadcast_to(np.asarray(each, dtype=float), like.shape)[0, :, 0])
 
         batch = of_kinds(arriving.batch(slice(None), thin)) if arriving.batches else None
+        calls, service_s = flow.profile.calls, flow.profile.service_s
         batches = tuple(
             StationBatches(
                 float(each.part.flat[0]),
@@ -282,10 +289,11 @@ def stations(
             {name: float(each.flat[0]) for name, each in arriving.burst_weights.items()},
             flow.profile.all_pauses,
             None
-            if (calls := flow.profile.calls) is None
-            else of_kinds(calls.waiting_share(flow.profile.service_s, loads.by_plan(loads.busy))),
+            if calls is None
+            else calls.waiting_share(service_s, of_kinds(loads.busy), 1.0 if batch is None else batch),
             leaving(flow, loads),
             arriving.polled_s,
+            0.0 if calls is None else calls.besides(service_s),
         )
     return found
 

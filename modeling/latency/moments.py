@@ -406,11 +406,12 @@ def _of_kinds(queues: _Queues, profile: OperatorProfile, arriving: Arriving, at:
         moments = [in_bursts.moment(power) for power in (1, 2, 3)]
         waits = [Moments(*(each[state] for each in moments)) for state in (0, 1)]
     if profile.calls is not None:
-        share = profile.calls.waiting_share(profile.service_s, queues.busy)
+        batch = arriving.batch(at, queues.thin) if arriving.batches else 1.0
+        share = profile.calls.waiting_share(profile.service_s, queues.busy, batch)
         waits = [wait * share for wait in waits]
     if arriving.batches:
         within = (
-            _polled(queues, arriving, at) if arriving.polled_s > 0 else _within_batches(queues, shape, arriving, at)
+            _polled(queues, arriving, at) if arriving.polled_s > 0 else _within_batches(queues, profile, arriving, at)
         )
         waits = [wait + within for wait in waits]
     if queues.service_s.shape[1] > 1:
@@ -432,17 +433,19 @@ def _polled(queues: _Queues, arriving: Arriving, at: slice) -> Moments:
     return Moments(mean_s, mean_s**2 + variance_s2, mean_s**3 + 3 * mean_s * variance_s2)
 
 
-def _within_batches(queues: _Queues, shape: ServiceShape | None, arriving: Arriving, at: slice) -> Moments:
+def _within_batches(queues: _Queues, profile: OperatorProfile, arriving: Arriving, at: slice) -> Moments:
     """Waits for members of a tuple's own batch, and waits of other tuples for a regular batch."""
+    besides = 0.0 if profile.calls is None else profile.calls.besides(profile.service_s)
     busy, service_s, cs2 = queues.busy, queues.service_s, queues.cs2
-    third = two_moment(1.0, cs2, shape).third
+    third = two_moment(1.0, cs2, profile.shape).third
     own: list[tuple[Floats, Moments]] = []
     beside: list[Moments] = []
     rest: Floats = np.ones((1, 1, 1))
     for each in arriving.batches:
         sizes = each.at(at, queues.thin)
         part, regular = kinds_of_plans(each.part, at), kinds_of_plans(each.regular, at)
-        own.append((part, Moments(*sizes.waited(service_s, 1 + cs2, third))))
+        share, behind = sizes.beyond(besides)
+        own.append((part, Moments(*behind.waited(service_s, 1 + cs2, third)) * share))
         used = busy * part * regular
         chance, longest_s = firing_waits(sizes.of_tuple, service_s, used, busy - used)
         beside.append(_evenly_within(chance, longest_s))

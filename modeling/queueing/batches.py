@@ -60,6 +60,25 @@ class Batches:
         each = np.asarray(ways, dtype=float)
         return Batches(np.maximum(self.mean / each, 1.0), np.maximum(self.of_tuple / each, 1.0))
 
+    def beyond(self, besides: float) -> "tuple[Floats, Batches]":
+        """Share of the tuples with at least so many members of their batch before them, and sizes of batches without
+        these; of even and geometric sizes, others lie between.
+
+        >>> share, sizes = Batches.sized(20.0).beyond(9.0)
+        >>> float(share), float(sizes.mean)
+        (0.55, 11.0)
+        """
+        if besides <= 0:
+            return np.ones_like(self.of_tuple), self
+        mean, of_tuple = np.maximum(self.mean, 1.0), np.maximum(self.of_tuple, 1.0)
+        varied = np.clip((of_tuple - mean) / np.maximum(mean - 1, _EQUAL), 0.0, 1.0)
+        even = (1 - varied) * np.maximum(1 - besides / of_tuple, 0.0)
+        varied = varied * (1 - 1 / mean) ** besides
+        share = even + varied
+        weight = even / np.maximum(share, 1e-300)
+        fewer = (1 - weight) * mean + weight * np.maximum(mean - besides, 1.0)
+        return share, Batches.between(fewer, (1 - weight) * of_tuple + weight * np.maximum(of_tuple - besides, 1.0))
+
     def before(self) -> tuple[Floats, Floats, Floats]:
         """E[J], E[J²], E[J³] of the number J of members before a tuple; third and fourth moments of sizes as for a
         gamma.

@@ -81,6 +81,42 @@ def test_latency__is_that_of_several_calls_at_once(concurrency: int, utilisation
     assert told.operators["enrich"].wait_s == pytest.approx(np.mean(took_s) - 0.1 - calls.least_s / 50, abs=0.005)
 
 
+def _wait_of_batches_s(size: int, calls: Calls, utilisation: float) -> float:
+    """Mean wait of a tuple for one of its calls: M^X/M/c. As many batches take the number of calls from n or less to
+    more than n as calls end at n + 1.
+    """
+    per_s = utilisation / calls.least_s / size
+    chance = np.zeros(calls.concurrency + 400 * size)
+    chance[0] = 1.0
+    for number in range(chance.size - 1):
+        risen_per_s = per_s * chance[max(0, number - size + 1) : number + 1].sum()
+        chance[number + 1] = risen_per_s * calls.call_s / min(number + 1, calls.concurrency)
+    chance /= chance.sum()
+    there, before = np.arange(chance.size)[:, None], np.arange(size)
+    behind = np.maximum(there + before - calls.concurrency + 1, 0)
+    return float((chance[:, None] * behind).sum() / size * calls.least_s)
+
+
+@pytest.mark.parametrize("utilisation", [0.3, 0.7])
+@pytest.mark.parametrize(("size", "concurrency"), [(5, 10), (20, 10), (50, 30), (20, 2)])
+def test_latency__of_tuples_made_of_one_that_call_together_is_that_of_batches(
+    size: int, concurrency: int, utilisation: float
+) -> None:
+    calls = Calls(concurrency, 0.1)
+    topology = Topology("two", (Operator("split"), Operator("enrich")), (Stream("split", "enrich"),))
+    profiles = {
+        "split": OperatorProfile("split", 1e-6, selectivity={"split->enrich": float(size)}),
+        "enrich": OperatorProfile("enrich", 0.0, calls=calls),
+    }
+    plan = PhysicalPlan("two", {"split": 1, "enrich": 1})
+    load = {"split": utilisation / calls.least_s / size}
+    told = evaluate(topology, profiles, plan, load, percentiles=True)
+    took_s = 0.1 + _wait_of_batches_s(size, calls, utilisation)
+    assert told.latency is not None
+    assert told.latency.mean_s == pytest.approx(took_s, rel=0.1)
+    assert told.latency_s == pytest.approx(took_s, rel=0.1)
+
+
 def test_work_about_as_long_as_a_call__is_said_to_get_less_through() -> None:
     # 50 ms of work and one call of 100 ms at once: a tuple each max(work, call), 1 / .1167 s
     calls, rng = Calls(1, 0.1), np.random.default_rng(1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 
 from modeling.errors import ModelError
 
@@ -184,6 +185,12 @@ class Topology:
         for name in reversed(self.order):
             found[name] = frozenset(self.readers(name)).union(*(found[each] for each in self.readers(name)))
         return found
+
+    @cached_property
+    def forks(self) -> frozenset[str]:
+        """Operators whose tuples of two readers or more may meet again."""
+        ways = {name: [self.reached[each] | {each} for each in self.readers(name)] for name in self.order}
+        return frozenset(name for name, each in ways.items() if any(one & two for one, two in combinations(each, 2)))
 
     @cached_property
     def order(self) -> tuple[str, ...]:

@@ -37,29 +37,34 @@ class StreamBatches:
     """Batches in which tuples of one stream arrive; arrays of shape (plans or 1, scenarios).
 
     part: share of all input. whole: batches before routing, as far as their tuples wait for each other. receivers:
-    number of instances served in turn, None if hashed. regular: share that arrives at regular times, 0 to 1.
+    number of instances served in turn, None if hashed. regular: share that arrives at regular times, 0 to 1. others: of
+    a tuple's batch, how many came by other ways, whose turns have nothing to do with each other.
     """
 
     part: Floats
     whole: Batches
     receivers: Floats | None
     regular: Floats
+    others: Floats
 
     def at(self, plans: slice, thin: Floats) -> Batches:
         """Batches at one instance of each kind; arguments as in Arriving.at."""
         whole = Batches(kinds_of_plans(self.whole.mean, plans), kinds_of_plans(self.whole.of_tuple, plans))
-        return whole.thinned(thin) if self.receivers is None else whole.routed(kinds_of_plans(self.receivers, plans))
+        if self.receivers is None:
+            return whole.thinned(thin)
+        return whole.routed(kinds_of_plans(self.receivers, plans), kinds_of_plans(self.others, plans))
 
     @property
     def arrays(self) -> tuple[Floats | None, ...]:
-        return self.part, self.whole.mean, self.whole.of_tuple, self.receivers, self.regular
+        return self.part, self.whole.mean, self.whole.of_tuple, self.receivers, self.regular, self.others
 
     def taken(self, plans: Plans) -> "StreamBatches":
-        part, mean, of_tuple, regular = (
-            _of_plans(each, plans) for each in (self.part, self.whole.mean, self.whole.of_tuple, self.regular)
+        part, mean, of_tuple, regular, others = (
+            _of_plans(each, plans)
+            for each in (self.part, self.whole.mean, self.whole.of_tuple, self.regular, self.others)
         )
         receivers = None if self.receivers is None else _of_plans(self.receivers, plans)
-        return StreamBatches(part, Batches(mean, of_tuple), receivers, regular)
+        return StreamBatches(part, Batches(mean, of_tuple), receivers, regular, others)
 
 
 def _of_plans(each: Floats, plans: Plans) -> Floats:
@@ -169,13 +174,15 @@ class Arriving:
 @dataclass(frozen=True)
 class _Train:
     """Tuples that arrived in a batch and departed one by one: sizes, seconds between two tuples, and the share at
-    regular times; shape (plans or 1, scenarios). origins: operators that made the batches.
+    regular times; shape (plans or 1, scenarios). origins: operators that made the batches. some: share of their tuples
+    of which this way has any.
     """
 
     sizes: Batches
     apart_s: Floats
     regular: Floats
     origins: frozenset[str]
+    some: Floats = field(default_factory=lambda: np.ones((1, 1)))
 
 
 @dataclass(frozen=True)
@@ -247,7 +254,7 @@ class Variability:
             # All arrivals since an instance's last poll come at once.
             sizes = Batches.sized(loads.by_plan(flow.entering_per_s) / loads.parallelism * polling.interval_s)
             ones = np.ones((1, 1))
-            arriving.batches.append(StreamBatches(ones, sizes, ones, ones))
+            arriving.batches.append(StreamBatches(ones, sizes, ones, ones, np.zeros((1, 1))))
             arriving.polled_s = polling.interval_s
             train = _Train(sizes, loads.apart_s * loads.parallelism, ones, frozenset({flow.name}))
         return arriving, Carried.arriving([[1 + more]]), Carried.arriving(1 + more / loads.parallelism), train
@@ -262,7 +269,7 @@ class Variability:
         squares: Floats = np.zeros((1, 1))
         arrivals: list[tuple[Floats, Carried]] = []
         alone: list[tuple[Floats, Carried]] = []
-        batches: dict[tuple[frozenset[str], Grouping], list[tuple[Floats, _BatchedStream, Floats | None]]] = {}
+        batches: dict[tuple[frozenset[str], Grouping], list[tuple[Floats, _BatchedStream, Floats | None, int]]] = {}
         levels: list[tuple[Floats, Floats, Levels]] = []
         for stream in streams:
             before, part, work = self._passed[stream.upstream], loads.part(stream.name), loads.work(stream.name)
@@ -282,10 +289,11 @@ class Variability:
             squares = squares + part**2 / senders
             hashed = stream.grouping is Grouping.FIELDS
             short: Floats = np.ones((1, 1))
-            if (batched := _batched_stream(stream, before, out, made)) is not None:
+            forks = stream.upstream in self._topology.forks
+            if (batched := _batched_stream(stream, before, out, made, forks=forks)) is not None:
                 alike = batches.setdefault((batched.train.origins, stream.grouping), [])
-                alike.append((part, batched, None if hashed else receivers))
-                short = 1 + (1 - batched.train.regular) * (batched.waiting(loads.apart_s).of_tuple - 1)
+                alike.append((part, batched, None if hashed else receivers, len(arrivals)))
+                short = 1 + (1 - batched.train.regular) * (batched.waiting(loads.apart_s)[0].of_tuple - 1)
             # What makes others wait is the variance of work: of tuples that take k times as long it is k² times.
             weight = part * work**2
             if hashed:
@@ -303,10 +311,20 @@ class Variability:
         arriving.several = 1 / squares - 1
         trains: list[tuple[Floats, _Train]] = []
         for alike in batches.values():
-            part, batched = _meeting([(each, one) for each, one, _ in alike])
+            part, batched, others = _meeting([(each, one) for each, one, *_ in alike])
             trains.append((part, batched.train))
-            waiting = batched.waiting(loads.apart_s)
-            arriving.batches.append(StreamBatches(part, waiting, alike[0][2], batched.train.regular))
+            hidden = sum(
+                each * arrivals[at][1].hidden(loads.used, loads.memory_s) for each, _, _, at in alike
+            ) / np.maximum(part, 1e-12)
+            waiting, met = batched.waiting(loads.apart_s, 1 / (1 + hidden))
+            if (waiting.of_tuple > 1).any():
+                arriving.batches.append(StreamBatches(part, waiting, alike[0][2], batched.train.regular, met))
+            for (*_, at), (_, one, *_), more in zip(alike, alike, others, strict=True):
+                # Over long spans, what comes by other ways comes more or less at the same time.
+                together = 1 + more / one.train.sizes.of_tuple
+                arrivals[at] = arrivals[at][0], arrivals[at][1].varying(together)
+                if one_by_one:
+                    alone[at] = alone[at][0], alone[at][1].varying(together)
         if levels:
             arriving.of_tuples, arriving.levels, arriving.of_squares = (
                 _mixed([(part * work**power, each) for part, work, each in levels]) for power in (0, 1, 2)
@@ -336,6 +354,9 @@ class Variability:
         return given.ca2(loads.used, loads.memory_s)
 
 
+_ALL = 1e-6
+"""Ways that all tuples but so few take are taken by all."""
+
 _NEARLY_CONSTANT = 0.15
 """cs2 from which the correction for constant services in line vanishes."""
 
@@ -362,24 +383,34 @@ def _mixed(parts: Sequence[tuple[Floats, Mixed]]) -> Mixed:
 
 @dataclass(frozen=True)
 class _BatchedStream:
-    """Batches of a stream before it is read: those made at once, and all that arrived one after the other."""
+    """Batches of a stream before it is read: those made at once, and all that arrived one after the other. others: of
+    a tuple's batch, how many come by other ways.
+    """
 
     at_once: Batches
     train: _Train
+    others: Floats = field(default_factory=lambda: np.zeros((1, 1)))
 
-    def waiting(self, apart_s: Floats) -> Batches:
-        """Batches as far as their tuples wait for each other, if all instances together take apart_s per tuple."""
-        after = self.train.sizes.of_tuple - self.at_once.of_tuple
+    def waiting(self, apart_s: Floats, seen: Floats | float = 0.0) -> tuple[Batches, Floats]:
+        """Batches as far as their tuples wait for each other, if all instances together take apart_s per tuple; and the
+        part of `others`. seen: weight of the spans over which other ways bring theirs.
+        """
+        after = self.train.sizes.of_tuple - self.at_once.of_tuple - self.others
         # Also safe for two numbers close to 0.
         sooner = np.minimum(self.train.apart_s, apart_s)
         lasting = np.where(apart_s > 0, 1 - sooner / np.where(apart_s > 0, apart_s, 1.0), 1.0)
-        more = self.at_once.of_tuple - 1 + after * lasting
+        met = self.others * np.maximum(lasting, seen)
+        more = self.at_once.of_tuple - 1 + after * lasting + met
         part = more / np.maximum(self.train.sizes.of_tuple - 1, 1e-12)
-        return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more)
+        return Batches.between(1 + (self.train.sizes.mean - 1) * part, 1 + more), met
 
 
-def _batched_stream(stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats) -> _BatchedStream | None:
-    """Batches of a stream; None if tuples arrive one by one."""
+def _batched_stream(
+    stream: Stream, before: _Passed, rate_per_s: Floats, made: Floats, *, forks: bool
+) -> _BatchedStream | None:
+    """Batches of a stream; None if tuples arrive one by one. forks: whether they meet others that were made with them;
+    then each is a batch of one until then.
+    """
     windowed, origins = before.profile.windowed.get(stream.name), frozenset({before.profile.operator})
     if windowed is not None:
         if windowed.fires_every_s is None:
@@ -389,33 +420,45 @@ def _batched_stream(stream: Stream, before: _Passed, rate_per_s: Floats, made: F
         return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.ones((1, 1)), origins))
     cv2 = before.profile.selectivity_cv2.get(stream.name, 0.0)
     if before.train is None:
-        if not (cv2 or (made > 1).any()):
+        if not (cv2 or (made > 1).any() or forks):
             return None
-        sizes = Batches.sized(made, cv2)
-        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1)), origins))
+        sizes = Batches.sized(np.maximum(made, 1.0) if forks and not cv2 else made, cv2)
+        some = np.minimum(made / np.maximum(sizes.mean, 1e-12), 1.0)
+        return _BatchedStream(sizes, _Train(sizes, np.zeros((1, 1)), np.zeros((1, 1)), origins, some))
     at_once, train = Batches.sized(made, cv2), before.train
     kept = train.sizes.thinned(np.minimum(made, 1.0))
     each = np.maximum(made, 1.0)
     sizes = Batches.between(kept.mean * each, at_once.of_tuple + each * (kept.of_tuple - 1))
     apart_s = train.apart_s / np.maximum(made, 1e-12)
-    return _BatchedStream(at_once, _Train(sizes, apart_s, train.regular, train.origins))
+    some = np.minimum(train.some * train.sizes.mean * made / np.maximum(sizes.mean, 1e-12), 1.0)
+    return _BatchedStream(at_once, _Train(sizes, apart_s, train.regular, train.origins, some))
 
 
-def _meeting(streams: Sequence[tuple[Floats, _BatchedStream]]) -> tuple[Floats, _BatchedStream]:
-    """Streams whose batches were made of the same tuples, as arms of a diamond, as one: their trains meet again."""
+def _meeting(streams: Sequence[tuple[Floats, _BatchedStream]]) -> tuple[Floats, _BatchedStream, Sequence[Floats]]:
+    """Streams whose batches were made of the same tuples, as arms of a diamond, as one: their trains meet again. Also,
+    how many tuples of the others come with one of each stream.
+    """
     if len(streams) == 1:
-        return streams[0]
+        return *streams[0], [np.zeros((1, 1))]
     whole = np.asarray(sum(part for part, _ in streams))
     # Where nothing flows, all count alike.
     weights = [np.where(whole > 0, part / np.maximum(whole, 1e-12), 1 / len(streams)) for part, _ in streams]
-    sizes = [each.train.sizes for _, each in streams]
-    # With a batch of one stream come as many tuples of the others as their rates say.
-    per_batch = [size.mean / np.maximum(weight, 1e-12) for size, weight in zip(sizes, weights, strict=True)]
-    of_tuple = sum(
-        weight * (size.of_tuple - size.mean + every)
-        for weight, size, every in zip(weights, sizes, per_batch, strict=True)
-    )
-    merged = Batches.between(np.minimum.reduce(per_batch), np.asarray(of_tuple))
+    sizes, some = [each.train.sizes for _, each in streams], [each.train.some for _, each in streams]
+    made = [share * size.mean for share, size in zip(some, sizes, strict=True)]
+    # Ways that few tuples take: as even as that can be, as if each was for others, where not all go more than one way.
+    few = [share < 1 - _ALL for share in some]
+    ways = np.asarray(sum(np.where(one, share, 0.0) for one, share in zip(few, some, strict=True)))
+    once = np.floor(ways + _ALL)
+    besides = once * np.maximum(2 * ways - once - 1, 0.0) / np.maximum(ways, 1e-12)
+    of_few = np.asarray(sum(np.where(one, each, 0.0) for one, each in zip(few, made, strict=True)))
+    of_all = np.asarray(sum(made)) - of_few
+    others = [
+        np.where(one, of_all + besides * of_few / np.maximum(ways, 1e-12), of_all - each + of_few)
+        for one, each in zip(few, made, strict=True)
+    ]
+    of_tuple = sum(weight * (size.of_tuple + more) for weight, size, more in zip(weights, sizes, others, strict=True))
+    any_way = np.maximum(np.minimum(ways, 1.0), np.asarray(of_all > 0, dtype=np.float64))
+    merged = Batches.between((of_all + of_few) / np.maximum(any_way, 1e-12), np.asarray(of_tuple))
 
     def mean(each: Sequence[Floats]) -> Floats:
         return np.asarray(sum(weight * one for weight, one in zip(weights, each, strict=True)))
@@ -425,7 +468,9 @@ def _meeting(streams: Sequence[tuple[Floats, _BatchedStream]]) -> tuple[Floats, 
         mean([each.at_once.mean for _, each in streams]), mean([each.at_once.of_tuple for _, each in streams])
     )
     regular = mean([each.train.regular for _, each in streams])
-    return whole, _BatchedStream(at_once, _Train(merged, lasting_s / merged.mean, regular, streams[0][1].train.origins))
+    origins = streams[0][1].train.origins
+    train = _Train(merged, lasting_s / merged.mean, regular, origins, any_way)
+    return whole, _BatchedStream(at_once, train, mean(others)), others
 
 
 def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
@@ -438,6 +483,9 @@ def _coupled(trains: Sequence[tuple[Floats, _Train]]) -> _Train:
         np.asarray(sum(weight * train.apart_s for weight, (_, train) in zip(weights, trains, strict=True))),
         np.asarray(sum(weight * train.regular for weight, (_, train) in zip(weights, trains, strict=True))),
         frozenset().union(*(train.origins for _, train in trains)),
+        np.asarray(
+            sum(part * train.some for part, train in trains) / np.maximum(sum(part for part, _ in trains), 1e-12)
+        ),
     )
 
 

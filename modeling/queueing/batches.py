@@ -55,10 +55,13 @@ class Batches:
         of_tuple = 1 + kept * (self.of_tuple - 1)
         return Batches.between(kept * self.mean / np.maximum(some, 1e-300), of_tuple)
 
-    def routed(self, ways: npt.ArrayLike) -> "Batches":
-        """Parts of batches at one of `ways` receivers served in turn."""
-        each = np.asarray(ways, dtype=float)
-        return Batches(np.maximum(self.mean / each, 1.0), np.maximum(self.of_tuple / each, 1.0))
+    def routed(self, ways: npt.ArrayLike, others: npt.ArrayLike = 0.0) -> "Batches":
+        """Parts of batches at one of `ways` receivers served in turn. others: of a tuple's batch, how many have turns
+        of their own.
+        """
+        each, beside = np.asarray(ways, dtype=float), np.asarray(others, dtype=float)
+        own, met = np.maximum((self.of_tuple - beside) / each, 1.0), beside / each
+        return Batches(np.maximum((self.mean - beside) / each, 1.0) + met / 2, own + met)
 
     def beyond(self, besides: float) -> "tuple[Floats, Batches]":
         """Share of the tuples with at least so many members of their batch before them, and sizes of batches without

@@ -68,15 +68,23 @@ class Carried(NamedTuple):
         by, added = np.asarray(factor, dtype=float), np.asarray(more, dtype=float)
         return Carried(self.long_ca2 * by + added, self.memory2_s2, self.even_ca2 * by + added, self.sharp)
 
+    def varying(self, factor: npt.ArrayLike) -> "Carried":
+        """A stream that is so many times as variable over long spans, as one of several that vary together."""
+        return self._replace(long_ca2=self.long_ca2 * np.asarray(factor, dtype=float))
+
     def ca2(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike) -> Floats:
         """Effective ca2 at a station with this utilisation (at most 1) and memory, for Kraemer and Langenbach-Belz's
         wait.
 
         Near saturation it is that of long spans; with longer upstream memories, that of the upstream services.
         """
-        ratio = np.sqrt(self.memory2_s2) / np.maximum(np.asarray(memory_s, dtype=float), 1e-12)
-        hidden = np.asarray(utilisation, dtype=float) * ratio * (1 + self.sharp * ratio)
+        hidden = self.hidden(utilisation, memory_s)
         return np.asarray((self.long_ca2 + hidden * self.even_ca2) / (1 + hidden))
+
+    def hidden(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike) -> Floats:
+        """Weight of short spans beside 1 of long ones at a station with this utilisation and memory."""
+        ratio = np.sqrt(self.memory2_s2) / np.maximum(np.asarray(memory_s, dtype=float), 1e-12)
+        return np.asarray(np.asarray(utilisation, dtype=float) * ratio * (1 + self.sharp * ratio))
 
     def ca2_in_line(self, utilisation: npt.ArrayLike, memory_s: npt.ArrayLike, cs2: npt.ArrayLike) -> Floats:
         """ca2 if one instance feeds exactly one: after constant services at least as long, constant services never

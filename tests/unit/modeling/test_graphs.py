@@ -5,6 +5,8 @@ Simulated means and p95s: the cases of `python benchmarks/queueing.py --graphs`,
 
 from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from modeling.estimate import Estimate
@@ -16,6 +18,9 @@ from modeling.inputs.polling import Polling
 from modeling.inputs.site import ContainerSize, Site
 from modeling.inputs.topology import Grouping, Operator, Stream, Topology
 from modeling.queueing.bursts import Arrivals, Bursts
+from tests.unit.modeling.lindley import Floats, departures_s
+
+Ints = npt.NDArray[np.int64]
 
 BURSTS = Bursts(0.2, 4.0, 2.0)
 
@@ -80,6 +85,74 @@ def test_batches_of_one_tuple__meet_again_where_a_diamond_joins(
     profiles["s"] = OperatorProfile("s", 0.002, arms, selectivity_cv2=varied)
     topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
     assert_simulated(topology, profiles, {"s": 10.0}, simulated_ms)
+
+
+@pytest.mark.parametrize("per_s", [100.0, 300.0])
+def test_copies_that_meet_at_once__are_batches_of_two(per_s: float) -> None:
+    # M^X/M/1 with X = 2: a tuple stays for (1 + E[X²]/E[X]) / 2 · s / (1 − ρ) = 1.5 · 1.35 ms / (1 − ρ).
+    profiles = profiled(s=1e-7, x=1e-7, y=1e-7, j=0.00135)
+    topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
+    plan = PhysicalPlan("graph", dict.fromkeys(profiles, 1))
+    estimate = evaluate(topology, profiles, plan, {"s": per_s}, percentiles=True)
+    assert estimate.latency is not None
+    took_s = 1.5 * 0.00135 / (1 - 2 * per_s * 0.00135)
+    assert estimate.latency.mean_s == pytest.approx(took_s, rel=0.02)
+    assert estimate.latency_s == pytest.approx(took_s, rel=0.02)
+
+
+def test_tuples_that_go_either_way__do_not_meet() -> None:
+    # Half of them each way, one by one: M/M/1, a tuple stays for 2.7 ms / (1 − .81).
+    profiles = profiled(x=1e-7, y=1e-7, j=0.0027) | {"s": OperatorProfile("s", 1e-7, {"s->x": 0.5, "s->y": 0.5})}
+    topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
+    estimate = evaluate(topology, profiles, PhysicalPlan("graph", dict.fromkeys(profiles, 1)), {"s": 300.0})
+    assert estimate.latency_s == pytest.approx(0.0027 / (1 - 0.81), rel=0.01)
+
+
+def _copied_ms(arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int) -> tuple[float, float]:
+    """Mean and p95 of copies of 300 tuples a second over these arms, each round robin over its instances, that meet
+    again; all exponential, by Lindley's recursion.
+    """
+    rng = np.random.default_rng(7)
+
+    def passed(arrivals_s: Floats, at: Ints, service_s: float) -> Floats:
+        left_s, services_s = np.empty_like(arrivals_s), rng.exponential(service_s, arrivals_s.size)
+        for instance in range(at.max() + 1):
+            its = np.flatnonzero(at == instance)
+            its = its[np.argsort(arrivals_s[its], kind="stable")]
+            left_s[its] = departures_s(arrivals_s[its], services_s[its])
+        return left_s
+
+    begun_s = np.cumsum(rng.exponential(1 / 300, 150_000))
+    met_s, turns = [], []
+    for service_s, count in zip(arms_s, instances, strict=True):
+        sender = np.arange(begun_s.size) % count
+        met_s.append(passed(begun_s, sender, service_s))
+        turn = np.empty(begun_s.size, dtype=np.int64)
+        for instance in range(count):
+            its = np.flatnonzero(sender == instance)
+            turn[its] = (np.arange(its.size) + instance) % joins
+        turns.append(turn)
+    took_s = passed(np.concatenate(met_s), np.concatenate(turns), join_s) - np.tile(begun_s, len(arms_s))
+    return 1000 * float(took_s.mean()), 1000 * float(np.quantile(took_s, 0.95))
+
+
+@pytest.mark.parametrize(
+    ("arms_s", "instances", "join_s", "joins"),
+    [
+        ((0.003, 0.003), (2, 2), 0.0013, 1),
+        ((0.003, 0.003, 0.003), (2, 2, 2), 0.0009, 1),
+        ((0.0055, 0.0029), (4, 2), 0.004, 3),
+    ],
+)
+def test_copies_of_a_tuple__wait_for_each_other_where_they_meet(
+    arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int
+) -> None:
+    arms = dict(zip("xyz", arms_s, strict=False))
+    profiles = profiled(s=1e-7, **arms, j=join_s)
+    topology = graph(profiles, *(("s", arm) for arm in arms), *((arm, "j") for arm in arms))
+    parallelism = {"s": 1, **dict(zip(arms, instances, strict=True)), "j": joins}
+    simulated_ms = _copied_ms(arms_s, instances, join_s, joins)
+    assert_simulated(topology, profiles, {"s": 300.0}, simulated_ms, parallelism)
 
 
 def test_streams_that_carry_nothing__meet_without_a_number_that_is_none() -> None:

@@ -9,6 +9,7 @@ from modeling.excuse import Excuse
 from modeling.inputs.physical_plan import PhysicalPlan
 from modeling.rescaling.instance_changes import InstanceChanges, instance_changes
 from planner.pricing.instance_cost import HourlyCost, InstanceCost, hourly_cost
+from planner.pricing.site_prices import FREE, SitePrices
 
 _DIGITS = 9
 """Rounding, so that floating-point noise breaks no ties."""
@@ -42,25 +43,37 @@ class RankedPlan:
 
 
 def ranked(
-    candidates: Candidates, costs: Mapping[str, InstanceCost], running: PhysicalPlan | None = None
+    candidates: Candidates,
+    costs: Mapping[str, InstanceCost],
+    running: PhysicalPlan | None = None,
+    prices: SitePrices = FREE,
 ) -> tuple[RankedPlan, ...]:
     """Best first: by the joint probability of missing any target, then cost, then instances that the change from
     `running` starts, stops and moves, then headroom, then input order.
 
-    costs: by operator; if they give no total, instances are counted. A plan that does not fit the topology comes last.
+    costs: by operator; if they give no total, instances are counted. prices: of the containers and nodes of plans that
+    all have a packing, where instances have none. A plan that does not fit the topology comes last. Raises PlanError
+    for a node without a price beside others that have one.
     """
     probability, headroom = candidates.probability(), candidates.headroom
+    instances_priced = any(each.price_per_hour is not None for each in costs.values())
+    by_container = prices.known and not instances_priced and all(plan.packing for plan in candidates.plans)
+    if by_container:
+        prices.check(container.node for plan in candidates.plans for container in plan.packing if container.node)
     found = []
     for number, plan in enumerate(candidates.plans):
         cost = hourly_cost(plan.parallelism, costs)
+        if by_container:
+            cost = replace(cost, price=prices.per_hour(plan.packing))
         change = None if running is None else instance_changes(running, plan)
         often, room = _rounded(float(probability[number])), _rounded(float(headroom[number]))
         found.append(RankedPlan(number, plan, often, room, cost, _weighed(plan, cost), change))
+    cheaper = "use fewer or cheaper containers" if by_container else "lower its parallelism"
     misfits = candidates.estimates.excuses
     first, *others = sorted(found, key=lambda one: (one.number in misfits, *one.key))
     return (
         replace(first, excuse=misfits.get(first.number)),
-        *(replace(one, excuse=misfits.get(one.number) or _excuse(candidates, one, first)) for one in others),
+        *(replace(one, excuse=misfits.get(one.number) or _excuse(candidates, one, first, cheaper)) for one in others),
     )
 
 
@@ -74,7 +87,7 @@ def _weighed(plan: PhysicalPlan, cost: HourlyCost) -> tuple[tuple[float, str], .
     return tuple(known[:1] if cost.price else known) or ((float(plan.instances), "instances"),)
 
 
-def _excuse(candidates: Candidates, one: RankedPlan, first: RankedPlan) -> Excuse:
+def _excuse(candidates: Candidates, one: RankedPlan, first: RankedPlan, cheaper: str) -> Excuse:
     if one.probability > first.probability:
         return candidates.missed(one.number, first.number)
     certain = "misses its targets for certain, as the best does, and "
@@ -85,9 +98,7 @@ def _excuse(candidates: Candidates, one: RankedPlan, first: RankedPlan) -> Excus
         if amount > least:
             more = f" ({amount / least - 1:+.1%})" if least else ""
             reason = f"{since}costs {amount:.4g} {unit} where the best costs {least:.4g}{more}"
-            return Excuse(
-                one.plan, "cost", "", amount, least, reason, "lower its parallelism as far as the targets allow"
-            )
+            return Excuse(one.plan, "cost", "", amount, least, reason, f"{cheaper} as far as the targets allow")
     if one.change is not None and first.change is not None and one.change.total > first.change.total:
         reason = f"{since}at the same cost changes more: {one.change}, the best {first.change}"
         value, bound = float(one.change.total), float(first.change.total)

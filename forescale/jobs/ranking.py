@@ -77,7 +77,9 @@ def ranking(
     notes = list(map(unknown_cost_words, unknown))
     notes += [note for note in loads[0].notes if note not in notes]
     notes += sorted({each for of in full for each in of if isinstance(each, str)})
-    return Ranking(list(plans), found, ranked(found, costs, before), against if before else "", tuple(notes))
+    return Ranking(
+        list(plans), found, ranked(found, costs, before, where.prices), against if before else "", tuple(notes)
+    )
 
 
 def _saturations(

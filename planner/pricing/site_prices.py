@@ -35,3 +35,7 @@ class SitePrices:
         return len(packing) * (self.container_per_hour or 0.0) + sum(
             self.node_per_hour.get(node, 0.0) for node in nodes
         )
+
+
+FREE = SitePrices()
+"""No prices."""

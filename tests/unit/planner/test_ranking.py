@@ -11,7 +11,9 @@ from modeling.inputs.targets import Targets
 from modeling.inputs.topology import Operator, Stream, Topology
 from modeling.rescaling.instance_changes import InstanceChanges
 from modeling.uncertainty.parameter_draws import ParameterDraws
+from planner.errors import PlanError
 from planner.pricing.instance_cost import InstanceCost
+from planner.pricing.site_prices import SitePrices
 from planner.ranking import RankedPlan, ranked
 
 PAIR = Topology("pair", (Operator("read"), Operator("count")), (Stream("read", "count"),))
@@ -118,3 +120,19 @@ def test_a_plan_of_no_such_topology__is_last_with_its_own_excuse() -> None:
     found = ranked(judged(PhysicalPlan("trio", {"read": 1}), pair(1), rate=1000.0), {})
     assert order(found) == [1, 0]
     assert "plan of topology 'trio' is none of 'pair'" in reason(found[1])
+
+
+def test_plans_in_priced_containers__go_by_what_these_cost() -> None:
+    # Containers of .2 an hour, nodes of .5 and .3: three on both nodes cost 3 · .2 + .8 = 1.4, two on one 2 · .2 + .5.
+    prices = SitePrices(0.2, {"near": 0.5, "far": 0.3})
+    both, one = on("near", "far", "far"), on("near", "near")
+    first, second = ranked(judged(both, one, rate=100.0), {}, prices=prices)
+    assert (first.number, first.cost.price, second.cost.price) == (1, pytest.approx(0.9), pytest.approx(1.4))
+    assert reason(second).endswith("costs 1.4 an hour where the best costs 0.9 (+55.6%)")
+    assert second.excuse is not None
+    assert second.excuse.remedy == "use fewer or cheaper containers as far as the targets allow"
+
+
+def test_node_without_a_price_beside_others__is_refused() -> None:
+    with pytest.raises(PlanError, match="node far has no price, and near have"):
+        ranked(judged(on("near", "far"), on("near", "near"), rate=100.0), {}, prices=SitePrices(0.2, {"near": 0.5}))

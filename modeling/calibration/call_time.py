@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from modeling.calibration.operator_sample import OperatorSample
+from modeling.calibration.spans import spans
 from modeling.inputs.operator_profile import OperatorProfile, Profiles
 from modeling.inputs.topology import Topology
 
@@ -22,8 +23,6 @@ OPEN = 0.1
 """Share of the time below which an operator does not itself wait for room downstream."""
 ERROR = 0.05
 """Relative error of a call's time: full spans still have moments in which calls are free."""
-
-_Spans = Mapping[float | None, Sequence[OperatorSample]]
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,11 @@ def full_while_idle(
     one sender, one is named only if the others are not full.
     """
     found: dict[str, FullWhileIdle] = {}
-    spans: defaultdict[float | None, list[OperatorSample]] = defaultdict(list)
     full_at: defaultdict[str, set[float | None]] = defaultdict(set)
-    for sample in samples:
-        spans[sample.began_s].append(sample)
-    for began_s, span in spans.items():
+    for span in spans(samples):
         of: defaultdict[str, list[OperatorSample]] = defaultdict(list)
-        for sample in span:
-            of[sample.operator].append(sample)
+        for at in span:
+            of[samples[at].operator].append(samples[at])
         for name in topology.order:
             senders = [stream.upstream for stream in topology.inputs(name)]
             if not senders or not of[name]:
@@ -86,7 +82,7 @@ def full_while_idle(
                 busy = max(_worked_s(sample) / sample.span_s for sample in of[name])
             if waiting < WAITING or elsewhere or busy >= IDLE or _most(of[name], "backpressured_s") >= OPEN:
                 continue
-            full_at[name].add(began_s)
+            full_at[name].update(sample.began_s for sample in of[name])
             if per_s > 0 and (name not in found or per_s > found[name].per_s):
                 found[name] = FullWhileIdle(per_s, busy, waiting)
     return {name: replace(full, full_at=frozenset(full_at[name])) for name, full in found.items()}

@@ -50,7 +50,7 @@ never waits for tuples."""
 OTHER_JOB = "of another job: "
 """Before the name of a task that is none of the job's operators."""
 
-_Row = tuple[str, float | None]
+_Row = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,11 @@ def cpu_apart(samples: Sequence[OperatorSample], sources: Collection[str] = (), 
     """
     rows: dict[_Row, list[int]] = defaultdict(list)
     every = list(samples)
+    with_start = [at for at, sample in enumerate(samples) if sample.began_s is not None]
+    span = dict(zip(with_start, span_numbers([samples[at] for at in with_start]).tolist(), strict=True))
     for at, sample in enumerate(samples):
         if sample.container is not None and sample.container_cpu_s is not None:
-            row = rows[sample.container, sample.began_s]
+            row = rows[sample.container, span.get(at)]
             if not row and sample.beside:
                 row += range(len(every), len(every) + len(sample.beside))
                 every += _tasks_beside(sample)
@@ -327,7 +329,7 @@ def _fit(
     used_s = np.maximum(total_s, 1e-9)
     pace_s = _pace_error(tuples @ prior_s / used_s, alike) * used_s
     error_s = np.hypot(ROW_ERROR * used_s, waking_s if apart else 0.0)
-    every = _Use(tuples, span_s, total_s, error_s, pace_s, numbered([samples[row[0]].began_s for row in rows]))
+    every = _Use(tuples, span_s, total_s, error_s, pace_s, span_numbers([samples[row[0]] for row in rows]))
     _, _, idle = every.added_up(alike).solved(prior, measured(0.0, IDLE_ERROR))
     per_tuple_s, unsure_s, _ = every.solved(prior, replace(idle, error=IDLE_ERROR * ROW_ERROR))
     cores_s = [(samples[row[0]].container_cores or 0.0) * samples[row[0]].span_s for row in rows]

@@ -17,6 +17,7 @@ from modeling.calibration.measured import Measured, measured
 from modeling.calibration.operator_sample import OperatorSample
 from modeling.calibration.sifting import Sifted
 from modeling.calibration.sittings import widened_by_pace
+from modeling.calibration.spans import span_numbers
 from modeling.inputs.topology import Topology
 
 SIGNIFICANT = 0.05
@@ -70,15 +71,15 @@ class Waking:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight; tuples, and the start of
-    the span, not a number if unknown. instances: number. mean_idle, mean_s: of all tuples.
+    """Samples relative to their instance's mean: idle share, busy seconds per tuple, weight; tuples, and the number of
+    the span. instances: number. mean_idle, mean_s: of all tuples.
     """
 
     idle: Floats
     longer_s: Floats
     weights: Floats
     tuples: Floats
-    began_s: Floats
+    span: Floats
     instances: int
     mean_idle: float = 0.0
     mean_s: float = np.inf
@@ -88,12 +89,12 @@ class _Compared:
         cls, parts: Sequence[Sequence[Floats]], instances: int, mean_idle: float = 0.0, mean_s: float = np.inf
     ) -> "_Compared":
         """parts: `of_samples` of several, put together."""
-        idle, longer_s, weights, tuples, began_s = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return cls(idle, longer_s, weights, tuples, began_s, instances, mean_idle, mean_s)
+        idle, longer_s, weights, tuples, span = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return cls(idle, longer_s, weights, tuples, span, instances, mean_idle, mean_s)
 
     @property
     def of_samples(self) -> tuple[Floats, ...]:
-        return self.idle, self.longer_s, self.weights, self.tuples, self.began_s
+        return self.idle, self.longer_s, self.weights, self.tuples, self.span
 
     @property
     def leaves_service(self) -> bool:
@@ -112,7 +113,7 @@ class _Compared:
         root, pace = np.sqrt(self.weights), np.sqrt(self.tuples)
         left = root * (self.longer_s - slope_s * self.idle)
         # Beside the slope the means were fitted.
-        design, span = np.column_stack([root * self.idle, pace]), numbered(self.began_s.tolist())
+        design, span = np.column_stack([root * self.idle, pace]), numbered(self.span.tolist())
         widening, free = widened_by_pace(design, left, pace, span, np.array([[1.0, 0.0]]), freedom)
         return measured(slope_s, float(np.sqrt(left @ left / freedom / spread * widening)), free), free
 
@@ -124,11 +125,13 @@ def waking(topology: Topology, sets: Mapping[str, Sifted], tuples: Mapping[str, 
     samples are weighted by tuples over the squared service time, to which the variance is proportional. Operators with
     several inputs are left out, since their mix may change with the load.
     """
+    span = span_numbers([sample for kept in sets.values() for sample in kept.used]).astype(np.float64)
+    ends = np.cumsum([len(kept.used) for kept in sets.values()])[:-1]
     apart = {
         name: found
-        for name, kept in sets.items()
+        for (name, kept), number in zip(sets.items(), np.split(span, ends), strict=True)
         if len(topology.inputs(name)) == 1
-        and (found := _compared(kept, tuples[name])) is not None
+        and (found := _compared(kept, tuples[name], number)) is not None
         and found.leaves_service
     }
     if not apart:
@@ -145,7 +148,7 @@ def waking(topology: Topology, sets: Mapping[str, Sifted], tuples: Mapping[str, 
     return Waking(each, frozenset(showing))
 
 
-def _compared(kept: Sifted, tuples: Floats) -> _Compared | None:
+def _compared(kept: Sifted, tuples: Floats, span: Floats) -> _Compared | None:
     """Compare the samples of one operator; None if no instance was sampled at several loads. How long instances waited
     for a core is estimated, and the estimate changes with the load: samples of much waiting are not compared.
     """
@@ -164,8 +167,8 @@ def _compared(kept: Sifted, tuples: Floats) -> _Compared | None:
         each_s = np.array([samples[at].busy_s for at in places]) / counts
         mean_s = float(np.average(each_s, weights=counts))
         means.append((float(counts.sum()), float(np.average(idle, weights=counts)), mean_s))
-        began_s = np.array([np.nan if samples[at].began_s is None else samples[at].began_s for at in places])
-        parts.append((idle - np.average(idle, weights=counts), each_s - mean_s, counts / mean_s**2, counts, began_s))
+        longer_s = each_s - mean_s
+        parts.append((idle - np.average(idle, weights=counts), longer_s, counts / mean_s**2, counts, span[places]))
     if not parts:
         return None
     of_all = np.array(means)

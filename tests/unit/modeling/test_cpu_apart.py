@@ -364,6 +364,22 @@ def test_polls_that_find_nothing__are_no_work_of_the_tuples_that_a_source_takes_
     assert apart.idle_cores.value == pytest.approx(0.0145, abs=0.003)
 
 
+@pytest.mark.parametrize("later_s", [0.0, 0.4])
+def test_instances_that_are_read_a_little_later__share_the_cpu_of_their_container(later_s: float) -> None:
+    # 2 and 1 ms of CPU a tuple and .04 cores without work, as reported by both; 10 s each.
+    samples = [
+        replace(each, began_s=100.0 * at + later_s * (each.operator == "b"))
+        for at, rate in enumerate((40.0, 90.0, 150.0))
+        for each in _at(rate, 0.0)
+    ]
+    apart = cpu_apart(samples)
+    assert apart.idle_cores is not None
+    assert apart.idle_cores.value == pytest.approx(0.04, rel=0.1)
+    for name, cpu_s in (("a", 0.002), ("b", 0.001)):
+        of = [each for each in apart.samples if each.operator == name]
+        assert sum(each.cpu_s or 0.0 for each in of) == pytest.approx(cpu_s * 2800, rel=0.1)
+
+
 def test_what_a_full_container_hides__is_told_by_one_that_has_cores_left() -> None:
     # A tuple of b computes 1 ms and waits 9 for a call. At 50/s two instances beside a (4 ms) take .3 of a core; at
     # full load all that b is busy for counts as waiting for the core, as it would without calls.

@@ -8,7 +8,8 @@ import pytest
 from modeling.calibration.calibrated import Calibrated, calibrated
 from modeling.calibration.measured import measured
 from modeling.calibration.operator_sample import OperatorSample
-from modeling.calibration.waking import Waking
+from modeling.calibration.sifting import sifted
+from modeling.calibration.waking import Waking, waking
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.topology import Operator, Stream, Topology
 
@@ -169,3 +170,15 @@ def test_a_tuple__takes_at_least_what_it_computes_however_long_waking_takes() ->
     sample = replace(busy("b", 10_000, 10.0, 0.0), cpu_s=4.0)
     found = Waking(measured(0.002, 0.0001), frozenset("b")).without(sample, 10_000)
     assert found.busy_s == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(("waited", "told"), [(0.05, True), (0.25, False)])
+def test_samples_that_waited_for_a_core__tell_nothing_of_waking(waited: float, told: bool) -> None:
+    """How long they waited is an estimate that changes with the load, as waking does: of a quarter of the busy time, it
+    need be off by 8 % only to make 4.1 ms of 4.
+    """
+    apart = [one for one in at_loads(1000, 4000, 6000, wake_s=0.0005) if one.operator == "b"]
+    counted = [replace(one, busy_s=one.busy_s / (1 - waited)) for one in apart]
+    tuples = np.array([one.records_in for one in apart])
+    found = waking(LINE, {"b": sifted(apart, counted=counted)}, {"b": tuples})
+    assert (found is not None) == told

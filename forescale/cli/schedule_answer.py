@@ -229,5 +229,5 @@ def edit_answer(made: ProposedSchedule) -> EditAnswer:
 
 def _change(made: ProposedSchedule, edit: Edit) -> str:
     step = made.entry.schedule.steps[edit.step - 1]
-    was = "" if edit.was_at is None else f" instead of {brief(edit.was_plan)} at {edit.was_at:%a %H:%M}"
-    return f"{step.plan.brief()} at {step.deploy_at:%a %H:%M}{was}"
+    was = "" if edit.was_at is None else f" instead of {brief(edit.was_plan)} at {edit.was_at:%a %H:%M} UTC"
+    return f"{step.plan.brief()} at {step.deploy_at:%a %H:%M} UTC{was}"

@@ -69,7 +69,7 @@ def _broken(proposal: Proposal) -> str:
     first, *others = broken.values()
     more = f"; {len(others)} more" if others else ""
     why = "" if schedule.basis.edit is not None else f" No change within the limits prevents that ({LIMITS})."
-    return f"planning.windows is not kept: {first}{more}.{why}"
+    return f"planning.windows is not kept: {first} {proposal.local.name}{more}.{why}"
 
 
 def _words(proposal: Proposal, span: BoundedSpan) -> str:

@@ -140,7 +140,7 @@ def too_late(schedule: ScalingSchedule, first: ScheduledStep, local: LocalTime =
         f"It is too late for a review of {duration(schedule.review_s)} (planning.review_s): the load comes sooner. "
         f"Without an answer {count_of(first.replaces.instances, 'instance')} "
         f"{'runs' if first.replaces.instances == 1 else 'run'} on; a late approval deploys the step at once, until "
-        f"{local.moment(first.needed_until)}."
+        f"{local.moment(first.needed_until)} {local.name}."
     )
 
 

@@ -285,8 +285,8 @@ def effect(before: ExpectedValues, after: ExpectedValues) -> str:
 
 def edit_words(edit: Edit, plan: str, at: datetime | None) -> str:
     """Who changed what, why, and past which limits. plan, at: of the edited step now."""
-    was = f" instead of {brief(edit.was_plan)} at {edit.was_at:%a %H:%M}" if edit.was_at is not None else ""
-    change = f"{plan} at {at:%a %H:%M}{was}" if at is not None else plan
+    was = f" instead of {brief(edit.was_plan)} at {edit.was_at:%a %H:%M} UTC" if edit.was_at is not None else ""
+    change = f"{plan} at {at:%a %H:%M} UTC{was}" if at is not None else plan
     overrides = f", which overrides: {'; '.join(map(str, edit.overridden))}" if edit.overridden else ""
     return f"edited by {edit.by}: {change}" + (f" ({edit.why})" if edit.why else "") + overrides
 

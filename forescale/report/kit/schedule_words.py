@@ -90,7 +90,7 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
     load = ", ".join(f"{rounded(rate)}/s at {source}" for source, rate in step.load_per_s.items())
     yield (
         f"p{schedule.quantile * 100:g} of the peak is {load} from {step.stops_at:%a %H:%M} to "
-        f"{step.needed_until:%a %H:%M}"
+        f"{step.needed_until:%a %H:%M} UTC"
     )
     if step.capacity_per_s is not None and step.capacity_before_per_s is not None:
         yield (
@@ -99,7 +99,7 @@ def _for_its_load(schedule: ScalingSchedule, step: ScheduledStep) -> Iterator[st
         )
     for span in wanted_spans(schedule, step):
         since, until = (datetime.fromtimestamp(at_s, UTC) for at_s in (span.start_s, span.end_s))
-        yield f"planning.windows wants {bound_words(span)} from {since:%a %H:%M} to {until:%a %H:%M}"
+        yield f"planning.windows wants {bound_words(span)} from {since:%a %H:%M} to {until:%a %H:%M} UTC"
     without, late = step.violation_minutes_without, schedule.violation_minutes
     if without > late + NEARLY_MINUTES:
         yield f"without this step {rounded(without)} min in violation are expected, with it {rounded(late, 2)}"
@@ -181,7 +181,7 @@ def alternative_words(schedule: ScalingSchedule, other: Alternative) -> str:
         verb, excuse = "is", "as good as what was chosen"
     if other.chosen_from:
         moments = " and ".join(f"{moment:%a %H:%M}" for moment in other.chosen_from)
-        return f"is chosen from {moments} on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
+        return f"is chosen from {moments} UTC on; all the time it {verb} {excuse} ({brief(other.parallelism)})"
     rescued = rescued_words(schedule, other)
     # A bare number would be of what stands before it: a price, or minutes.
     named = schedule.instance_price_per_hour is None and other.more_h > NEARLY_H

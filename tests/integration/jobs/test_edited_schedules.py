@@ -92,7 +92,7 @@ def test_an_edit__is_a_schedule_of_its_own_with_what_it_costs(
     containers = [each for each in made.basis.stands_on if each.quantity is Quantity.CONTAINERS]
     assert containers
     assert stands_on_words(containers) in Path(told["report"]).read_text(encoding="utf-8")
-    when = f"{begin:%a %H:%M}"
+    when = f"{begin:%a %H:%M} UTC"
     assert told["change"] == f"read 1 · count 8 at {when} instead of read 1 · count 7 at {when}"
     own = steps_of(settings, told["schedule_id"])
     assert counts(own) == [2, 8, 2]

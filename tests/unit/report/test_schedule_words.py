@@ -59,8 +59,8 @@ HOLD = Alternative(
 
 def test_a_step__says_its_load_what_the_job_carries_and_the_minutes_that_it_spares() -> None:
     assert step_words(SCHEDULE, 0) == (
-        "p95 of the peak is 8.5/s at source from Mon 06:05 to Mon 09:00; with 10 instances the job carries 9/s, with 4 "
-        "3/s; without this step 117 min in violation are expected, with it 2.5"
+        "p95 of the peak is 8.5/s at source from Mon 06:05 to Mon 09:00 UTC; with 10 instances the job carries 9/s, "
+        "with 4 3/s; without this step 117 min in violation are expected, with it 2.5"
     )
 
 
@@ -70,7 +70,7 @@ def evening(from_hour: float, **bounds: dict[str, int]) -> ScalingSchedule:
 
 
 def test_a_step_for_a_span__names_what_people_want_in_it() -> None:
-    assert "; planning.windows wants at least 9 instances of work from Mon 06:30 to Mon 08:00; " in step_words(
+    assert "; planning.windows wants at least 9 instances of work from Mon 06:30 to Mon 08:00 UTC; " in step_words(
         evening(6.5, least={"work": 9}), 0
     )
     # The plan before keeps that, too: it is not why the step is there.
@@ -82,13 +82,13 @@ def test_a_span_that_a_schedule_breaks__is_a_warning_with_what_runs_instead() ->
     (told,) = warnings(Proposal("s", evening(6, least={"work": 9}), MONDAY))
     assert told.replace(NBSP, " ").startswith(
         "planning.windows is not kept: at least 9 instances of work on Mon 2 Mar 06:00–08:00, and work has 3 on Mon 2 "
-        "Mar 06:00–06:05. No change within the limits prevents that (max_instances, max_step, "
+        "Mar 06:00–06:05 UTC. No change within the limits prevents that (max_instances, max_step, "
     )
     assert warnings(Proposal("s", evening(6.5, least={"work": 9}), MONDAY)) == ()
     assert "at most 5 instances of work" in warnings(Proposal("s", evening(6.5, most={"work": 5}), MONDAY))[0]
     two = evening(6, least={"work": 9})
     two = replace(two, basis=DecisionBasis(bounded=2 * two.basis.bounded))
-    assert "–06:05; 1 more. No change" in warnings(Proposal("s", two, MONDAY))[0]
+    assert "–06:05 UTC; 1 more. No change" in warnings(Proposal("s", two, MONDAY))[0]
 
 
 def test_a_step_that_spares_no_minutes_and_saves_nothing__says_how_busy_the_plan_before_would_be() -> None:
@@ -137,7 +137,7 @@ def test_an_edit_a_quota_and_a_close_rescale__are_part_of_the_reasons() -> None:
     before, after = ExpectedValues(70.0, 4.0, 0.2), ExpectedValues(72.0, 2.5, 0.1)
     edit = Edit("anna", "a fair", "s0", 1, at(7), {"source": 1, "work": 5}, before=before, after=after)
     edited = replace(SCHEDULE, basis=DecisionBasis(edit=edit))
-    change = "edited by anna: source 1 · work 9 at Mon 06:00 instead of source 1 · work 5 at Mon 07:00 (a fair)"
+    change = "edited by anna: source 1 · work 9 at Mon 06:00 UTC instead of source 1 · work 5 at Mon 07:00 UTC (a fair)"
     assert schedule_words(edited).startswith(f"{change}; 72 instance-hours instead of 70, ")
     assert step_words(edited, 0).startswith(f"{change}; p95 of the peak")
     near = NearRescale("calls", at(6), 8, "orders", 16, 20.0, kept_by=KeptBy.NOW)
@@ -224,7 +224,7 @@ def test_what_advising_costs__is_a_price_where_plans_have_one() -> None:
 def test_a_candidate_that_is_chosen__says_from_when_and_what_it_would_mean_all_the_time() -> None:
     chosen = replace(HOLD, kind=AlternativeKind.CANDIDATE, name="a.json", chosen_from=(at(6), at(18)))
     assert alternative_words(SCHEDULE, chosen) == (
-        "is chosen from Mon 06:00 and Mon 18:00 on; all the time it means 117 min more in violation are expected "
+        "is chosen from Mon 06:00 and Mon 18:00 UTC on; all the time it means 117 min more in violation are expected "
         "(work 3)"
     )
 

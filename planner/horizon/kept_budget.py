@@ -61,6 +61,8 @@ def best_kept(question: Question, prices: Prices, allowed: float | None, own: fl
     found, now = question.search(prices, allowed, minutes_of)
     several = [found.turns, (), *question.others(found.turns)]
     tried |= dict.fromkeys(turns for each in several for turns in question.adapted(each))
+    # Without a change no limit is passed.
+    tried |= {(): None}
     judged = [question.judge(turns, now) for turns in tried if question.admitted(turns)]
 
     def rank(one: Found) -> tuple[float, bool, float]:

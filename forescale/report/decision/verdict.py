@@ -11,6 +11,7 @@ from forescale.report.kit.schedule_words import (
     bound_words,
     busy_words,
     impossible,
+    late_at_a_price,
     rescued_words,
     schedule_words,
     step_words,
@@ -175,7 +176,7 @@ def _why(proposal: Proposal) -> str:
         return schedule_words(schedule)
     if schedule.steps:
         return ""
-    if proposal.breaks_budget:
+    if proposal.breaks_budget or late_at_a_price(schedule):
         return "No plan within the limits does better than today's."
     return "Today's plan keeps the budget, and no change is worth its rescale."
 

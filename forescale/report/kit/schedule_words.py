@@ -20,6 +20,7 @@ from planner.provenance import Quantity
 from planner.scaling_schedule import Alternative, AlternativeKind, ScalingSchedule, ScheduledStep
 from planner.schedule import HEADROOM, NEARLY_H, NEARLY_MINUTES, VIOLATION, WINDOWS
 
+NEARLY_NEVER = 0.01
 _LATENCIES = ("max_latency_s", "max_p95_latency_s")
 _LAG_ALONE = "its minutes are those of too much lag, whatever the latency"
 
@@ -30,6 +31,12 @@ def schedule_words(schedule: ScalingSchedule) -> str:
         return schedule.recorded
     lacking = short_words(schedule)
     return "; ".join((_outcome(schedule), *([lacking] if lacking else []), *map(near_words, schedule.crowded)))
+
+
+def late_at_a_price(schedule: ScalingSchedule) -> bool:
+    """Whether a schedule whose minutes have a price, and no budget, is late for more than NEARLY_NEVER of them."""
+    minutes = (schedule.end - schedule.start).total_seconds() / 60
+    return schedule.allowed_minutes is None and schedule.violation_minutes > NEARLY_NEVER * minutes
 
 
 def short_words(schedule: ScalingSchedule) -> str:
@@ -49,7 +56,7 @@ def _outcome(schedule: ScalingSchedule) -> str:
     if count:
         verb = "follows" if count == 1 else "follow"
         outcome = f"{count_of(count, 'rescale')} {verb} the forecast over {span_h:.3g} h"
-    elif schedule.within_budget:
+    elif schedule.within_budget and not late_at_a_price(schedule):
         outcome = "the running plan carries the forecast, and no change is worth its rescale: hold it"
     else:
         outcome = "no change within the limits does better than the running plan: hold it"

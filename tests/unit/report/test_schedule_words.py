@@ -124,6 +124,11 @@ def test_a_step_that_spares_no_minutes__says_what_it_saves_in_hours_or_in_money(
             "are expected, at a price of 0.01 instance-hours each",
         ),
         (
+            {"steps": (), "allowed_minutes": None, "violation_price_h": 0.01, "violation_minutes": 1360.0},
+            "no change within the limits does better than the running plan: hold it; 1,360 min in violation are "
+            "expected, at a price of 0.01 instance-hours each",
+        ),
+        (
             {"steps": (), "basis": DecisionBasis(Rung.GUARD, (Cause(CauseKind.NO_HISTORY, detail="it is lost"),))},
             "no basis for a plan: the running plan is held and only the guard acts: it is lost",
         ),

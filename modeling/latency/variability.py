@@ -50,9 +50,11 @@ class StreamBatches:
     def at(self, plans: slice, thin: Floats) -> Batches:
         """Batches at one instance of each kind; arguments as in Arriving.at."""
         whole = Batches(kinds_of_plans(self.whole.mean, plans), kinds_of_plans(self.whole.of_tuple, plans))
+        others = kinds_of_plans(self.others, plans)
         if self.receivers is None:
-            return whole.thinned(thin)
-        return whole.routed(kinds_of_plans(self.receivers, plans), kinds_of_plans(self.others, plans))
+            # Where streams are read by key, copies of a tuple have the same key.
+            return whole.thinned(thin, others / np.maximum(whole.of_tuple - others, 1.0))
+        return whole.routed(kinds_of_plans(self.receivers, plans), others)
 
     @property
     def arrays(self) -> tuple[Floats | None, ...]:

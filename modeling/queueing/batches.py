@@ -47,12 +47,14 @@ class Batches:
         """
         return cls(np.clip(mean, (1 + of_tuple) / 2, of_tuple), np.asarray(of_tuple))
 
-    def thinned(self, share: npt.ArrayLike) -> "Batches":
-        """Non-empty parts of batches at one receiver that gets each tuple with probability `share`."""
-        kept = np.asarray(share, dtype=float)
+    def thinned(self, share: npt.ArrayLike, alike: npt.ArrayLike = 0.0) -> "Batches":
+        """Non-empty parts of batches at one receiver that gets each tuple with probability `share`, and with it as many
+        others as are `alike`.
+        """
+        kept, along = np.asarray(share, dtype=float), np.asarray(alike, dtype=float)
         with np.errstate(divide="ignore", under="ignore"):
-            some = -np.expm1(self.mean * np.log1p(-np.minimum(kept, 1.0)))
-        of_tuple = 1 + kept * (self.of_tuple - 1)
+            some = -np.expm1(self.mean / (1 + along) * np.log1p(-np.minimum(kept, 1.0)))
+        of_tuple = 1 + along + kept * (self.of_tuple - 1 - along)
         return Batches.between(kept * self.mean / np.maximum(some, 1e-300), of_tuple)
 
     def routed(self, ways: npt.ArrayLike, others: npt.ArrayLike = 0.0) -> "Batches":

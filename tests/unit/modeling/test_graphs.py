@@ -108,9 +108,11 @@ def test_tuples_that_go_either_way__do_not_meet() -> None:
     assert estimate.latency_s == pytest.approx(0.0027 / (1 - 0.81), rel=0.01)
 
 
-def _copied_ms(arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int) -> tuple[float, float]:
+def _copied_ms(
+    arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int, *, by_key: bool
+) -> tuple[float, float]:
     """Mean and p95 of copies of 300 tuples a second over these arms, each round robin over its instances, that meet
-    again; all exponential, by Lindley's recursion.
+    again, round robin too or by a key that copies have in common; all exponential, by Lindley's recursion.
     """
     rng = np.random.default_rng(7)
 
@@ -122,7 +124,7 @@ def _copied_ms(arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: fl
             left_s[its] = departures_s(arrivals_s[its], services_s[its])
         return left_s
 
-    begun_s = np.cumsum(rng.exponential(1 / 300, 150_000))
+    begun_s, keys = np.cumsum(rng.exponential(1 / 300, 150_000)), rng.integers(0, joins, 150_000)
     met_s, turns = [], []
     for service_s, count in zip(arms_s, instances, strict=True):
         sender = np.arange(begun_s.size) % count
@@ -131,27 +133,31 @@ def _copied_ms(arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: fl
         for instance in range(count):
             its = np.flatnonzero(sender == instance)
             turn[its] = (np.arange(its.size) + instance) % joins
-        turns.append(turn)
+        turns.append(keys if by_key else turn)
     took_s = passed(np.concatenate(met_s), np.concatenate(turns), join_s) - np.tile(begun_s, len(arms_s))
     return 1000 * float(took_s.mean()), 1000 * float(np.quantile(took_s, 0.95))
 
 
 @pytest.mark.parametrize(
-    ("arms_s", "instances", "join_s", "joins"),
+    ("arms_s", "instances", "join_s", "joins", "by_key"),
     [
-        ((0.003, 0.003), (2, 2), 0.0013, 1),
-        ((0.003, 0.003, 0.003), (2, 2, 2), 0.0009, 1),
-        ((0.0055, 0.0029), (4, 2), 0.004, 3),
+        ((0.003, 0.003), (2, 2), 0.0013, 1, False),
+        ((0.003, 0.003, 0.003), (2, 2, 2), 0.0009, 1, False),
+        ((0.0055, 0.0029), (4, 2), 0.004, 3, False),
+        ((0.003, 0.003), (2, 2), 0.0036, 3, True),
+        ((0.001, 0.001), (2, 2), 0.01, 8, True),
     ],
 )
 def test_copies_of_a_tuple__wait_for_each_other_where_they_meet(
-    arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int
+    arms_s: tuple[float, ...], instances: tuple[int, ...], join_s: float, joins: int, *, by_key: bool
 ) -> None:
     arms = dict(zip("xyz", arms_s, strict=False))
     profiles = profiled(s=1e-7, **arms, j=join_s)
-    topology = graph(profiles, *(("s", arm) for arm in arms), *((arm, "j") for arm in arms))
+    joined = tuple(Stream(arm, "j", Grouping.FIELDS if by_key else Grouping.SHUFFLE) for arm in arms)
+    streams = (*(Stream("s", arm) for arm in arms), *joined)
+    topology = Topology("graph", tuple(map(Operator, profiles)), streams)
     parallelism = {"s": 1, **dict(zip(arms, instances, strict=True)), "j": joins}
-    simulated_ms = _copied_ms(arms_s, instances, join_s, joins)
+    simulated_ms = _copied_ms(arms_s, instances, join_s, joins, by_key=by_key)
     assert_simulated(topology, profiles, {"s": 300.0}, simulated_ms, parallelism)
 
 

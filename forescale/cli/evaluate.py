@@ -127,6 +127,7 @@ def evaluate(
         services=config.service_terms(profiles, evaluated=True),
         together=() if situation.placing is None else situation.placing.together,
     )
+    profiles = dict(config.evaluated_profiles(profiles))
     issued_at = None if loads[0].peak is None else loads[0].peak.issued_at
     variation = variation_grounds(situation, shape.sources, loads[0].arrival_cv2, issued_at)
     stands_on = (*grounds(situation), *variation)

@@ -52,6 +52,14 @@ class ServicesSection(PlainNumbers, BaseModel):
             pools |= {name: replace(pools[name], threads=count) for name, count in self.evaluated_threads.items()}
         return ServiceTerms(pools, self.routing)
 
+    def evaluated(self, profiles: Profiles) -> Profiles:
+        """Of replicas with evaluated_threads: a request that holds one of n threads keeps 1/n of its replica busy."""
+        found = dict(profiles)
+        for name, count in self.evaluated_threads.items():
+            part, error_s = self.threads[name] / count, profiles[name].service_s_error
+            found[name] = replace(profiles[name].slower(part), service_s_error=error_s * part)
+        return found
+
     def check_names(self, operators: Collection[str], streams: Mapping[str, str]) -> None:
         """streams: the callee of each. Raises ValueError for missing or unknown names."""
         fields: dict[str, Collection[str]] = {

@@ -240,6 +240,10 @@ class TopologyConfig(_Strict):
         cores = {name: entry.cores for name, entry in self.operators.items()}
         return self.services_section.terms(profiles, cores, evaluated=evaluated)
 
+    def evaluated_profiles(self, profiles: Profiles) -> Profiles:
+        """Of micro-services with `services.evaluated_threads`, else as they are."""
+        return profiles if self.services_section is None else self.services_section.evaluated(profiles)
+
     @model_validator(mode="after")
     def _counts_slots(self) -> "TopologyConfig":
         """Where operators share slots, plans may fill SLOTS or TASK_MANAGERS by default, and avoiding a rescale is

@@ -123,10 +123,12 @@ def test_evaluate__carries_more_with_more_threads_of_each_replica(
 ) -> None:
     # Twice the threads of calibration carry 16 / 780 ms = 20.5/s at most, where the 8 of then would carry 10.3/s.
     topology = shop(home, evaluated_threads={"gate": 16})
-    text = shown(capsys, home, topology, {"gate": 1, "orders": 9, "stock": 9}, "--load", "gate=15", "--json")
+    text = shown(capsys, home, topology, {"gate": 1, "orders": 9, "stock": 9}, "--load", "gate=14", "--json")
     answer = json.loads(text)[str(home / "plan.json")]
     assert answer["stable"]
     assert answer["mst_per_s"]["gate"] == pytest.approx(16 / 0.78, rel=0.01)
+    assert answer["operators"]["gate"]["utilisation"] == pytest.approx(14 * 0.78 / 16)
+    assert not answer["excuses"]
     assert answer["violation"]["targets"]["throughput"]["probability"] == 0
 
 

@@ -20,7 +20,7 @@ from modeling.inputs.topology import Topology
 from modeling.least_on_site import Together
 from modeling.queueing.bursts import Arrivals
 from modeling.remedies import combined_change, excuses
-from modeling.rescaling.plan_change import PlanChange
+from modeling.rescaling.plan_change import PlanChange, rescale_estimate
 from modeling.rescaling.warm_up import WARM, WarmUp
 from modeling.services.pools import ServiceSaturation, ServiceTerms
 from modeling.uncertainty.estimate_intervals import EstimateIntervals, estimate_intervals
@@ -107,6 +107,11 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     if isinstance(full, ServiceSaturation) and np.isfinite(told.headroom_factor):
         stream_factor, told = told.headroom_factor, saturated(told, full)
         through = told.headroom_factor / stream_factor
+        if terms.change is not None:
+            state_gib = {name: profiles[name].state_gib for name in topology.order}
+            rates = sum(rates_per_s.values()), sum(told.mst_per_s.values())
+            caught_up = rescale_estimate(topology, state_gib, terms.change, plan, *rates, sum(terms.backlog.values()))
+            told = replace(told, rescale=caught_up)
     rng = np.random.default_rng(terms.seed)
     paths = load.paths_per_s or {source: np.array([[rate]]) for source, rate in rates_per_s.items()}
     step_s = load.step_s or STEADY_S

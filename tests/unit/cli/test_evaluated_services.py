@@ -149,3 +149,17 @@ def test_evaluate__ranks_services_by_what_their_threads_let_through(
     ranking = json.loads(captured.out)["ranking"]
     assert [Path(each["plan"]).name for each in ranking] == ["wide.json", "tight.json"]
     assert [each["probability"] for each in ranking] == [0, 1]
+
+
+def test_evaluate__catches_up_as_fast_as_threads_let_it(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    # 60 s without the gate leave 480 of 8/s; 7 threads of 780 ms carry 8.974/s: 480 / .974 = 492.6 s.
+    topology = shop(home, evaluated_threads={"gate": 7})
+    topology.write_text(topology.read_text().replace("  downtime_s: 0\n", "  downtime_s: 0\n  warm_up_s: 0\n"))
+    site, running = home / "site.yaml", home / "running.json"
+    site.write_text("rescale: {restart_s: 60}")
+    running.write_text(json.dumps({"topology": "shop-services", "parallelism": {"gate": 1, "orders": 5, "stock": 7}}))
+    more = ["--from", str(running), "--site", str(site), "--load", "gate=8", "--json"]
+    text = shown(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8}, *more)
+    change = json.loads(text)[str(home / "plan.json")]["rescale"]
+    assert change["downtime_s"] == 60
+    assert change["catch_up_s"] == pytest.approx(480 / (7 / 0.78 - 8), rel=0.01)

@@ -18,7 +18,6 @@ from functools import cached_property
 from math import isfinite
 
 import numpy as np
-import scipy.optimize
 
 from modeling.arrays import Floats
 from modeling.errors import ModelError
@@ -159,9 +158,11 @@ class _Network:
         # The more the others send, the less gets through: what does at `most` is a lower bound.
         scale = reached(full_per_s)
         if scale < most and self._meet:
+            from scipy.optimize import brentq  # Late: reading a topology file imports this module.
+
             least = scale * (1 - 1e-6)
             full_per_s = self.full_per_s(
-                scipy.optimize.brentq(lambda at: reached(self.full_per_s(at)) - at, least, most, xtol=1e-6 * most)
+                brentq(lambda at: reached(self.full_per_s(at)) - at, least, most, xtol=1e-6 * most)
             )
         return min(reached(full_per_s), most), full_per_s
 

@@ -140,7 +140,7 @@ def candidates(
     let_through = np.ones(estimates.headroom_factor.shape)
     if most_per_s is not None:
         carried = most_per_s / (loads.sum(axis=1) * estimates.headroom_factor)
-        let_through = np.where(np.isfinite(carried) & (carried > 0), carried, 1.0)
+        let_through = np.where(carried > 0, np.minimum(carried, 1.0), 1.0)
         estimates = replace(estimates, headroom_factor=estimates.headroom_factor * let_through)
     fitting = [number for number in range(len(plans)) if number not in estimates.excuses]
     busiest = np.full((len(plans), len(loads), len(topology.order)), -1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from forescale.files.site import SiteFile
 from forescale.jobs.evaluation_load import EvaluatedLoad
-from forescale.jobs.services import saturated, saturation, service_notes
+from forescale.jobs.services import most_per_s, saturated, saturation, service_notes
 from modeling.estimate import Estimate
 from modeling.evaluate import evaluate
 from modeling.evaluated_remedy import Packed, Trial, with_room
@@ -104,7 +104,7 @@ def evaluation(topology: Topology, profiles: Profiles, plan: PhysicalPlan, terms
     )
     full = None if terms.services is None else saturation(topology, profiles, plan, rates_per_s, terms.services)
     through = 1.0
-    if isinstance(full, ServiceSaturation) and np.isfinite(told.headroom_factor):
+    if isinstance(full, ServiceSaturation) and most_per_s(full) < sum(told.mst_per_s.values()) < np.inf:
         stream_factor, told = told.headroom_factor, saturated(told, full)
         through = told.headroom_factor / stream_factor
         if terms.change is not None:

@@ -28,6 +28,7 @@ from forescale.settings import Settings
 from forescale.situation.known_guard import known_guard
 from forescale.situation.situation import Situation
 from forescale.situation.workspace import Workspace
+from modeling.evaluate import evaluate
 from modeling.inputs.key_histogram import KeyHistogram
 from modeling.inputs.operator_profile import OperatorProfile
 from modeling.inputs.physical_plan import PhysicalPlan
@@ -119,8 +120,12 @@ def test_a_plan__has_one_capacity_whoever_is_asked(installed: Installation) -> N
             assert isinstance(answer, str)
             return
         assert isinstance(answer, dict), answer
-        busy_per_s, saturation = sum(answer["mst_per_s"].values()), answer["saturation"]
+        by_busyness = evaluate(
+            situation.topology, situation.profiles, placed, installed.load_per_s, site=situation.site.file.site
+        )
+        busy_per_s, saturation = sum(by_busyness.mst_per_s.values()), answer["saturation"]
         expected = min(busy_per_s, sum(saturation["mst_per_s"].values())) if saturation else busy_per_s
+        assert sum(answer["mst_per_s"].values()) == pytest.approx(expected)
         # The what-if page is about operators of a stream, and says in a note what threads let through.
         of_all = dict.fromkeys(ASKED, expected) | {"page": busy_per_s}
         assert answers(settings, situation, installed) == pytest.approx(of_all)
@@ -267,7 +272,7 @@ def test_threads_of_services__move_no_capacity_as_service_times_are_per_replica(
 
 
 def test_threads_that_wait_for_calls__bound_a_plan_whoever_is_asked(tmp_path: Path) -> None:
-    """As worked out in tests/service_cases.py; by its busyness the plan carries 5 a second."""
+    """As worked out in tests/service_cases.py; by its busyness alone the plan would carry 5 a second."""
     section = {"threads": {"read": 2, "join": 1}, "routing": "random", "requests": {"read": "a", "join": "b"}}
     operators = {"read": {"service_s": 0.2}, "join": {"service_s": 0.3}}
     topology = {"topology": NAME, "operators": operators, "streams": [{"from": "read", "to": "join"}]}
@@ -277,7 +282,7 @@ def test_threads_that_wait_for_calls__bound_a_plan_whoever_is_asked(tmp_path: Pa
     answer = evaluated(settings, shop)
     assert isinstance(answer, dict)
     assert (answer["mst_per_s"], answer["saturation"]["mst_per_s"]) == (
-        pytest.approx({"read": 5.0}),
+        pytest.approx({"read": MST_PER_S}),
         pytest.approx({"read": MST_PER_S}),
     )
     others = answers(settings, Workspace(settings).situation(NAME), shop)

@@ -9,6 +9,7 @@ from forescale.jobs.planning_case import PlanningCase
 from forescale.jobs.review_time import ReviewTime
 from modeling.inputs.physical_plan import PhysicalPlan
 from planner.auto_approval import ApprovalBounds
+from planner.decision_basis import NOTHING_KNOWN
 from planner.horizon.budget import Budget
 from planner.horizon.horizon_plan import NO_RULES, Announced, Present
 from planner.plan_model import PlanModel
@@ -35,7 +36,7 @@ def decided(
         NO_RULES,
         plan,
         0.95,
-        {},
+        NOTHING_KNOWN,
         review=review,
     )
     return case.decided(level(rates_per_s))

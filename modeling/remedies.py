@@ -221,7 +221,8 @@ def beyond_parallelism(question: Question, parallelism: Mapping[str, int], name:
             f"no parallelism helps, as its busiest instance is at {used:.3g} even with {most}: spread its heaviest "
             f"key, or make {name} faster"
         )
-    return f"not even {count_of(most, 'instance')} {'does' if most == 1 else 'do'}: raise its max_parallelism to {ceil(evenly - 1e-9)} or more"
+    do = "does" if most == 1 else "do"
+    return f"not even {count_of(most, 'instance')} {do}: raise its max_parallelism to {ceil(evenly - 1e-9)} or more"
 
 
 def _by_grouping(question: Question, parallelism: Mapping[str, int], name: str) -> str:

@@ -131,6 +131,7 @@ def notes(
         *_of_batches(topology, profiles, by_name),
         *_of_polls(topology, profiles, by_name),
         *_of_routes(topology, profiles),
+        *_of_meeting_parts(topology, profiles, by_name),
         *_of_features(topology, profiles),
         *_of_busy_time_alone(topology, profiles, plan),
         *_of_crossings(topology, profiles, plan, site),
@@ -335,6 +336,19 @@ def _of_routes(topology: Topology, profiles: Profiles) -> Iterator[str]:
                 f"some tuples of {name} take much longer than others (service_cv2 {profile.service_cv2:.2g}), and each "
                 f"goes on by one of {', '.join(parts)}: where the slow ones take the same, tuples of that path take "
                 "longer than said"
+            )
+
+
+def _of_meeting_parts(topology: Topology, profiles: Profiles, flows: dict[str, OperatorFlow]) -> Iterator[str]:
+    """Operators whose output takes several ways in part, which meet at a busy one."""
+    for name in topology.order:
+        parts = [s for s in topology.outputs(name) if 0 < profiles[name].selectivity.get(s.name, 1.0) < 1]
+        ways = [topology.reached[each.downstream] | {each.downstream} for each in parts]
+        met = [each for each in topology.order if sum(each in way for way in ways) > 1]
+        if busy := [each for each in met if float(flows[each].busiest[0, 0]) >= ALIKE]:
+            yield (
+                f"tuples of {name} are taken to go by as few of {', '.join(each.name for each in parts)} as they can: "
+                f"those that go by several meet at {busy[0]}, and take up to a fifth longer than said"
             )
 
 

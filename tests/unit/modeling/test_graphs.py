@@ -106,6 +106,9 @@ def test_tuples_that_go_either_way__do_not_meet() -> None:
     topology = graph(profiles, ("s", "x"), ("s", "y"), ("x", "j"), ("y", "j"))
     estimate = evaluate(topology, profiles, PhysicalPlan("graph", dict.fromkeys(profiles, 1)), {"s": 300.0})
     assert estimate.latency_s == pytest.approx(0.0027 / (1 - 0.81), rel=0.01)
+    # Unless half of them go each way whatever the other does: then a quarter of all meet.
+    (note,) = [note for note in estimate.notes if "as few of" in note]
+    assert note.startswith("tuples of s are taken to go by as few of s->x, s->y as they can: those that go by several")
 
 
 def _copied_ms(

@@ -355,6 +355,14 @@ class TopologyConfig(_Strict):
                     f"{place}.min_parallelism of {name} is {least}, and the shares of its streams are those of "
                     f"{given} instances; lower the one or give more shares"
                 )
+        most = self.planning.max_instances
+        for place, of in wanted if "max_instances" in self.planning.model_fields_set else ():
+            fewest = sum((dict.fromkeys(self.operators, 1) | self.planning.min_parallelism | of).values())
+            if of and fewest > most:
+                raise ValueError(
+                    f"{place}.min_parallelism, with at least one instance of each other operator, adds up to {fewest} "
+                    f"instances, more than planning.max_instances {most}; lower one or raise the other"
+                )
 
     def as_topology(self) -> Topology:
         return Topology(

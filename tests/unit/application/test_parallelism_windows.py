@@ -62,6 +62,17 @@ def test_what_cannot_be_kept__is_an_error_with_place_value_and_remedy(tmp_path: 
     assert said in str(error.value)
 
 
+def test_more_than_leaves_room_for_the_other_operators__is_an_error(tmp_path: Path) -> None:
+    text = FILE.replace("  min_parallelism: {read: 2}\n", "")
+    for count, fits in ((39, True), (40, False)):
+        (tmp_path / "calls.yaml").write_text(text.replace("WINDOW", f"{{min_parallelism: {{count: {count}}}}}"))
+        if fits:
+            read_topology_file(tmp_path / "calls.yaml")
+            continue
+        with pytest.raises(FileError, match=r"windows.0.min_parallelism, with at least one .* adds up to 41 instances"):
+            read_topology_file(tmp_path / "calls.yaml")
+
+
 def test_more_than_an_operator_can_have__is_an_error(tmp_path: Path) -> None:
     text = FILE.replace("WINDOW", "{min_parallelism: {count: 70}}").replace("max_instances: 40", "max_instances: 90")
     (tmp_path / "calls.yaml").write_text(text)

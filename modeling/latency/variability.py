@@ -315,9 +315,9 @@ class Variability:
         for alike in batches.values():
             part, batched, others = _meeting([(each, one) for each, one, *_ in alike])
             trains.append((part, batched.train))
-            hidden = sum(
-                each * arrivals[at][1].hidden(loads.used, loads.memory_s) for each, _, _, at in alike
-            ) / np.maximum(part, 1e-12)
+            hidden = sum(each * arrivals[at][1].hidden(1.0, loads.memory_s) for each, _, _, at in alike) / np.maximum(
+                part, 1e-12
+            )
             waiting, met = batched.waiting(loads.apart_s, 1 / (1 + hidden))
             if (waiting.of_tuple > 1).any():
                 arriving.batches.append(StreamBatches(part, waiting, alike[0][2], batched.train.regular, met))

@@ -272,10 +272,14 @@ def _of_joins(topology: Topology, profiles: Profiles) -> Iterator[str]:
         keyed = [stream for stream in topology.inputs(name) if stream.grouping is Grouping.FIELDS]
         if len(keyed) > 1 and not profiles[name].windowed:
             streams = " and ".join(stream.name for stream in keyed)
+            copies = any(
+                sum(stream.upstream in {fork, *topology.reached[fork]} for stream in keyed) > 1
+                for fork in topology.forks
+            )
             yield (
                 f"{name} reads {streams} by key: if it joins them, waits for partners are left out of latencies, and a "
                 "tuple is taken to cost and make as much at any rate, while pairs grow with the square of it"
-            )
+            ) + ("; copies of a tuple are taken to have one key: else they take up to a quarter less" if copies else "")
 
 
 def _of_calls(topology: Topology, profiles: Profiles) -> Iterator[str]:

@@ -128,9 +128,9 @@ def candidates(
 ) -> Candidates:
     """loads_per_s: rates per source, shape (loads,), for estimates and reasons. paths_per_s: possible arrivals under
     each load, shape (loads, paths, steps) of step_s seconds, for probabilities. change, backlog: the running plan and
-    waiting tuples, as in `evaluate`; each plan takes over after its downtime. most_per_s:
-    what services whose threads wait for calls carry, of all sources together, shape (plans, loads); NaN if unknown.
-    Raises ModelError like `violations`.
+    waiting tuples, as in `evaluate`; each plan takes over after its downtime. most_per_s: what services whose
+    threads wait for calls carry, of all sources together, shape (plans, loads); NaN if unknown. Raises
+    ModelError like `violations`.
     """
     loads = checked_loads(topology, profiles, loads_per_s)
     bounded = bool(targets.latency_bounds_s)

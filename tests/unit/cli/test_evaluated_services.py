@@ -36,9 +36,15 @@ def shown(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts
     return captured.out
 
 
+def answered(
+    capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts: dict[str, int], gate_per_s: float = 1
+) -> Any:
+    answer = json.loads(shown(capsys, home, topology, counts, "--load", f"gate={gate_per_s}", "--json"))
+    return answer[str(home / "plan.json")]
+
+
 def saturation(capsys: pytest.CaptureFixture[str], home: Path, topology: Path, counts: dict[str, int]) -> Any:
-    answer = json.loads(shown(capsys, home, topology, counts, "--load", "gate=1", "--json"))
-    return answer[str(home / "plan.json")]["saturation"]
+    return answered(capsys, home, topology, counts)["saturation"]
 
 
 def test_evaluate__says_where_declared_tiers_saturate(capsys: pytest.CaptureFixture[str], home: Path) -> None:
@@ -110,8 +116,7 @@ def test_evaluate__of_a_stream_has_no_saturation_by_threads(capsys: pytest.Captu
 def test_evaluate__counts_a_load_beyond_the_threads_as_missed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     # 2 threads of the gate carry 2 / 780 ms = 2.564/s of the 3/s offered: .436/s stay behind.
     topology = shop(home, evaluated_threads={"gate": 2})
-    text = shown(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8}, "--load", "gate=3", "--json")
-    answer = json.loads(text)[str(home / "plan.json")]
+    answer = answered(capsys, home, topology, {"gate": 1, "orders": 5, "stock": 8}, 3)
     assert answer["throughput_per_s"]["gate"] == answer["mst_per_s"]["gate"] == pytest.approx(2 / 0.78)
     assert answer["excess_per_s"]["gate"] == pytest.approx(3 - 2 / 0.78)
     assert not answer["stable"]
@@ -123,8 +128,7 @@ def test_evaluate__carries_more_with_more_threads_of_each_replica(
 ) -> None:
     # Twice the threads of calibration carry 16 / 780 ms = 20.5/s at most, where the 8 of then would carry 10.3/s.
     topology = shop(home, evaluated_threads={"gate": 16})
-    text = shown(capsys, home, topology, {"gate": 1, "orders": 9, "stock": 9}, "--load", "gate=14", "--json")
-    answer = json.loads(text)[str(home / "plan.json")]
+    answer = answered(capsys, home, topology, {"gate": 1, "orders": 9, "stock": 9}, 14)
     assert answer["stable"]
     assert answer["mst_per_s"]["gate"] == pytest.approx(16 / 0.78, rel=0.01)
     assert answer["operators"]["gate"]["utilisation"] == pytest.approx(14 * 0.78 / 16)
